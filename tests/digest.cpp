@@ -1,7 +1,7 @@
-// Prints a digest of seeded random calls and of their results, a line for each operator. Any two
+// Prints a digest of seeded random calls and their results, one line for each operator. All
 // machines print the same lines.
 //
-//   dmlop_digest [CALLS]     calls of each operator (default: 200)
+//  dmlop_digest [CALLS]     calls of each operator (default: 200)
 
 #include <fmt/format.h>
 #include <nettle/sha2.h>
@@ -24,7 +24,7 @@ class Digest {
     sha256_update(&context_, bytes.size(), reinterpret_cast<const uint8_t*>(bytes.data()));
   }
 
-  // The first 64 bits, in hexadecimal digits.
+  // The first 64 bits in hexadecimal.
   std::string Text() {
     std::array<uint8_t, 8> bytes;
     sha256_digest(&context_, bytes.size(), bytes.data());

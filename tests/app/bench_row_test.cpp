@@ -1,4 +1,4 @@
-// What bench says about rows: shares, coldness and notes, on times made up for each.
+// The statements of bench about rows: shares, coldness and notes, for made-up times.
 
 #include "app/bench/bench_row.h"
 
@@ -19,7 +19,7 @@ std::vector<Sample> SamplesOf(const std::vector<double>& seconds) {
   return samples;
 }
 
-// A steady row that takes a millisecond, and as long as its limit.
+// A steady row that takes a millisecond, as does its limit.
 BenchRow RowOf(const std::vector<double>& seconds, const std::vector<double>& limit_seconds) {
   BenchRow row;
   row.name = "x.json";
@@ -60,7 +60,7 @@ BenchRow ColdRow(double memory_rate) {
   return row;
 }
 
-// A millisecond, of which the process had a processor for that share.
+// A millisecond, for the given share of which the process had a CPU.
 BenchRow StarvedRow(double share) {
   BenchRow row = RowOf(kSteady, kSteady);
   for (Sample& sample : row.samples) sample.cpu_seconds *= share;
@@ -85,7 +85,7 @@ TEST_P(BenchNotes, SayEachCauseOnce) {
   EXPECT_EQ(NotesAbout({{c.machine, {}, {}, {}, false}, c.rows}), c.notes);
 }
 
-// The middle half of kNoisy is from 1.2 to 2 of a median of 1.5: 53%.
+// The interquartile range of kNoisy is 1.2 to 2, and its median 1.5: 53%.
 INSTANTIATE_TEST_SUITE_P(
     , BenchNotes,
     testing::Values(

@@ -1,15 +1,15 @@
 // Preloaded into the program by faults_test.py: makes calls of the C library fail, or sends signals
 // at them.
 //
-//   DMLOP_FAULT=FUNCTION:WHAT:FIRST:COUNT[,...]
+//  DMLOP_FAULT=FUNCTION:WHAT:FIRST:COUNT[,...]
 //
-// The calls FIRST to FIRST + COUNT - 1 of FUNCTION, counted from 1, fail with the error WHAT, or
-// are carried out for one byte only where WHAT is "short", or are preceded by a signal where WHAT
-// is its name. Only calls count that concern files whose path contains DMLOP_FAULT_PATH; a file
-// that is opened without a name (O_TMPFILE) counts as one of its folder's called .dmlop-.
+// The calls FIRST to FIRST + COUNT - 1 of FUNCTION, counted from 1, fail with the error WHAT; if
+// WHAT is "short" they process only one byte, and if WHAT is the name of a signal, it is sent
+// before them. Only calls about files whose path contains DMLOP_FAULT_PATH count; a file that is
+// opened without a name (O_TMPFILE) counts as a file called .dmlop- in its folder.
 //
 // FUNCTION may also be "tmpfile", the opening of a file without a name; "growth", any call that
-// takes space on the disk; or "any".
+// takes disk space; or "any".
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -87,7 +87,7 @@ Verdict JudgeBy(Fault& fault) {
   return Verdict::kFail;
 }
 
-// The verdict on a call of the function, which may be known by a second name.
+// The verdict on a call of the function, which may have a second name.
 Verdict Judge(std::string_view function, std::string_view also = "") {
   static FaultList list;
   for (Fault& fault : list.faults) {
@@ -120,7 +120,7 @@ Function* Next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-// The verdict on a call that concerns `file`.
+// The verdict on a call for `file`.
 Verdict JudgeFile(std::string_view function, int file, std::string_view also = "") {
   return IsMeant(file) ? Judge(function, also) : Verdict::kPass;
 }

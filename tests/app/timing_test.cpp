@@ -40,7 +40,8 @@ TEST(SampleStatistics, MedianOfAnEvenNumberIsBetweenTheTwoInTheMiddle) {
 }
 
 TEST(SampleStatistics, CountsValuesFarFromTheMedianAsOutliers) {
-  // The median is 10, the median distance 1: the limit is 3.5 / 0.6745 = 5.19 from the median.
+  // The median is 10 and the median distance 1, so the limit is 3.5 / 0.6745 = 5.19 from the
+  // median.
   EXPECT_EQ(StatisticsOf(std::vector<double>{9, 10, 11, 9, 10, 11, 10, 15, 5}).outliers, 0u);
   EXPECT_EQ(StatisticsOf(std::vector<double>{9, 10, 11, 9, 10, 11, 10, 15.2, 4.8}).outliers, 2u);
 }

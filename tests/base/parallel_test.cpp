@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-// The threads that are in the body of a loop at once.
+// Counts the threads that are in the body of a loop at the same time.
 class Meeting {
  public:
   // Waits until `count` threads have come, or for so long that they never will.

@@ -1,4 +1,4 @@
-// Random comparisons: the library against the definition, in every layout and on any threads.
+// Random comparisons: the library against the definition, in every layout and with any threads.
 
 #include <gtest/gtest.h>
 
@@ -15,13 +15,13 @@ const ComparisonDetails kDetails = {.most_listed = 7};
 
 constexpr int kCasesOfEachType = 150;
 
-// Bits near others, so that ULP errors of all sizes come up.
+// Bits near others, so that ULP errors of all sizes occur.
 uint64_t Disturbed(Engine& engine, uint64_t bits) {
   const uint64_t step = engine() >> UniformInt(engine, 0, 63);
   return OneIn(engine, 2) ? bits + step : bits - step;
 }
 
-// A tensor like `expected` in most places, in a layout of its own.
+// A tensor that mostly equals `expected`, in its own layout.
 TestTensor RandomActual(Engine& engine, const ConstTensorView& expected) {
   TestTensor actual = RandomOutput(engine, expected.type, expected.layout.sizes);
   const int period = UniformInt(engine, 1, 20);
@@ -68,7 +68,7 @@ TEST_P(CompareProperty, AgreesWithDefinitionInAnyLayout) {
   }
 }
 
-// Without the highest bit of its exponent, a number is finite, and so are its neighbours.
+// Clears the highest bit of a float's exponent, so that the number and its neighbours are finite.
 uint64_t FiniteBits(DataType type, uint64_t bits) {
   const bool is_float =
       type == DataType::kFloat16 || type == DataType::kFloat32 || type == DataType::kFloat64;
@@ -103,7 +103,7 @@ TEST_P(CompareProperty, AgreesWithDefinitionOnEachInstructionSetWhereAllIsFinite
   }
 }
 
-// The values in another type of floats, rounded, some of them disturbed.
+// The values rounded to another float type; some are disturbed.
 TestTensor Near(Engine& engine, DataType type, const ConstTensorView& expected) {
   TestTensor near = RandomOutput(engine, type, expected.layout.sizes);
   reference::ForEachIndex(expected.layout.sizes, [&](const Dims& index) {

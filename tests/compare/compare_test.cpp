@@ -1,4 +1,4 @@
-// Comparisons by eye.
+// Comparisons with results computed by hand.
 
 #include "core/compare/compare.h"
 
@@ -138,7 +138,7 @@ TEST(Compare, MaximaCountElementsThatFailWhereSomeDo) {
 
 struct UsedCase {
   std::string name;
-  std::vector<float> actual;  // beside {8, 0, 1}
+  std::vector<float> actual;  // compared with {8, 0, 1}
   Tolerance tolerance;
   double most_used;
 };
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     CaseName<UsedCase>);
 
-// What is expected is given more precisely than the actual type can tell.
+// The expected value is more precise than the actual type.
 struct MixedCase {
   std::string name;
   float actual;

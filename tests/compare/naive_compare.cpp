@@ -11,7 +11,7 @@
 namespace dmlop {
 namespace {
 
-using Wide = __int128;  // the difference of any two integers of 64 bits
+using Wide = __int128;  // holds the difference of any two 64-bit integers
 
 // Integers as they are; floats numbered in the order of their values.
 template <typename T>
@@ -45,7 +45,7 @@ T Rounded(E value) {
   }
 }
 
-// `nearest` is what is expected, rounded to T.
+// `nearest` is the expected value, rounded to T.
 template <typename T, typename E>
 Difference Measure(T actual, T nearest, E expected, int64_t index) {
   Difference d;

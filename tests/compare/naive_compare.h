@@ -1,4 +1,4 @@
-// The comparison of two tensors by definition, one element at a time.
+// The comparison of two tensors by its definition, one element at a time.
 #pragma once
 
 #include "core/compare/compare.h"
@@ -8,7 +8,7 @@ namespace dmlop {
 Comparison NaiveCompare(const ConstTensorView& actual, const ConstTensorView& expected,
                         const Tolerance& tolerance);
 
-// Every field, doubles by their bits.
+// Compares every field, doubles by their bits.
 void ExpectSame(const Comparison& actual, const Comparison& expected);
 
 }  // namespace dmlop

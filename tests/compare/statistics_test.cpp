@@ -1,4 +1,4 @@
-// Statistics by eye and against MPFR.
+// Statistics computed by hand and with MPFR.
 
 #include "core/compare/statistics.h"
 
@@ -78,7 +78,7 @@ TEST(Statistics, HistogramBinsBeginAtTheirLowerEdge) {
   std::iota(values.begin(), values.end(), int8_t{-8});
   std::vector<HistogramBin> one_each;
   for (int i = -8; i < 8; ++i) one_each.push_back({static_cast<double>(i), 1});
-  one_each.back().count = 2;  // the maximum too
+  one_each.back().count = 2;  // the maximum falls into it, too
   EXPECT_EQ(StatisticsOfValues(values).finite->histogram, one_each);
 }
 
@@ -108,7 +108,7 @@ TEST(Statistics, EqualValuesAreTheOnlyBin) {
             (std::vector<HistogramBin>{{0.1, 3}}));
 }
 
-// Everything about a tensor by definition, sums and edges without rounding.
+// Statistics of a tensor by their definitions, with exact sums and edges.
 template <typename T>
 class Oracle {
  public:
@@ -137,7 +137,7 @@ class Oracle {
 
  private:
   static constexpr bool kIsInteger = std::is_integral_v<T>;
-  static constexpr mpfr_prec_t kExact = 2200;  // holds any sum of doubles
+  static constexpr mpfr_prec_t kExact = 2200;  // enough for any sum of doubles
   using Value = std::conditional_t<!kIsInteger, double,
                                    std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
 
@@ -171,7 +171,8 @@ class Oracle {
     return real;
   }
 
-  // Right to the last place but one, as far as a sum of twice the precision of double carries.
+  // The mean may be off by a unit in the last place but one, and by the error of a sum with twice
+  // the precision of double.
   void ExpectMean(double actual) const {
     Real sum(0.0, kExact);
     Real magnitude(0.0, kExact);
@@ -189,7 +190,7 @@ class Oracle {
     EXPECT_LE(std::abs(actual - mean), 0x1p-52 * std::abs(mean) + lost + 0x1p-1074);
   }
 
-  // sqrt(n * sum of squares - square of the sum) / n, right to the last places.
+  // sqrt(n * sum of squares - square of the sum) / n, accurate except for the last places.
   void ExpectDeviation(double actual) const {
     constexpr mpfr_prec_t kExactSquares = 4500;
     Real sum(0.0, kExactSquares);
@@ -210,7 +211,7 @@ class Oracle {
     EXPECT_LE(std::abs(actual - deviation), 0x1p-50 * deviation + 0x1p-1074);
   }
 
-  // The first value in the order of size that enough others do not exceed.
+  // The percentile is the first value, in order of size, that enough others do not exceed.
   void ExpectPercentiles(const std::vector<Number>& actual) const {
     std::vector<Value> sorted = values_;
     std::sort(sorted.begin(), sorted.end());
@@ -223,7 +224,7 @@ class Oracle {
     }
   }
 
-  // Where double has room for the edges. Elsewhere the counts must add up.
+  // Checks the counts if double holds the edges exactly; otherwise only their sum.
   void ExpectHistogram(const std::vector<HistogramBin>& actual, Value min, Value max) const {
     const auto add = [](int64_t sum, const HistogramBin& bin) { return sum + bin.count; };
     EXPECT_EQ(std::accumulate(actual.begin(), actual.end(), int64_t{0}, add), expected_finite());

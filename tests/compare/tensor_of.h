@@ -1,4 +1,4 @@
-// Tensors from values or from other tensors, and runs with several numbers of threads.
+// Tensors made of values or of other tensors, and runs with several numbers of threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ ConstTensorView ViewOf(const std::vector<T>& values) {
           PackedLayout({static_cast<int64_t>(values.size())})};
 }
 
-// The same elements in a layout of one's own.
+// The same elements in another layout.
 inline TestTensor CopyInto(const Layout& layout, const ConstTensorView& view) {
   TestTensor copy(view.type, layout);
   const TensorView target = copy.mutable_view();

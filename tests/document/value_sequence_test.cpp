@@ -1,4 +1,4 @@
-// Initializers: every value against the one before, and the progress of filling many.
+// Initializers: every value follows from the one before, and long sequences report progress.
 
 #include "core/document/value_sequence.h"
 
@@ -14,7 +14,7 @@
 namespace dmlop {
 namespace {
 
-// More than two threads and two steps take, and not a multiple of either.
+// More than two threads and two steps take, and a multiple of neither.
 constexpr int64_t kCount = (int64_t{3} << 20) + 7;
 
 template <typename T>
@@ -26,7 +26,7 @@ T Value(int number) {
   }
 }
 
-// The sum as the type rounds or wraps it.
+// The sum, rounded or wrapped to the type.
 template <typename T>
 T Sum(T a, T b) {
   if constexpr (std::is_same_v<T, Half>) {

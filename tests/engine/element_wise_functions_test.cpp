@@ -39,13 +39,13 @@ Types operator+(Types a, const Types& b) {
 
 const Types kAll = kFloats + Types{kFloat64} + kInts64;
 
-// What elements of a type are tried.
+// Bits of any element of the type.
 uint64_t RandomBits(Engine& engine, DataType type) {
   const uint64_t bits = engine();
   return BitWidth(type) == 64 ? bits : bits & ((uint64_t{1} << BitWidth(type)) - 1);
 }
 
-// Zeros, the ends of ranges, small numbers, infinities and NaN.
+// Zeros, the limits of ranges, small numbers, infinities and NaN.
 std::vector<uint64_t> EdgesOf(DataType type) {
   std::vector<uint64_t> edges;
   const unsigned width = BitWidth(type);
@@ -79,7 +79,7 @@ std::vector<uint64_t> EdgesOf(DataType type) {
   return edges;
 }
 
-// Every exponent, and what is next to where roundings change.
+// All exponents, and numbers near those where the rounding changes.
 std::vector<uint64_t> StrataOf(Engine& engine, DataType type) {
   std::vector<uint64_t> strata = EdgesOf(type);
   if (type == kFloat16 || BitWidth(type) == 8) {
@@ -105,7 +105,7 @@ std::vector<uint64_t> StrataOf(Engine& engine, DataType type) {
     }
   }
   for (int i = 0; i < 1000; ++i) strata.push_back(RandomBits(engine, type));
-  // Integers as far apart as they can be.
+  // Integers of all magnitudes.
   for (int i = 0; i < 500 && !IsFloat(type); ++i) {
     strata.push_back(RandomBits(engine, type) >> UniformInt(engine, 0, int(BitWidth(type)) - 1));
   }
@@ -115,15 +115,15 @@ std::vector<uint64_t> StrataOf(Engine& engine, DataType type) {
 // Elements at the same place of each input.
 using Columns = std::vector<std::vector<uint64_t>>;
 
-// Calls push(integer, FLOAT32) with products of up to 56 bits that are a middle between two
-// FLOAT32, or so near to one that FLOAT64 is rounded there.
+// Calls push(integer, FLOAT32) with products of up to 56 bits that are a midpoint of two FLOAT32
+// numbers, or so close to one that FLOAT64 rounds to it.
 template <typename Push>
 void PushMiddles(Engine& engine, Push&& push) {
   for (int i = 0; i < 2000; ++i) {
     const unsigned width = i % 2 == 0 ? 31 : 32;
     const uint64_t modulus = uint64_t{1} << width;
     const uint64_t odd = 0x800001 | engine() % 0x800000;
-    uint64_t inverse = odd;  // modulo 8, then twice as many bits each time
+    uint64_t inverse = odd;  // correct modulo 8; each step doubles the number of correct bits
     for (int step = 0; step < 4; ++step) inverse *= 2 - odd * inverse;
     const uint64_t rest = modulus / 2 + static_cast<uint64_t>(UniformInt(engine, -3, 3));
     push(rest * inverse % modulus, std::bit_cast<uint32_t>(static_cast<float>(odd)));
@@ -151,7 +151,7 @@ Columns ColumnsFor(Engine& engine, const Types& types) {
   for (int i = 0; i < 4000; ++i) {
     const uint64_t a = RandomBits(engine, types[0]);
     push(a, RandomBits(engine, types[1]));
-    // Neighbours in magnitude, and divisors that are small.
+    // Neighbours in magnitude, and small divisors.
     if (types[0] == types[1]) push(a, a ^ (RandomBits(engine, types[0]) >> BitWidth(types[0]) / 3));
     push(a, RandomBits(engine, types[1]) >> UniformInt(engine, 0, int(BitWidth(types[1])) - 1));
   }
@@ -194,7 +194,7 @@ std::vector<std::byte> Packed(DataType type, const std::vector<uint64_t>& bits) 
   return bytes;
 }
 
-// The inputs and the right output of a case.
+// The inputs and the expected output of a case.
 struct Sample {
   Columns columns;
   std::vector<uint64_t> expected;
@@ -203,7 +203,7 @@ struct Sample {
     Engine engine = CaseEngine(number);
     columns = ColumnsFor(engine, c.inputs);
     if (c.function == kSequence && c.inputs[0] == kFloat64) {
-      for (uint64_t& place : columns[0]) {  // as far as there may be elements
+      for (uint64_t& place : columns[0]) {  // limited to possible numbers of elements
         place = std::bit_cast<uint64_t>(static_cast<double>(place >> (14 + place % 50)));
       }
     }
@@ -262,7 +262,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 class Table {
  public:
-  // All tensors of one type.
+  // All tensors have the same type.
   void Same(ElementWiseFunction function, size_t inputs, const Types& types,
             const std::vector<ElementParameters>& parameters = {{}}) {
     for (const DataType type : types) {

@@ -1,4 +1,4 @@
-// The loop over views: strides of any kind, in place, any length, threads and instruction sets.
+// The loop over views: any strides, in place, any length, threads and instruction sets.
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 using enum DataType;
 using enum ElementWiseFunction;
 
-// Functions whose rows need nothing around them, conversions on either side or within, several
-// types, ScaleBias, and the exact function of core/exact/.
+// Functions whose rows need no conversion, conversions on either side or within, several types,
+// ScaleBias, and the exact function of core/exact/.
 struct Form {
   ElementWiseCall call;
   std::vector<DataType> inputs;
@@ -54,7 +54,7 @@ const Form kForms[] = {
     {{kCast, {}, ScaleBias{2.0f, 1.0f}}, {kFloat32}, kFloat32},
 };
 
-// A view whose chosen dimensions are walked from their other end.
+// A view with some dimensions reversed.
 template <typename View>
 View Reversed(View view, unsigned dimensions) {
   for (size_t d = 0; d < view.layout.rank(); ++d) {
@@ -117,7 +117,7 @@ class RandomForm {
   const Form& form_;
   std::vector<TestTensor> inputs_;
   TestTensor output_;
-  std::vector<unsigned> reversed_;  // dimensions of each input and of the output
+  std::vector<unsigned> reversed_;  // reversed dimensions of each input and of the output
 };
 
 class ElementWiseLoopOnIsa : public OnIsa {};
@@ -165,7 +165,7 @@ struct LargeShape {
   Dims output_strides;
 };
 
-// More than one box, and for the last ones past the caches.
+// Shapes with more than one box; the last ones bypass the caches.
 const LargeShape kLargeShapes[] = {
     {"packed", {100003}, {1}, {1}},
     {"transposed", {300, 411}, {1, 300}, {411, 1}},
@@ -185,7 +185,7 @@ const LargeShape kLargeShapes[] = {
     {"streamed transposed", {3001, 3000}, {1, 3001}, {3000, 1}},
 };
 
-// Where the first element lies when strides may be negative.
+// Offset of the first element if strides may be negative.
 int64_t FirstOf(const Layout& layout) {
   int64_t first = 0;
   for (size_t d = 0; d < layout.rank(); ++d) {
@@ -194,7 +194,7 @@ int64_t FirstOf(const Layout& layout) {
   return first;
 }
 
-// Elements cost little to check here: sums of integers.
+// Sums of integers, because they are cheap to check.
 TEST(ElementWiseLoop, LargeTensorsAreRightForAnyThreadCount) {
   const SettingsGuard before;
   for (const LargeShape& shape : kLargeShapes) {

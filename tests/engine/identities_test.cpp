@@ -36,7 +36,7 @@ bool IfFinite(double x) {
   return std::isfinite(x);
 }
 
-// Of x, and of a second element that is always the same where there is one.
+// A function of x and, if it takes two elements, of a constant second element or of x again.
 struct Side {
   ElementWiseCall call;
   enum { kNone, kSame, kNumber } second = kNone;

@@ -1,4 +1,4 @@
-// Products of bytes whose sizes go beyond each block of the engine, on every instruction set.
+// Products of bytes larger than each block of the engine, on every instruction set.
 #include "core/engine/matrix/integer_product.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace dmlop {
 namespace {
 
-// A matrix of bytes with rows or columns next to one another in memory.
+// A matrix of bytes, packed by rows or by columns.
 class Bytes {
  public:
   Bytes(Engine& engine, DataType type, int64_t rows, int64_t columns, bool by_columns)

@@ -1,5 +1,5 @@
-// Matrix products against exact arithmetic, with every instruction set: families of numbers, long
-// sums, several products and addends in one sum, columns that were packed before.
+// Matrix products against exact arithmetic, on every instruction set: families of numbers, long
+// sums, several products and addends in one sum, and columns packed beforehand.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace dmlop {
 namespace {
 
-constexpr mpfr_prec_t kPrecision = 1200;  // holds every sum and its product with a FLOAT32
+constexpr mpfr_prec_t kPrecision = 1200;  // holds every sum and its product with a FLOAT32 number
 
 template <typename T>
 constexpr DataType kType = DataType::kFloat32;
@@ -33,7 +33,7 @@ const std::byte* BytesOf(const std::vector<T>& values) {
   return reinterpret_cast<const std::byte*>(values.data());
 }
 
-// Row-major or, transposed, column-major.
+// Row-major or, if transposed, column-major.
 template <typename T>
 struct Matrix {
   int64_t rows, columns;
@@ -78,7 +78,7 @@ struct Problem {
   float addend_factor = 1;
 };
 
-// Finite numbers only.
+// The expected result for finite numbers.
 template <typename Result, typename T>
 Result Expected(const Problem<T>& problem, int64_t r, int64_t c) {
   Real sum(0.0, kPrecision);
@@ -172,7 +172,7 @@ TEST_P(MatrixProductOnIsa, FamiliesOfNumbers) {
   CheckFamilies<Half>(engine);
 }
 
-// Whole numbers, whose sums are often zeros and ties, and sparse ones.
+// Integers, whose sums are often zeros and ties, and sparse ones.
 TEST_P(MatrixProductOnIsa, ExactSums) {
   Engine engine = TestEngine();
   for (const int most : {1, 3, 2000}) {
@@ -188,7 +188,7 @@ TEST_P(MatrixProductOnIsa, ExactSums) {
   }
 }
 
-// The second half of the products takes away what the first has, or nearly so.
+// The second half of the products cancels the first, or nearly so.
 TEST_P(MatrixProductOnIsa, CancellingSums) {
   Engine engine = TestEngine();
   std::normal_distribution<double> normal;
@@ -212,7 +212,7 @@ TEST_P(MatrixProductOnIsa, CancellingSums) {
   }
 }
 
-// 1 + 2^-24, beside which numbers of all exponents cancel.
+// 1 + 2^-24, among numbers of all exponents that cancel.
 TEST_P(MatrixProductOnIsa, TiesAmongNumbersOfAllExponents) {
   Engine engine = TestEngine();
   const auto draw = [&] {

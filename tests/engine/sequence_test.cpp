@@ -1,4 +1,4 @@
-// Values that depend on nothing but their place.
+// Values that depend only on their place.
 
 #include "core/engine/element_wise/sequence.h"
 

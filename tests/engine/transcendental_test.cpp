@@ -24,7 +24,7 @@ using reference::ExpectedElement;
 using F = ElementWiseFunction;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Parameters that people use, and such as have special results.
+// Common parameters, and some with special results.
 struct FunctionOf {
   F function;
   std::vector<Parameters> parameters;
@@ -57,7 +57,7 @@ std::vector<Half> AllHalfs() {
   return halfs;
 }
 
-// The same bits as `expected` with every instruction set.
+// Expects the bits of `expected` with every instruction set.
 template <typename To, typename Run, typename Describe>
 void ExpectOnEveryIsa(const std::vector<To>& expected, Run run, Describe describe) {
   const SettingsGuard settings_before;
@@ -128,7 +128,8 @@ TEST(Transcendental, FunctionsWithParametersAreRounded) {
   }
 }
 
-// So many that their results are looked up; each half five times, and the output is transposed.
+// There are so many numbers that results are looked up; each half occurs five times, and the output
+// is transposed.
 TEST(Transcendental, ManyHalvesAreRounded) {
   const std::vector<Half> halfs = AllHalfs();
   const int64_t count = std::ssize(halfs);
@@ -147,7 +148,7 @@ TEST(Transcendental, ManyHalvesAreRounded) {
     const ScaleBias scale_bias = call.scale_bias.value_or(ScaleBias{1, 0});
     std::vector<Half> expected;
     for (const Half half : halfs) {
-      // Exact in FLOAT64; rounded once.
+      // exact in FLOAT64, then rounded once
       const double x = double{scale_bias.scale} * ToDouble(half) + double{scale_bias.bias};
       const Half result = ExpectedElement<Half>(call.function, static_cast<float>(x),
                                                 {call.parameters.numbers[0], 0});
@@ -165,7 +166,7 @@ TEST(Transcendental, ManyHalvesAreRounded) {
   }
 }
 
-// Exponents of any type, and in place.
+// Exponents of any type, also in place.
 template <typename First>
 void ExpectPowers(Engine& engine) {
   std::vector<float> x;
@@ -201,7 +202,7 @@ TEST(Transcendental, ExponentsMayBeIntegers) {
   ExpectPowers<uint8_t>(engine);
 }
 
-// Of two values: all kinds, and results next to one or to a number halfway between two.
+// Functions of two values: all kinds, and results close to 1 or to a midpoint.
 TEST(Transcendental, PairsAreRounded) {
   Engine engine = TestEngine();
   const std::vector<float> strata = FloatStrata();

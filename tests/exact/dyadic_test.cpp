@@ -42,7 +42,7 @@ TEST(Dyadic, HasEveryDecimal) {
   for (const DecimalCase& c : kDecimalCases) EXPECT_EQ(c.value.ToDecimal(), c.decimal);
 }
 
-// Integers of 128 bits as the oracle; longer numbers by the laws of arithmetic.
+// The oracle is 128-bit integers; longer numbers are checked by the laws of arithmetic.
 TEST(Dyadic, CalculatesExactly) {
   const auto of = [](Int128 value) {
     return Dyadic(static_cast<int64_t>(value >> 64)).TimesPowerOfTwo(64) +

@@ -22,7 +22,7 @@ struct FunctionCase {
   const char* name;
   double (*actual)(double);
   MpfrFunction expected;
-  double bound;  // ULP
+  double bound;  // in ULP
   double (*draw)(Engine&);
   std::vector<double> hard_arguments;
 };
@@ -102,7 +102,7 @@ TEST_P(Functions, ErrorIsBelowTheBound) {
 INSTANTIATE_TEST_SUITE_P(Elementary, Functions, testing::ValuesIn(kFunctionCases),
                          CaseName<FunctionCase>);
 
-// Bits of this implementation, so that a compiler or machine which gives others is noticed.
+// Bits of this implementation, so that a compiler or machine with different results is noticed.
 TEST(Elementary, BitsAreTheSameEverywhere) {
   EXPECT_EQ(Exp(0.0), 1.0);
   EXPECT_EQ(Exp(-709.0), 0.0);
@@ -128,7 +128,7 @@ class LogarithmTest : public testing::Test {
 using NarrowTypes = testing::Types<Half, float>;
 TYPED_TEST_SUITE(LogarithmTest, NarrowTypes);
 
-// The logarithm of the sum in bounds, wherever these decide.
+// Expects the logarithm of a sum with bounds to be right whenever the bounds decide it.
 template <typename T>
 void ExpectTheSameInBounds(std::vector<double> terms, T expected) {
   std::sort(terms.begin(), terms.end(),
@@ -197,7 +197,7 @@ TYPED_TEST(LogarithmTest, OfSumsThatAreNotPositive) {
   EXPECT_EQ(BitsOf(LogOfSum<TypeParam>(sum)), 0u);
 }
 
-// How far max + ln(sum(e^(x - max))) goes beyond 0.51 ULP, as a part of 2^-45 * (1 + |max|).
+// How far max + ln(sum(e^(x - max))) exceeds 0.51 ULP, in units of 2^-45 * (1 + |max|).
 template <typename T>
 double LogOfExpSumExcess(const std::vector<double>& values) {
   const double max = *std::max_element(values.begin(), values.end());
@@ -234,7 +234,7 @@ TYPED_TEST(LogarithmTest, OfSumsOfExponentials) {
   EXPECT_LE(worst, 1.0);
 }
 
-// ln(n) - ln(n): the result vanishes beside the maximum, and only the absolute bound is left.
+// ln(n) - ln(n): the result vanishes beside the maximum, and only the absolute bound applies.
 TYPED_TEST(LogarithmTest, OfExponentialsThatCancelTheMaximum) {
   for (int count = 2; count < 400; ++count) {
     const double value = ToDouble(FromDouble<TypeParam>(-std::log(count)));
@@ -259,7 +259,7 @@ TEST(Logarithm, OfOneExponentialIsTheElement) {
   }
 }
 
-// Sums near 1, too, where the logarithm is that of the distance.
+// Includes sums near 1, whose logarithm is that of the distance.
 TYPED_TEST(LogarithmTest, OfExponentialsInTwoPartsIsThatOfTheExactSum) {
   constexpr int64_t kOne = int64_t{1} << 46;  // in units of the head
   for (int i = 0; i < 20000; ++i) {

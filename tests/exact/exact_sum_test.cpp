@@ -81,7 +81,7 @@ TEST(ExactSum, HoldsTheMostTermsOfTheLargestMagnitude) {
   }
 }
 
-// Every part meets its largest payload 2^33 times, and carries are moved on the way.
+// Every part gets its largest payload 2^33 times, with carries moved in between.
 TEST(ExactSum, CarriesSurviveMoreTermsThanAPartCanCollect) {
   const double all_ones = 0x1.fffffffffffffp+0;
   for (int exponent = -298; exponent <= 256; ++exponent) {
@@ -91,7 +91,7 @@ TEST(ExactSum, CarriesSurviveMoreTermsThanAPartCanCollect) {
   }
 }
 
-// Add itself must move the carries when the doubled sum leaves it one term short of the limit.
+// Add must move the carries itself when the doubled sum is one term short of the limit.
 TEST(ExactSum, AddMovesCarriesAtTheLimit) {
   for (const double term : {0x1.fffffffffffffp+21, -0x1.fffffffffffffp+21}) {  // highest in a part
     ExactSum sum;
@@ -99,7 +99,7 @@ TEST(ExactSum, AddMovesCarriesAtTheLimit) {
       sum.Merge(sum);
       if (bit < 10) sum.Add(term);
     }
-    // 2^11 - 2 terms so far.
+    // So far there are 2^11 - 2 terms.
     for (int i = 0; i < 6; ++i) sum.Add(term);
     Real expected(term);
     mpfr_mul_d(expected.get(), expected.get(), 0x1p11 + 4, MPFR_RNDN);

@@ -14,7 +14,8 @@ inline float FloatOf(uint32_t bits) {
   return std::bit_cast<float>(bits);
 }
 
-// Of each exponent, both signs: the first and last numbers, some with few bits, some at random.
+// For each exponent and both signs: the first and last numbers, some with few bits, and random
+// ones.
 inline std::vector<float> FloatStrata() {
   Engine engine = TestEngine();
   std::vector<float> values = {INFINITY, -INFINITY, FloatOf(0x7FC00001), FloatOf(0xFF800001)};

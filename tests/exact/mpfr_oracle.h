@@ -1,4 +1,4 @@
-// MPFR as the oracle: numbers of fixed, ample precision, and what they round to in each format.
+// MPFR as the oracle: numbers of fixed, sufficient precision, and their roundings to each format.
 #pragma once
 
 #include <mpfr.h>
@@ -14,7 +14,7 @@
 
 namespace dmlop {
 
-// Owns one MPFR number. The default precision holds every sum of the tests without rounding.
+// Owns one MPFR number. The default precision holds every sum of the tests exactly.
 class Real {
  public:
   explicit Real(double value = 0.0, mpfr_prec_t precision = 768) {
@@ -76,7 +76,7 @@ inline uint64_t BitsOf(Half value) {
   return value.bits;
 }
 
-// The exponent of the last place of T at `value`.
+// The exponent of the unit in the last place of T at `value`.
 template <typename T>
 mpfr_exp_t LastPlace(const Real& value) {
   if (mpfr_zero_p(value.get())) return Format<T>::kLeastExponent;
@@ -84,7 +84,7 @@ mpfr_exp_t LastPlace(const Real& value) {
                               Format<T>::kLeastExponent);
 }
 
-// Nearest, ties to even, by definition: an integer number of last places.
+// Rounds to nearest, ties to even, by definition: to an integer multiple of the last place.
 template <typename T>
 T RoundReal(const Real& value) {
   if (!mpfr_number_p(value.get())) return FromDouble<T>(mpfr_get_d(value.get(), MPFR_RNDN));

@@ -120,7 +120,7 @@ TYPED_TEST(RoundingTest, TiesOfAveragesAndTheirNeighbours) {
     const uint64_t divisor = RandomDivisor(this->engine_);
     for (double delta : {0.0, 0x1p-149, -0x1p-149}) {
       SumPair sum;
-      // In two parts, so that each product is exact.
+      // Added in two parts, so that each product is exact.
       sum.Add(tie * static_cast<double>(divisor & 0xFFFF));
       sum.Add(tie * static_cast<double>(divisor & ~uint64_t{0xFFFF}));
       sum.Add(delta);

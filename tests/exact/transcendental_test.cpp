@@ -29,8 +29,8 @@ T RoundedElement(F function, double x, Parameters parameters = {}) {
   return RoundOnce<T>(exact.head, exact.tail);
 }
 
-// The exact value shows on which side of the rounded one it is, however near. What 1400 bits do not
-// tell apart is left out.
+// True if the exact value is on the same side of the rounded one as the real value, however close.
+// Passes if 1400 bits do not distinguish them.
 template <typename T>
 bool HasTheSideOf(F function, double x, T rounded, Parameters parameters = {}) {
   Real real = RealFunction(function, x, parameters, 1400);
@@ -75,7 +75,7 @@ struct HardCase {
   uint32_t expected;
 };
 
-// Results within 2^-46 to 2^-54 of a number halfway between two, or a tie in the leading term.
+// Results within 2^-46 to 2^-54 of a midpoint, or a tie in the leading term.
 constexpr HardCase kHardCases[] = {
     {F::kExp, 0x33800000, 0x3F800001},     {F::kExp, 0xB3000000, 0x3F800000},
     {F::kExp, 0xBA7242A6, 0x3F7FC376},     {F::kLog, 0x0F61FF63, 0xC2855565},
@@ -159,7 +159,7 @@ TEST_P(ActivationTest, ResultsAreRoundedRight) {
 INSTANTIATE_TEST_SUITE_P(Parameters, ActivationTest, testing::ValuesIn(kActivations),
                          CaseName<Activation>);
 
-// Powers of r^(2^n) * 2^(j * 2^n) with an exponent k / 2^n, where base and result have few bits.
+// Powers of r^(2^n) * 2^(j * 2^n) with an exponent k / 2^n; base and result have few bits.
 TEST(Transcendental, ExactPowersHaveNoTail) {
   const double no_numbers[2] = {};
   size_t count = 0;

@@ -1,13 +1,14 @@
-// Every FLOAT32 element of functions of one element and of activations, and every pair of FLOAT16
-// elements of POW and ATAN_YX, on every instruction set of the machine:
+// Checks every FLOAT32 element of functions of one element and of activations, and every pair of
+// FLOAT16 elements of POW and ATAN_YX, on every instruction set of the machine:
 //
-//   dmlop_exhaustive [--best N] [--same] [FUNCTION...]
+//  dmlop_exhaustive [--best N] [--same] [FUNCTION...]
 //
-// `--best` leaves out all but the N best instruction sets, of which the portable one takes longest.
-// `--same` only compares instruction sets, where the first has been compared before.
-// Results of the first instruction set are compared with the C library's in binary64, and with MPFR
-// where those are near a rounding boundary or differ; results of the others with the first, by
-// digests of blocks. A line for each function and instruction set; status 1 if any result is wrong.
+// `--best` only uses the N best instruction sets; the portable one takes longest.
+// `--same` only compares instruction sets, for use if the first one has been compared before.
+// Results of the first instruction set are compared with the C library's in binary64 and, near a
+// rounding boundary or where these differ, with MPFR; results of the others with the first, by
+// digests of blocks. Prints a line for each function and instruction set; status 1 if any result is
+// wrong.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -87,7 +88,7 @@ uint64_t DigestOf(const std::vector<float>& values) {
   return sum;
 }
 
-// What to do with the results of an instruction set.
+// The treatment of an instruction set's results.
 enum class Check { kKeepDigests, kKeepAndCompare, kCompareDigests };
 
 void CheckBlock(const CheckedFunction& function, size_t block, Check check, uint64_t& digest,

@@ -28,7 +28,7 @@ struct PairBuffers {
   }
 };
 
-// One first element and all second ones.
+// Computes one first element with all second ones.
 void Compute(ElementWiseFunction function, Half first, PairBuffers& buffers) {
   const Dims sizes = {int64_t{kHalves}};
   const ConstTensorView inputs[] = {

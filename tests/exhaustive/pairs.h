@@ -1,4 +1,4 @@
-// Functions of two elements, of all pairs of FLOAT16.
+// Functions of two elements, checked for all pairs of FLOAT16.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ inline constexpr NamedFunction kPairFunctions[] = {
     {"ATAN_YX", ElementWiseFunction::kAtanYx},
 };
 
-// With the current instruction set. Prints the first pairs whose result is wrong, and returns how
-// many there are.
+// Uses the current instruction set. Prints the first pairs with a wrong result, and returns the
+// number of wrong results.
 uint64_t CheckPairs(const NamedFunction& function);
 
 }  // namespace dmlop

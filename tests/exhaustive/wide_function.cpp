@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstdint>
 
-// The C library has forms for vectors, for which <cmath> would ask only where a compiler may break
-// the rules of arithmetic. Hence no <cmath>.
+// The C library has vector forms, but <cmath> declares them only if the compiler may break the
+// rules of arithmetic. Hence <cmath> is not included.
 #if defined(__x86_64__) && !defined(__clang__)
 #define DMLOP_VECTOR_FORM __attribute__((simd("notinbranch")))
 #else
@@ -36,7 +36,7 @@ extern "C" double atan2(double, double) noexcept DMLOP_VECTOR_FORM;
 namespace dmlop {
 namespace {
 
-// The vector form of acosh has numbers below 1.
+// The vector form of acosh returns numbers for arguments below 1.
 constexpr double kNan = __builtin_nan("");
 
 template <typename Function>
@@ -47,7 +47,7 @@ inline void ForEach(size_t count, double* y, const float* x, Function function) 
 
 }  // namespace
 
-// Without a branch, so that it becomes vectors.
+// Has no branches, so that the compiler vectorizes it.
 bool AllAgree(size_t count, const float* results, const double* wide) {
   uint32_t differ = 0;
   for (size_t i = 0; i < count; ++i) {

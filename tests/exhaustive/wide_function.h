@@ -1,4 +1,4 @@
-// ElementWiseFunction functions in binary64 by the C library: an evaluation that has nothing in
+// ElementWiseFunction functions in binary64 by the C library, whose evaluation has nothing in
 // common with the kernels.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace dmlop {
 
-// A function whose every FLOAT32 element is checked.
+// A function that is checked for every FLOAT32 element.
 struct CheckedFunction : NamedFunction {
   Parameters parameters = {};
 };
 
-// With the parameters that ONNX takes where none are given.
+// The parameters are ONNX's defaults.
 inline constexpr CheckedFunction kActivations[] = {
     {{"ELU", ElementWiseFunction::kElu}, {1}},
     {{"SCALED_ELU", ElementWiseFunction::kScaledElu}, {0x1.ac5d26p+0, 0x1.0cfabep+0}},
@@ -21,16 +21,16 @@ inline constexpr CheckedFunction kActivations[] = {
     {{"SWISH", ElementWiseFunction::kSwish}, {1}},
 };
 
-// Each result is expected within this part of itself from the real one.
+// The bound assumed for the relative error of each result.
 inline constexpr double kWideError = 0x1p-44;
 
 void WideFunction(const CheckedFunction& function, size_t count, double* y, const float* x);
 
-// Of functions of two elements, the first of which is always `x`.
+// Evaluates functions of two elements, the first of which is always `x`.
 void WideFunctionOfPairs(ElementWiseFunction function, size_t count, double* y, double x,
                          const double* seconds);
 
-// Whether every result is what all numbers round to that are within kWideError of `wide`.
+// Whether every result is what all numbers within kWideError of `wide` round to.
 bool AllAgree(size_t count, const float* results, const double* wide);
 
 }  // namespace dmlop

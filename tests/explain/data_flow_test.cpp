@@ -1,4 +1,5 @@
-// Which element feeds which, by force: change one input element, run the engine, and see.
+// Finds by force which element feeds which: changes one input element, runs the engine, and
+// compares.
 
 #include "core/explain/data_flow.h"
 
@@ -18,7 +19,7 @@
 namespace dmlop {
 namespace {
 
-// Operators whose outputs change with every element, as integers do when they are summed.
+// An operator whose outputs change with every element, as sums of integers do.
 struct FlowCase {
   std::string name;
   bool (*shows_changes)(const OperatorDesc& desc);
@@ -88,7 +89,7 @@ ElementSet Differences(const OperatorCall& a, const OperatorCall& b) {
   return differences;
 }
 
-// What the geometry says of the elements at one place, which strides may give to several.
+// The elements reached, by the geometry, from those at one place, which several may share.
 ElementSet Reached(const OperatorCall& call, size_t input, int64_t offset) {
   ElementSet reached;
   const Layout& layout = call.inputs[input].layout();

@@ -1,4 +1,4 @@
-// What a fuzz target promises, besides that nothing crashes.
+// Checks what a fuzz target promises besides not crashing.
 #pragma once
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// The bytes are a document, an operator descriptor or a DxDispatch model: it is read, validated,
-// printed with everything filled in, and run where its tensors are small. Files that it names are
-// not looked at.
+// The bytes are a document, either an operator descriptor or a DxDispatch model. It is read,
+// validated, printed with everything filled in, and run if its tensors are small. Files that it
+// names are not opened.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMaxElements = 1 << 14;  // of a tensor that is made
+constexpr int64_t kMaxElements = 1 << 14;  // of a tensor that is created
 constexpr uint64_t kMaxBytes = 1 << 20;    // of a model's resources
 
 Descriptor DescriptorOf(const std::string& text) {
@@ -27,7 +27,7 @@ Descriptor DescriptorOf(const std::string& text) {
 
 void Ignore(std::string_view) {}
 
-// Whatever a message shows of the text.
+// Renders every excerpt that a message shows.
 void ShowAll(const Diagnostics& diagnostics, const std::string& text) {
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     Require(!diagnostic.offset || *diagnostic.offset <= text.size(), "a place behind the text");
@@ -45,7 +45,7 @@ bool IsSmall(const OperatorDesc& desc) {
 
 // --- operator descriptors ------------------------------------------------------------------------
 
-// Checks what could be read.
+// Checks a document that could be read.
 bool IsValid(OperatorDocument* document, FeatureLevel level, Diagnostics& diagnostics) {
   if (!document) return false;
   std::erase_if(document->bindings(), [](const auto& entry) { return !entry.second.values; });
@@ -56,7 +56,7 @@ bool IsValid(OperatorDocument* document, FeatureLevel level, Diagnostics& diagno
   return !diagnostics.has_errors();
 }
 
-// The complete text says the same again.
+// Checks that the complete text reads back as itself.
 void CheckCompleteText(const OperatorDocument& document, FeatureLevel level) {
   const std::string complete = CompleteText(document);
   Diagnostics diagnostics;
@@ -81,7 +81,7 @@ void RunSmall(OperatorDocument& document, Diagnostics& diagnostics) {
   }
   Run(document.op(), inputs, views);
 
-  // The model that does the same is valid too.
+  // The equivalent model is valid, too.
   Diagnostics of_model;
   const std::string model = ModelText(files);
   ReadDocument(DescriptorOf(model), kHighestFeatureLevel, {}, of_model);
@@ -137,7 +137,7 @@ void CheckModel(const ModelDocument& model, Diagnostics& diagnostics) {
   RunSmall(model, resources, bound, diagnostics);
 }
 
-// Graphs lie in files, which are not to be opened.
+// Graphs are in files, which must not be opened.
 bool HasGraph(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -166,7 +166,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     dmlop::CheckInput({reinterpret_cast<const char*>(data), size});
   } catch (const dmlop::Error&) {
-    // How the program refuses what it is given.
+    // Rejects the input.
   }
   return 0;
 }

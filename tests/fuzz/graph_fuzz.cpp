@@ -1,4 +1,4 @@
-// The bytes are a serialized graph: it is read, and planned and run where it is small.
+// The bytes are a serialized graph, which is read and, if it is small, planned and run.
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 namespace dmlop {
 namespace {
 
-constexpr uint64_t kMaxBytes = 1 << 16;  // of all tensors
+constexpr uint64_t kMaxBytes = 1 << 16;  // over all tensors
 constexpr size_t kMaxNodes = 16;
 
 bool IsSmall(const Graph& graph) {
@@ -46,7 +46,7 @@ void CheckInput(std::span<const std::byte> file) {
   const auto no_file = [](const std::string& name) -> std::span<const std::byte> {
     throw Error(ErrorKind::kFileSystem, name + ": is not there");
   };
-  // Memory of its own, so that reading past the file is reading past an allocation.
+  // A separate copy, so that reading past the file is reading past an allocation.
   const std::vector<std::byte> copy(file.begin(), file.end());
   const auto graph =
       ReadGraph({copy, no_file, kHighestFeatureLevel}, [&](auto&&...) { is_reported = true; });

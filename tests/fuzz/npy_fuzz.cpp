@@ -1,5 +1,5 @@
-// The bytes are a .npy file: its header is read, its elements, and what a desc makes of them. How
-// many bytes there are decides where the file lies in memory and what the desc is.
+// The bytes are a .npy file: its header is read, its elements, and how they fit a desc. The number
+// of bytes decides the file's place in memory and the desc.
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Memory of its own, so that reading past the file is reading past an allocation.
+// A separate copy, so that reading past the file is reading past an allocation.
 struct FileBytes {
   std::vector<std::byte> memory;
   size_t begin;
@@ -28,7 +28,7 @@ struct FileBytes {
   Bytes bytes() const { return Bytes(memory).subspan(begin); }
 };
 
-// What the element has in the file, by the format's definition.
+// The element's bits in the file, by the definition of the format.
 uint64_t BitsInFile(Bytes file, const NpyHeader& header, int64_t number) {
   const size_t width = ByteWidth(header.type);
   const Bytes element =
@@ -54,7 +54,7 @@ void CheckElements(Bytes file, const NpyHeader& header, const ConstTensorView& v
   });
 }
 
-// The header that the program writes for the array says the same.
+// Checks that the header that the program writes for the array reads back the same.
 void CheckFormat(const NpyHeader& header) {
   const std::string text = FormatNpyHeader(header.type, header.shape);
   const NpyHeader again = ParseNpyHeader(std::as_bytes(std::span(text)), "written");
@@ -63,8 +63,8 @@ void CheckFormat(const NpyHeader& header) {
           "the header that is written says something else: " + text);
 }
 
-// The file as a tensor whose last dimensions are packed, and whose others overlap: elements that
-// share a place must have equal values.
+// Loads the file as a tensor whose last dimensions are packed and whose others overlap: elements
+// that share a place must have equal values.
 void CheckFit(const LoadedTensor& tensor, size_t overlapping) {
   const Dims& sizes = tensor.view.layout.sizes;
   const bool fits_desc =
@@ -108,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     dmlop::CheckInput({reinterpret_cast<const std::byte*>(data), size});
   } catch (const dmlop::Error&) {
-    // How the program refuses what it is given.
+    // Rejects the input.
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// The bytes are a desc of an operator, the elements of its tensors, an instruction set and a number
-// of threads: a valid call gives what the reference gives, in place too.
+// The bytes are a desc of an operator, elements of its tensors, an instruction set and a number of
+// threads. A valid call must give the reference's results, in place, too.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMaxElements = 1 << 12;  // of a tensor; the reference is slow
+constexpr int64_t kMaxElements = 1 << 12;  // of a tensor, because the reference is slow
 constexpr int64_t kMaxExtent = 1 << 15;
 
 bool IsValid(OperatorDesc& desc, FeatureLevel level) {

@@ -6,7 +6,7 @@
 namespace dmlop {
 namespace {
 
-// Makes a descriptor differ from one that may be valid, in one place.
+// Changes a descriptor that may be valid in one place.
 class DescBreaker {
  public:
   DescBreaker(const Entropy& from, OperatorDesc& op) : from_(from), op_(op) {}
@@ -17,7 +17,7 @@ class DescBreaker {
     FieldValue& value = op_.values()[i];
     if (from_.OneIn(16)) {
       value = FieldValue();
-    } else if (field.kind == FieldKind::kEnum) {  // which are read by their names
+    } else if (field.kind == FieldKind::kEnum) {  // which are read by name
       value = static_cast<uint32_t>(from_.Index(field.names.names.size()));
     } else if (field.kind == FieldKind::kActivation &&
                !std::holds_alternative<std::monostate>(value)) {
@@ -36,7 +36,7 @@ class DescBreaker {
   void BreakValue(DataType& type) { type = AnyType(); }
   void BreakValue(ScaleBias& factors) { factors.scale = RandomFactor(from_); }
   void BreakValue(Size2d& size) { size.width = AnyNumber(); }
-  // It is always read in the type that other fields tell.
+  // A scalar is always read in the type that other fields state.
   void BreakValue(Scalar& scalar) { scalar.bytes.fill(std::byte{0xFF}); }
   void BreakValue(OperatorDesc& activation) { DescBreaker(from_, activation).Break(); }
 

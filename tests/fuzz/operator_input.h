@@ -1,4 +1,4 @@
-// What a fuzzer's bytes mean as a call of an operator.
+// Interprets a fuzzer's bytes as a call of an operator.
 #pragma once
 
 #include <fuzzer/FuzzedDataProvider.h>
@@ -7,10 +7,10 @@
 
 namespace dmlop {
 
-// A desc of any operator, in all of its fields near to a valid one.
+// A desc of any operator, close to a valid one in all of its fields.
 OperatorDesc ReadDesc(FuzzedDataProvider& data);
 
-// A call of a valid desc, with tensors somewhere in their memory and with any elements.
+// A call of a valid desc, with tensors at any place in their memory and with any elements.
 OperatorCall ReadCall(OperatorDesc desc, FuzzedDataProvider& data);
 
 }  // namespace dmlop

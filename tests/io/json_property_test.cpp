@@ -1,5 +1,5 @@
-// Random texts, most of them nearly JSON: what is taken for JSON, and its values, as nlohmann-json
-// sees them.
+// Random texts, mostly close to JSON: checks which are accepted as JSON, and their values, against
+// nlohmann-json.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ std::string RandomValue(Engine& engine, int depth) {
   return OneOf(engine, kWords);
 }
 
-// Takes a byte away, puts one in, or doubles or cuts a piece.
+// Removes a byte, inserts one, duplicates a piece or truncates the text.
 void Change(Engine& engine, std::string& text) {
   constexpr std::string_view kBytes = "{}[],:\"\\/*0179eE+-.tfnaul \n\t\x1F\x7F\xC3\xA9\xF0\x80";
   const auto place = [&] {
@@ -102,7 +102,7 @@ std::string RandomText(Engine& engine) {
   return text;
 }
 
-// Numbers that no double holds and trailing commas are not faults to us.
+// kOurOwn: numbers that no double holds, and trailing commas, which this program accepts.
 enum class Verdict { kJson, kNoJson, kOurOwn };
 
 Verdict VerdictOf(const std::string& text, Json& value) {
@@ -146,7 +146,7 @@ void ExpectSame(const Json& expected, JsonCursor value) {
     case JsonKind::kObject:
       ASSERT_TRUE(expected.is_object());
       ASSERT_GE(value.child_count(), expected.size());
-      if (value.child_count() > expected.size()) break;  // a name stands twice
+      if (value.child_count() > expected.size()) break;  // a name occurs twice
       for (const JsonCursor& child : value.children()) {
         ASSERT_TRUE(expected.contains(child.key()));
         ExpectSame(expected[child.key()], child);
@@ -167,7 +167,7 @@ TEST(JsonProperty, ReadsWhatNlohmannJsonReads) {
     const auto document = JsonDocument::Parse(text, diagnostics);
     const bool is_json = document && !document->trailing_offset();
     EXPECT_EQ(!document, diagnostics.has_errors());
-    // We ask for characters in comments too.
+    // This program requires valid characters in comments, too.
     const bool is_text = ValidCharacters(text) == text.size();
     if (verdict != Verdict::kOurOwn) {
       EXPECT_EQ(is_json, verdict == Verdict::kJson && is_text);

@@ -1,4 +1,4 @@
-// Outputs that do not fit into the caches, which the operators write past them.
+// Outputs larger than the caches, which operators write past them.
 
 #include <gtest/gtest.h>
 
@@ -135,7 +135,7 @@ const UnfoldCase kStreamedUnfolds[] = {
      {0, 0},
      {0, 0},
      {30, 40}},
-    // Planes that are runs of the input, but for their padding.
+    // Planes that are runs of the input, except for their padding.
     {"ShiftedPlanes",
      DataType::kUint8,
      {4, 7, 9, 43, 37},
@@ -164,7 +164,7 @@ const UnfoldCase kStreamedUnfolds[] = {
      {2, 3},
      {1, 4},
      {47, 53}},
-    // Planes whose channels do not stay near, strip by strip.
+    // Planes whose channels do not stay cached, strip by strip.
     {"StripsOfManyPlanes",
      DataType::kUint16,
      {4, 2, 5, 65, 77},
@@ -192,7 +192,7 @@ const UnfoldCase kStreamedUnfolds[] = {
      {1, 2},
      {1, 2},
      {15, 16}},
-    // Larger than the buffer that small planes are packed into.
+    // Larger than the buffer into which small planes are packed.
     {"FewTaps",
      DataType::kUint8,
      {25, 14, 100, 120},

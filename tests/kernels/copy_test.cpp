@@ -1,5 +1,5 @@
-// Tiles and streams on every instruction set, around the widths of their vectors, among guard
-// bytes.
+// Tiles and streams on every instruction set, with sizes around the width of its vectors, among
+// guard bytes.
 
 #include "core/kernels/copy/copy.h"
 
@@ -23,20 +23,20 @@ class CopyOnIsa : public OnIsa {};
 
 INSTANTIATE_TEST_SUITE_P(Isas, CopyOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
-// Elements from the lowest to the highest of two loops.
+// Number of elements from the lowest to the highest of two loops.
 int64_t Extent(int64_t outer_count, int64_t outer_stride, int64_t inner_count,
                int64_t inner_stride) {
   return (outer_count - 1) * std::abs(outer_stride) + (inner_count - 1) * std::abs(inner_stride) +
          1;
 }
 
-// Where the first element of a source lies that is read backwards in one of its loops.
+// Number of the first element of a source that is read backwards in one of its loops.
 int64_t FirstOf(const CopyTile& tile) {
   return (tile.outer_count - 1) * std::max<int64_t>(-tile.from_outer_stride, 0) +
          (tile.inner_count - 1) * std::max<int64_t>(-tile.from_inner_stride, 0);
 }
 
-// Bytes of which each differs from its neighbours at every distance that tiles have.
+// Bytes that differ from each other at every distance that tiles have.
 std::vector<std::byte> Numbered(int64_t size) {
   std::vector<std::byte> bytes(static_cast<size_t>(size));
   uint32_t state = 1;
@@ -47,7 +47,7 @@ std::vector<std::byte> Numbered(int64_t size) {
   return bytes;
 }
 
-// What the tile leaves behind, element by element; `start` is the first element of the destination.
+// The result of the tile, element by element; `start` is the first element of the destination.
 std::vector<std::byte> Expected(const CopyTile& tile, int64_t width, int64_t start,
                                 const std::vector<std::byte>& from, std::vector<std::byte> to) {
   for (int64_t i = 0; i < tile.outer_count; ++i) {
@@ -62,7 +62,7 @@ std::vector<std::byte> Expected(const CopyTile& tile, int64_t width, int64_t sta
   return to;
 }
 
-// The source ends with its last element, so that a sanitizer sees what reads on.
+// The source ends with its last element, so that a sanitizer notices reads beyond it.
 void ExpectCopies(const CopyTile& tile, int64_t width) {
   constexpr int64_t kStart = 3;
   constexpr int64_t kBehind = 70;
@@ -97,7 +97,7 @@ TEST_P(CopyOnIsa, StridedRows) {
     for (int64_t length = 1; length < 140; ++length) {
       ExpectCopies({2, length, length, 1, 0, 0}, width);               // one element everywhere
       ExpectCopies({2, length, length, 1, 2 * length, 2}, width);      // every other element
-      ExpectCopies({2, length, 2 * length, 2, length, 1}, width);      // into every other place
+      ExpectCopies({2, length, 2 * length, 2, length, 1}, width);      // to every other place
       ExpectCopies({2, length, 3 * length, 3, 5 * length, 5}, width);  // both with gaps
     }
   }
@@ -115,13 +115,13 @@ TEST_P(CopyOnIsa, Transposes) {
     }
     for (const int64_t few : {2, 3, 4, 5}) {
       ExpectCopies({few, 203, 210, 1, 1, few}, width);
-      ExpectCopies({203, few, few, 1, 1, 0}, width);  // columns that repeat
+      ExpectCopies({203, few, few, 1, 1, 0}, width);  // broadcast columns
       for (const int64_t many : {63, 64, 65, 100, 203}) {
         ExpectCopies({many, few, few, 1, 1, 210}, width);
       }
     }
     ExpectCopies({130, 67, 67, 1, 1, 131}, width);
-    ExpectCopies({37, 20, 20, 1, 1, 0}, width);  // columns that repeat
+    ExpectCopies({37, 20, 20, 1, 1, 0}, width);  // broadcast columns
   }
 }
 

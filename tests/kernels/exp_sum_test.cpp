@@ -59,7 +59,7 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
   });
 }
 
-// The first column needs a new maximum in every row, and the sums beside it move with it.
+// The first column needs a new maximum in every row, which also moves the sums beside it.
 TEST_P(ExpSumOnIsa, SumsThatMoveKeepTheirBound) {
   constexpr int kRows = 1 << 16;
   for (const size_t columns : {2u, 11u, 32u}) {
@@ -79,7 +79,7 @@ TEST_P(ExpSumOnIsa, SumsThatMoveKeepTheirBound) {
   }
 }
 
-// Terms as large as a sum takes without moving, where differences lose most.
+// Terms as large as a sum takes without moving, for which differences lose most.
 TEST_P(ExpSumOnIsa, LargeTermsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     Engine engine = CaseEngine(0);
@@ -114,7 +114,7 @@ TEST_P(ExpSumOnIsa, SpecialElementsShow) {
         double sum = 0;
         ExpSumKernelsFor<T>().add_row(row.data(), count, {&max, &sum});
         EXPECT_FALSE(std::isfinite(max) && std::isfinite(sum)) << count << " " << special;
-        // And as columns, of which only one has it.
+        // The same as columns, only one of which has the special value.
         std::vector<float> maxima(row.size(), ExpSums::kStartMax);
         std::vector<double> sums(row.size(), 0.0);
         ExpSumKernelsFor<T>().add_columns(row.data(), 1, count, count,
@@ -128,7 +128,7 @@ TEST_P(ExpSumOnIsa, SpecialElementsShow) {
   });
 }
 
-// As masks have them: they add nothing.
+// Masks contain negative infinities.
 TEST_P(ExpSumOnIsa, NegativeInfinitiesAddNothing) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t count : kCounts) {

@@ -1,4 +1,5 @@
-// approximate sums end in results as the exact sums do, or unresolved, on every instruction set.
+// On every instruction set, approximate sums are finalized to the results of exact sums, or stay
+// unresolved.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ namespace {
 template <typename T>
 using Group = std::vector<T>;
 
-// Adds up groups of the same size, and finalizes them.
+// Sums groups of the same size, and finalizes them.
 template <typename T>
 Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
   const int64_t columns = std::ssize(groups);
@@ -36,7 +37,7 @@ Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
   return results;
 }
 
-// Returns how many are unresolved.
+// Returns the number of unresolved results.
 template <typename T>
 int64_t CountDoubts(const Form& form, const std::vector<Group<T>>& groups) {
   const Results<T> results = EndOf(form, groups);
@@ -87,7 +88,7 @@ TEST_P(ApproximateEndOnIsa, HardSumsRoundAsTheExactOnes) {
   });
 }
 
-// What is left over is unresolved, but hardly anything else.
+// Ordinary sums are hardly ever unresolved, except in the remainder of a vector.
 TEST_P(ApproximateEndOnIsa, OrdinarySumsAreNotInDoubt) {
   ForFloatAndHalf([]<typename T>() {
     Engine engine = CaseEngine(0);

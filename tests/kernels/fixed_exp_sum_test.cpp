@@ -1,5 +1,5 @@
-// Sums of exponentials in fixed point keep their bound, and their bits in any order on every
-// instruction set.
+// Fixed-point sums of exponentials keep their bound on every instruction set, and have the same
+// bits in any order.
 
 #include "core/kernels/reduce/fixed_exp_sum.h"
 
@@ -110,7 +110,7 @@ TEST_P(FixedExpSumOnIsa, NanIsTheMaximum) {
   }
 }
 
-// As masks have them: they add nothing.
+// Masks contain negative infinities.
 TEST_P(FixedExpSumOnIsa, NegativeInfinitiesAddNothing) {
   for (const int64_t count : kCounts) {
     std::vector<Half> row(static_cast<size_t>(count), FromDouble<Half>(-INFINITY));

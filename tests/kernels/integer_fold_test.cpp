@@ -12,7 +12,7 @@ namespace {
 constexpr IntegerFold kFolds[] = {IntegerFold::kSum, IntegerFold::kSumOfMagnitudes,
                                   IntegerFold::kSumOfSquares, IntegerFold::kProduct};
 
-// One element more, by definition: with 128 bits, of which the type keeps the low ones.
+// Adds one element by definition: in 128 bits, of which the type keeps the low ones.
 template <typename T>
 T Step(IntegerFold fold, T state, T element) {
   const __int128 x = element;
@@ -35,7 +35,7 @@ void ForEachInteger(Body&& body) {
   body.template operator()<uint64_t>();
 }
 
-// Odd numbers, whose products never become zero, and the least and greatest among them.
+// Odd numbers, whose products never become zero, with the least and greatest numbers among them.
 template <typename T>
 std::vector<T> DrawIntegers(Engine& engine, int64_t count) {
   std::vector<T> values;

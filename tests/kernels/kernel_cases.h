@@ -1,4 +1,4 @@
-// What the tests of reduction kernels share: rows of values of every kind.
+// Rows of values of every kind, which the tests of reduction kernels share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace dmlop {
 
-// Around the widths of vectors, and of the blocks that kernels take at once.
+// Counts around the widths of vectors, and of the blocks that kernels process.
 inline constexpr int64_t kCounts[] = {1,  2,  3,  4,  5,  7,   8,   9,   15,  16,   17,   31,
                                       32, 33, 63, 64, 65, 127, 128, 129, 300, 1024, 1025, 2048};
 
@@ -24,7 +24,7 @@ std::vector<T> DrawRow(const FloatFamily& family, Engine& engine, int64_t count)
   return row;
 }
 
-// The sum of exp(x - max), to far more bits than a kernel has.
+// The sum of exp(x - max), with far more bits than a kernel has.
 template <typename T>
 Real SumOfExponentials(const std::vector<T>& row, double max) {
   Real sum(0.0, 200);

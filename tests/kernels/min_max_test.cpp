@@ -1,5 +1,5 @@
-// The best elements of rows and columns on every instruction set, around the widths of their
-// vectors.
+// The best elements of rows and columns on every instruction set, with sizes around the width of
+// its vectors.
 
 #include "core/kernels/reduce/min_max.h"
 
@@ -19,7 +19,7 @@
 namespace dmlop {
 namespace {
 
-// --- what is best, said another way --------------------------------------------------------------
+// --- the best element by definition --------------------------------------------------------------
 
 template <typename T>
 bool IsNan(T x) {
@@ -69,7 +69,7 @@ std::vector<T> InterestingValues() {
     for (const double x : {-0.0, 0.0, 1.0, -1.0, 0x1p-24, -0x1p-24, kInfinity, -kInfinity, kNan}) {
       values.push_back(FromDouble<T>(x));
     }
-    // The NaNs of either sign that are next to infinity, and farthest from it.
+    // NaNs of either sign that are closest to infinity, and farthest from it.
     using Bits = KeyOf<T>;
     for (const Bits sign : {Bits{0}, std::numeric_limits<Bits>::min()}) {
       for (const Bits nan : {Bits{KeyOfType<T>::kInfinity + 1}, std::numeric_limits<Bits>::max()}) {
@@ -80,7 +80,7 @@ std::vector<T> InterestingValues() {
   }
 }
 
-// A few different values, so that most of them tie; in every fourth case one only.
+// A few different values, so that most of them tie; in every fourth case a single value.
 template <typename T>
 std::vector<T> RandomValues(Engine& engine, int64_t count) {
   const std::vector<T> all = InterestingValues<T>();
@@ -96,7 +96,7 @@ std::vector<T> RandomValues(Engine& engine, int64_t count) {
 
 class MinMaxOnIsa : public OnIsa {};
 
-// The kernels for one type, held against BestOf.
+// The kernels for one type, compared with BestOf.
 template <typename T, MinMax kWanted>
 class Checks {
  public:
@@ -155,7 +155,7 @@ class Checks {
     return reinterpret_cast<const Element*>(values.data());
   }
 
-  // The kernel leaves the index alone where nothing is better than the least key.
+  // The kernel leaves the index unchanged if nothing is better than the least key.
   static int64_t ExpectedIndex(const std::vector<T>& values) {
     const int64_t best = BestOf(values, kWanted, false);
     if (best < 0) return 0;
@@ -176,7 +176,7 @@ class Checks {
         << static_cast<int64_t>(key) << " for " << values.size() << " values";
   }
 
-  // The first that has an index key is the first best one.
+  // The first element with the best index key is the first best element.
   void ExpectFirst(const std::vector<T>& values, Key key) const {
     const int64_t count = std::ssize(values);
     const int64_t first = BestOf(values, kWanted, false);

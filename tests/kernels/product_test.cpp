@@ -19,7 +19,7 @@ struct Product {
 
 template <typename T>
 void ExpectWithinBound(const Product& product, const std::vector<T>& row, bool tracked) {
-  // 2048 factors of 24 bits fit without rounding.
+  // Holds 2048 factors of 24 bits exactly.
   Real expected(1.0, 50000);
   for (const T x : row) {
     mpfr_mul_d(expected.get(), expected.get(), ToDouble(x), MPFR_RNDN);
@@ -42,7 +42,7 @@ void ExpectWithinBound(const Product& product, const std::vector<T>& row, bool t
   EXPECT_LE(mpfr_cmpabs(difference.get(), expected.get()), 0);
 }
 
-// One after another, of rows that follow each other.
+// The products of the columns of consecutive rows.
 template <typename T>
 std::vector<Product> MultiplyColumns(const std::vector<T>& tile, size_t columns, bool tracked) {
   std::vector<double> head(columns, 1.0), tail(columns, 0.0);
@@ -100,7 +100,7 @@ TEST_P(ProductOnIsa, ColumnsKeepTheirBound) {
   });
 }
 
-// Only the least numbers, only the greatest, and both by turns: the ends of what a step may reach.
+// Only the least numbers, only the greatest, or both in turn: the limits of what a step may reach.
 TEST_P(ProductOnIsa, ExtremesKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     const double least = Least<T>() * 3;
@@ -127,7 +127,7 @@ TEST_P(ProductOnIsa, ExtremesKeepTheirBound) {
   });
 }
 
-// As many as may come between two calls of MultiplyGroup, of as many bits as there are.
+// The greatest number of factors between two calls of MultiplyGroup, with as many bits as possible.
 TEST_P(ProductOnIsa, LongTrackedProductsKeepTheirBound) {
   Engine engine = CaseEngine(0);
   std::vector<float> column(1 << 16);
@@ -156,7 +156,7 @@ void ExpectSameBits(const Product& product, const Product& expected) {
   EXPECT_EQ(product.exponent, expected.exponent);
 }
 
-// What is not decided by bounds rests on these.
+// Products whose rounding no bound decides rely on this.
 TEST_P(ProductOnIsa, TrackedLanesHaveTheSameBitsEverywhere) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const FloatFamily& family, int64_t rows) {
@@ -174,7 +174,7 @@ TEST_P(ProductOnIsa, TrackedLanesHaveTheSameBitsEverywhere) {
   });
 }
 
-// However wide its rows are, whose order otherwise is what suits the processor.
+// The result is independent of the width of the rows; otherwise their order may suit the processor.
 TEST_P(ProductOnIsa, TrackedColumnsHaveTheSameBitsAlone) {
   ForFloatAndHalf([]<typename T>() {
     for (const size_t columns : {250u, 512u, 1100u}) {
@@ -213,7 +213,7 @@ TEST_P(ProductOnIsa, MergedLanesKeepTheirBoundAndBits) {
       const Product product = MergeLanes(tile, count);
       if (!std::isfinite(product.head) || product.head == 0) return;
       ExpectWithinBound(product, tile, true);
-      if (count != ApproximateProducts::kLanes) return;  // vectors of all sizes are whole
+      if (count != ApproximateProducts::kLanes) return;  // only then every vector is full
       const SettingsGuard guard;
       ASSERT_TRUE(SelectIsa("portable"));
       const Product expected = MergeLanes(tile, count);

@@ -1,4 +1,4 @@
-// x * Scale + Bias on every instruction set, around the widths of their vectors.
+// x * Scale + Bias on every instruction set, with sizes around the width of its vectors.
 
 #include "core/kernels/element_wise/scale_bias.h"
 
@@ -33,7 +33,8 @@ OperatorCall CallFor(Engine& engine, DataType type, const ScaleBias& factors, in
 
 class ScaleBiasOnIsa : public OnIsa {};
 
-// The reference has one answer for every element, so what agrees with it agrees on every set.
+// The reference has a single answer for every element, so agreement with it implies agreement of
+// all instruction sets.
 TEST_P(ScaleBiasOnIsa, AgreesWithReference) {
   int number = 0;
   for (const DataType type : TypesOf(types::kUpTo32)) {
@@ -48,26 +49,26 @@ TEST_P(ScaleBiasOnIsa, AgreesWithReference) {
   }
 }
 
-// Every binary16 value, with factors for which results are ties, are next to ties by less than
-// binary32 or binary64 can tell, overflow, are subnormal, cancel or are NaN.
+// Factors for every binary16 value: results are ties, differ from ties by less than binary32 or
+// binary64 resolves, overflow, are subnormal, cancel or are NaN.
 const ScaleBias kHalfFactors[] = {
     {1.0f, 0.0f},
     {2.0f, 10.0f},
     {0.1f, -3.3f},
     {1.0f, 0x1p-12f},                   // ties of small numbers
-    {0x1p-30f, 1.0f + 0x1p-11f},        // above and below a tie by less than binary32 has
-    {0x1p-60f, -(1.0f + 0x1p-11f)},     // by less than binary64 has
+    {0x1p-30f, 1.0f + 0x1p-11f},        // above and below a tie by less than binary32 resolves
+    {0x1p-60f, -(1.0f + 0x1p-11f)},     // by less than binary64 resolves
     {-0x1p-149f, 0x1p-14f + 0x1p-25f},  // by less than any product in binary32
-    {0x1.000002p-100f, 65520.0f},       // the bound of overflow
+    {0x1.000002p-100f, 65520.0f},       // limit of overflow
     {1.0f + 0x1p-11f, 0.0f},            // products with ties
-    {1.0f + 0x1p-23f, 0.0f},            // just above them
-    {0x1.fffffep-1f, 0x1p-24f},         // just below them
+    {1.0f + 0x1p-23f, 0.0f},            // just above ties
+    {0x1.fffffep-1f, 0x1p-24f},         // just below ties
     {0x1p-10f, 0x1p-25f},               // ties among subnormal numbers
     {0x1.555556p-16f, -0x1.8p-25f},     // subnormal numbers
     {0x1.000002p-62f, 0x1p-25f},        // the tie between zero and the smallest number
-    {0x1p-149f, 0x1p-149f},             // all of it vanishes
+    {0x1p-149f, 0x1p-149f},             // everything vanishes
     {-0x1p-149f, -0.0f},
-    {0x1p127f, -0x1p127f},  // beyond binary32 on the way
+    {0x1p127f, -0x1p127f},  // intermediate values exceed binary32
     {0x1.fffffep127f, 0x1.fffffep127f},
     {0x1.8p1f, -0x1.8p10f},  // cancels
     {0.0f, 1.5f},

@@ -1,5 +1,5 @@
-// Sums of a few terms round as the exact sum does, or say that they do not know, on every
-// instruction set.
+// On every instruction set, sums of a few terms round as the exact sum does, or are reported as
+// unresolved.
 
 #include "core/kernels/reduce/short_sum.h"
 
@@ -15,14 +15,14 @@
 namespace dmlop {
 namespace {
 
-// Elements of a few groups, a gap after each row of `width` elements.
+// Elements of a few groups, with a gap after each row of `width` elements.
 template <typename T>
 struct Tile {
   static constexpr int64_t kGap = 3;
 
   Tile(Engine& engine, const FloatFamily& family, int64_t rows, int64_t columns)
       : width(columns), pitch(columns + kGap), elements(DrawRow<T>(family, engine, rows * pitch)) {
-    elements.resize(static_cast<size_t>((rows - 1) * pitch + width));  // nothing after the last
+    elements.resize(static_cast<size_t>((rows - 1) * pitch + width));  // no gap after the last row
   }
 
   T at(int64_t row, int64_t column) const {
@@ -66,7 +66,7 @@ template <typename T>
 void ExpectRightUnlessInDoubt(const Form& form, const Results<T>& results, size_t i,
                               const std::vector<T>& group) {
   if (results.unresolved[i]) {
-    // Terms that may cancel each other are added up in bins, which leaves nothing open.
+    // Terms that may cancel each other are summed in bins, which resolves everything.
     EXPECT_NE(form.map, SumMap::kItself);
     return;
   }
@@ -112,7 +112,7 @@ TEST_P(ShortSumOnIsa, ColumnsRoundAsTheExactSum) {
   });
 }
 
-// More than are taken at once.
+// More columns than the kernel takes at once.
 TEST_P(ShortSumOnIsa, ManyColumnsRoundAsTheExactSum) {
   ForFloatAndHalf([]<typename T>() {
     SCOPED_TRACE(CaseTrace(0));
@@ -127,7 +127,7 @@ T SumWith(double special, const Form& form) {
   return FromDouble<T>(form.map == SumMap::kItself ? special : std::fabs(special));
 }
 
-// The groups beside each other again and again; every fourth one has an element that is no number.
+// Repeats the groups side by side; every fourth one has an element that is not finite.
 template <typename T>
 void CheckManyHardColumns(Engine& engine, const std::vector<std::vector<T>>& groups,
                           int64_t count) {
@@ -157,7 +157,7 @@ void CheckManyHardColumns(Engine& engine, const std::vector<std::vector<T>>& gro
   }
 }
 
-// Each group of another draw, as a row and as a column.
+// Draws each group anew, and sums it as a row and as a column.
 template <typename T>
 void CheckHardGroups(Engine& engine, const GroupFamily& family, int64_t count) {
   constexpr int64_t kGroups = 11;
@@ -198,7 +198,7 @@ TEST_P(ShortSumOnIsa, HardGroupsRoundAsTheExactSum) {
   });
 }
 
-// Groups that are all the same elements.
+// All groups consist of the same elements.
 TEST_P(ShortSumOnIsa, RowsMayLieOnEachOther) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t count : {1, 8, 16, 21}) {
@@ -213,7 +213,7 @@ TEST_P(ShortSumOnIsa, RowsMayLieOnEachOther) {
   });
 }
 
-// A group of `count` elements, all `others` but the first.
+// The result for `count` elements, all of which are `others` except the first.
 template <typename T>
 T SumOf(double first, double others, int64_t count, SumFinalizer finalizer) {
   Engine engine = CaseEngine(0);
@@ -251,7 +251,7 @@ TEST_P(ShortSumOnIsa, KeepsZerosInfinitiesAndNan) {
   });
 }
 
-// NaN beside large elements of one row leaves the others as hard as they are.
+// NaN beside large elements in one row does not make other rows easier.
 TEST_P(ShortSumOnIsa, NanTellsNothingOfOtherRows) {
   constexpr int64_t kRows = 16;
   for (const int64_t count : {17, 24, 40, 700}) {

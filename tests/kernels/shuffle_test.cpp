@@ -1,4 +1,4 @@
-// Programs of shuffles on every instruction set, among guard bytes.
+// Shuffle programs on every instruction set, among guard bytes.
 
 #include "core/kernels/copy/shuffle.h"
 
@@ -32,8 +32,8 @@ std::vector<std::byte> Source(size_t source, int64_t size) {
   return bytes;
 }
 
-// Where byte `i` of a vector of that many terms comes from: the terms take turns, each reading
-// backwards from its end, and every fifth byte is of none.
+// The origin of byte `i` in a vector of `terms` terms: the terms take turns, each reading backwards
+// from its end, and every fifth byte has none.
 constexpr size_t kNoTerm = ~size_t{0};
 size_t TermOf(size_t terms, size_t i) {
   return terms == 0 || i % 5 == 4 ? kNoTerm : i % terms;
@@ -67,7 +67,7 @@ void ExpectPacks(size_t terms, int64_t blocks) {
   std::vector<std::vector<std::byte>> sources;
   const std::byte* from[kSources];
   for (size_t s = 0; s < kSources; ++s) {
-    // Ends with the last byte that a term may read.
+    // The source ends with the last byte that a term may read.
     sources.push_back(Source(s, (blocks - 1) * kFromStep + max_term + kShuffleBytes));
     from[s] = sources.back().data();
   }

@@ -1,4 +1,4 @@
-// What the tests of sums that end in results share.
+// Forms of sums, which the tests of finalized sums share.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// approximate sums keep their bound and binned sums are exact, on every instruction set.
+// On every instruction set, approximate sums keep their bound and binned sums are exact.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ struct Groups {
   std::vector<double> block;
 };
 
-// Group `i` against the elements that were added to it.
+// Compares group `i` with the elements that were added to it.
 template <typename T>
 void ExpectWithinBound(SumMap map, const Groups& groups, size_t i, const std::vector<T>& row) {
   Real difference, magnitudes;
@@ -84,7 +84,7 @@ TEST_P(SumOnIsa, ApproximateRowsKeepTheirBound) {
   });
 }
 
-// Long enough to be read as several streams, with something left over.
+// Rows long enough to be read as several streams with a remainder.
 TEST_P(SumOnIsa, LongApproximateRowsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     int number = 0;
@@ -107,7 +107,7 @@ TEST_P(SumOnIsa, ApproximateColumnsKeepTheirBound) {
   ForFloatAndHalf([]<typename T>() {
     ForEachRow([](Engine& engine, const FloatFamily& family, int64_t columns) {
       if (columns > 33) return;
-      // Less than a block of 64 rows, and a few of them.
+      // Either less than a block of 64 rows, or a few blocks.
       const int64_t rows =
           OneIn(engine, 2) ? UniformInt(engine, 1, 64) : UniformInt(engine, 65, 210);
       const int64_t stride = columns + kGap;
@@ -143,7 +143,7 @@ TEST_P(SumOnIsa, ApproximateSumsKeepTheSignOfZeros) {
   });
 }
 
-// Every second column has one +0, in another row each, so in any part of a block of rows.
+// Every second column has one +0, each in a different row and so in any part of a block of rows.
 TEST_P(SumOnIsa, ApproximateColumnsKeepTheSignOfZeros) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t columns : {1, 7, 33, 200}) {
@@ -164,7 +164,7 @@ TEST_P(SumOnIsa, ApproximateColumnsKeepTheSignOfZeros) {
   });
 }
 
-// Terms that cancel each other leave +0, as IEEE 754 has it.
+// Terms that cancel each other leave +0, as in IEEE 754.
 TEST_P(SumOnIsa, ApproximateSumsThatCancelArePositiveZeros) {
   ForFloatAndHalf([]<typename T>() {
     for (const int64_t count : kCounts) {
@@ -180,7 +180,7 @@ TEST_P(SumOnIsa, ApproximateSumsThatCancelArePositiveZeros) {
   });
 }
 
-// As much as there is room for where FLOAT16 is added up in integers.
+// The largest sums that fit where FLOAT16 is summed in integers.
 TEST_P(SumOnIsa, ApproximateSumsOfTheLargestHalvesKeepTheirBound) {
   constexpr int64_t kRows = 130, kColumns = 70;
   for (const double sign : {1.0, -1.0}) {
@@ -244,7 +244,7 @@ TEST_P(SumOnIsa, ApproximateSumsMeetInfinitiesAndNan) {
   });
 }
 
-// Sums of a few groups in bins.
+// Binned sums of a few groups.
 class Binned {
  public:
   template <typename T>
@@ -255,7 +255,7 @@ class Binned {
 
   BinnedSums sums() { return {bins_.data(), pitch_}; }
 
-  // What a group's bins add up to, less the terms of a row.
+  // The sign of the sum of a group's bins less the terms of a row.
   template <typename T>
   int SignOfDifference(int64_t group, SumMap map, const std::vector<T>& row) const {
     ExactSum difference;
@@ -328,7 +328,7 @@ TEST_P(SumOnIsa, BinnedColumnsAreExact) {
   });
 }
 
-// A row of the least and the largest magnitudes of such exponents, and of some between them.
+// A row with the least and greatest magnitudes of these exponents, and some between them.
 template <typename T>
 std::vector<T> DrawInRange(Engine& engine, int least, int most) {
   const double step = std::ldexp(1.0, 1 - Format<T>::kPrecision);
@@ -344,7 +344,7 @@ std::vector<T> DrawInRange(Engine& engine, int least, int most) {
   return row;
 }
 
-// What needs one bin, a few or all of them.
+// Rows that need one bin, a few or all of them.
 TEST_P(SumOnIsa, BinnedSumsOfAnyRangeAreExact) {
   ForFloatAndHalf([]<typename T>() {
     constexpr int kMost = Format<T>::kPrecision == 11 ? 15 : 127;
@@ -367,8 +367,8 @@ TEST_P(SumOnIsa, BinnedSumsOfAnyRangeAreExact) {
   });
 }
 
-// Every place from the largest to the least, and the largest so often that bins must be carried
-// over again and again.
+// All exponents from the least to the greatest, and the greatest number so often that bins must be
+// carried again and again.
 TEST_P(SumOnIsa, BinsHoldTheWholeRange) {
   constexpr size_t kCount = 60000;
   std::vector<float> row;
@@ -386,7 +386,7 @@ TEST_P(SumOnIsa, BinsHoldTheWholeRange) {
   }
 }
 
-// As rests of half a unit do that are all on one side.
+// Such terms leave rests of half a unit, all with the same sign.
 TEST_P(SumOnIsa, BinsAreCarriedOver) {
   using Bins = SumBins<float, SumMap::kItself>;
   const std::vector<float> row(40000, std::ldexp(1.0f, Bins::UnitExponent(2) - 1));

@@ -1,4 +1,4 @@
-// How near approximations are to what they stand for, with every instruction set.
+// The errors of approximations with every instruction set.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,7 @@
 namespace dmlop {
 namespace {
 
-// What is furthest from the real result, as a part of it; where both round to 0, infinity or 1 it
-// may be any.
+// The greatest relative error; results that round to 0, infinity or 1 are ignored.
 double WorstError(ElementWiseFunction function, const std::vector<double>& x,
                   const std::vector<Real>& expected) {
   std::vector<double> y(x.size());
@@ -34,7 +33,7 @@ double WorstError(ElementWiseFunction function, const std::vector<double>& x,
   return worst;
 }
 
-// Each approximation's bound has room: elements are left open by it, not by luck.
+// The bounds leave room, so that it is they, not luck, that leave elements unresolved.
 TEST(Transcendental, ApproximationsKeepAQuarterOfTheirBounds) {
   const SettingsGuard settings_before;
   const std::vector<float> floats = FloatStrata();

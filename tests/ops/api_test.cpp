@@ -1,5 +1,4 @@
-// The fields of the operators, and what each feature level takes of them, against those of
-// DirectML.
+// The fields of the operators and what each feature level supports, compared with DirectML's.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -60,7 +59,7 @@ std::string KindOf(const Field& field) {
       return "float";
     case FieldKind::kBool:
       return "bool";
-    case FieldKind::kEnum: {  // "DML_REDUCE_FUNCTION_" is the prefix of its names
+    case FieldKind::kEnum: {  // the prefix of its names is "DML_REDUCE_FUNCTION_"
       const std::string prefix(field.names.prefix);
       return "enum " + prefix.substr(4, prefix.size() - 5);
     }
@@ -104,10 +103,11 @@ TEST(Api, FieldsAreThoseOfDirectMl) {
 
 // --- feature levels ------------------------------------------------------------------------------
 
-// By field: "4-5: FLOAT32, FLOAT16". Empty where the level does not have the operator.
+// By field, such as "4-5: FLOAT32, FLOAT16". Empty if the level does not have the operator.
 using Support = std::map<std::string, std::string>;
 
-// What the pages say, by operator and function, "REDUCE SUM", and by the first level of a row.
+// The pages' statements, by operator and function, such as "REDUCE SUM", and by the first level of
+// a row.
 using ApiSupport = std::map<std::string, std::map<FeatureLevel, Support>>;
 
 DataTypeSet TypesNamed(const std::string& names) {
@@ -143,7 +143,7 @@ ApiSupport ReadSupport() {
   return api;
 }
 
-// A variable without types of its own has those of the first tensor.
+// A type variable without types has those of the first tensor.
 Support SupportAt(const SupportTable& table, const OperatorInfo& info, FeatureLevel level) {
   Support support;
   const SupportRow* row = RowAt(table, level);
@@ -188,7 +188,7 @@ TEST(Api, LevelsTakeWhatThePagesSay) {
   }
 }
 
-// So that a message, a listing and a broken document can be found by it.
+// Messages, listings and broken documents refer to rules by their codes.
 TEST(Api, EachRuleHasItsCodeOnce) {
   for (const OperatorInfo* info : Operators()) {
     std::map<std::string_view, int> count;

@@ -1,4 +1,4 @@
-// Operators on buffers whose elements of 4 bits share bytes.
+// Operators on buffers in which 4-bit elements share bytes.
 
 #include "core/ops/buffer_run.h"
 
@@ -37,7 +37,7 @@ TensorDesc DescOf(DataType type, const Layout& layout) {
   return desc;
 }
 
-// With a scale of 0.5 or 1 and a zero point for all elements.
+// The scale is 0.5 or 1, and the zero point is the same for all elements.
 OperatorDesc Quantization(const char* name, const TensorDesc& input, const TensorDesc& output) {
   OperatorDesc desc = OperatorNamed(name);
   const bool quantizes = IsFloat(*input.data_type);
@@ -104,7 +104,7 @@ TEST(BufferRun, WritesNibblesWithoutTheirNeighbours) {
                  {&to, 1});
     return bytes;
   };
-  // The last half of a byte becomes zero.
+  // The unused half of the last byte becomes zero.
   EXPECT_EQ(quantize(PackedLayout({5}), Bytes({0xAA, 0xAA, 0xAA})),
             PackedNibbles({0, 2, 3, 7, -8}));
   EXPECT_EQ(quantize({{4}, {2}}, Bytes({0xAA, 0xBA, 0xCA, 0xDA})), Bytes({0xA0, 0xB2, 0xC3, 0x07}));

@@ -1,5 +1,5 @@
-// Copies larger than the engine's tiles and than what it leaves to one thread, and permutations
-// around its tiles of 64 by 64 and of several short loops.
+// Copies larger than the engine's tiles and than a single thread's share, and permutations around
+// its tiles of 64 by 64 and of several short loops.
 
 #include <gtest/gtest.h>
 
@@ -243,7 +243,7 @@ std::vector<UnfoldDim> DimsOf(const UnfoldCase& c, const Layout& input) {
   return dims;
 }
 
-// Images where they pay, moves everywhere.
+// By images where they pay, and always by moves.
 TEST_P(UnfoldBlocks, BothWaysAgree) {
   Engine engine = CaseEngine(1);
   OperatorCall by_images = UnfoldCall(GetParam(), 3, engine);
@@ -258,7 +258,7 @@ TEST_P(UnfoldBlocks, BothWaysAgree) {
   ASSERT_EQ(images.bytes(), moves.bytes());
 }
 
-// Their bytes would be 2^64.
+// Such images would take 2^64 bytes.
 TEST(UnfoldImages, HugeOnesAreNotMade) {
   const int64_t far = (int64_t{1} << 31) - 1;
   const UnfoldDim row{far + 1, 2, 1, 1, far, 0, 0};

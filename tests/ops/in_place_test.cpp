@@ -1,4 +1,4 @@
-// Some operators may write where they read (BIND-7, BIND-8). Small ones do in property_test.cpp.
+// Some operators may write where they read (BIND-7, BIND-8). property_test.cpp covers small ones.
 
 #include <gtest/gtest.h>
 

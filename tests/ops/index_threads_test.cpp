@@ -1,5 +1,5 @@
-// Operators that go by indices, on tensors that are large enough for several threads: of updates of
-// one place the last wins, whatever the threads.
+// Operators with indices, on tensors large enough for several threads: the last of several updates
+// of a place wins, whatever the threads.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ TestTensor Filled(const Layout& layout, DataType type = DataType::kUint32) {
   return tensor;
 }
 
-// Numbers below a size, many of them equal.
+// Indices below a size, many of them equal.
 TestTensor Indices(const Dims& sizes, int64_t size) {
   TestTensor indices(DataType::kInt64, PackedLayout(sizes));
   Engine engine = CaseEngine(1);
@@ -56,12 +56,12 @@ class IndexThreads : public testing::Test {
   SettingsGuard guard_;
 };
 
-// Rows of `row` elements, written one after another to the places of a vector of rows.
+// Rows of `row` elements, written one after another to places in a vector of rows.
 struct Rows {
   int64_t places;
   int64_t updates;
   int64_t row;
-  int64_t gap = 0;  // behind each row of the output
+  int64_t gap = 0;  // after each row of the output
 };
 
 void ScatterInOrder(const Rows& rows, const TestTensor& indices, const TestTensor& updates,
@@ -132,7 +132,7 @@ TEST_F(IndexThreads, TheLastPooledElementWins) {
   const Dims sizes = {1, 2, 200, 100};
   const Layout layout{{1, 2, 10, 11}, {256, 127, 12, 1}};
   TestTensor indices(DataType::kUint64, PackedLayout(sizes));
-  CopyElements(Indices(sizes, 225), indices);  // five of them are beyond
+  CopyElements(Indices(sizes, 225), indices);  // five of them are out of range
   const TestTensor input = Filled(PackedLayout(sizes));
   const TestTensor output(input.type(), layout, 1);
   TestTensor expected = output;
@@ -159,7 +159,7 @@ TEST_F(IndexThreads, GathersRowsOfAnyLength) {
   }
 }
 
-// The rows behind the last are zero.
+// The rows after the last nonzero element are zero.
 TEST_F(IndexThreads, NonzeroElementsAreCountedAcrossBlocks) {
   const Dims sizes = {41, 701};
   TestTensor input(DataType::kUint8, {sizes, {1, 41}});

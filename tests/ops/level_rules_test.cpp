@@ -1,4 +1,4 @@
-// What fields of transcendental operators may be at which level, besides types and ranks.
+// The values of fields of transcendental operators that each level allows, besides types and ranks.
 
 #include <gtest/gtest.h>
 

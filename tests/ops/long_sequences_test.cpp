@@ -1,4 +1,4 @@
-// Operators along one axis, on sequences that are long enough for several threads to share one.
+// Operators along one axis, on sequences long enough for several threads to share one.
 
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ class LongSequences : public testing::Test {
   SettingsGuard guard_;
 };
 
-// Numbers that are whole and small beside what 64 bits hold, so that their sums are known.
+// Integers that are small compared with 64 bits, so that their sums are known.
 TEST_F(LongSequences, RunningSums) {
   constexpr int64_t kLength = 200003;
   Engine engine = CaseEngine(1);
@@ -100,7 +100,7 @@ TEST_F(LongSequences, RunningSums) {
   }
 }
 
-// An infinity, zeros, and what is far below the sum, in different parts of the sequence.
+// An infinity, zeros, and numbers far below the sum, in different parts of the sequence.
 TEST_F(LongSequences, RunningSumsOfSpecialNumbers) {
   constexpr int64_t kLength = 200000;
   TestTensor input(DataType::kFloat32, PackedLayout({kLength}));
@@ -122,7 +122,7 @@ TEST_F(LongSequences, RunningSumsOfSpecialNumbers) {
   ExpectOutputs(MakeCall(desc, {input}, {TestTensor(input.type(), input.layout())}), {expected});
 }
 
-// Powers of two, whose products are known: far beyond any float on the way, and 0 in the end.
+// Powers of two, whose products are known: far beyond any float in between, and 0 in the end.
 TEST_F(LongSequences, RunningProducts) {
   constexpr int64_t kLength = 1003;
   constexpr int64_t kSequences = 37;
@@ -181,7 +181,7 @@ TEST_F(LongSequences, TheFirstInOrder) {
   }
 }
 
-// Zeros of both signs are equal, and so is NaN wherever numbers are too few.
+// Zeros of both signs are equal, as are NaNs, which come up if there are too few numbers.
 TEST_F(LongSequences, TheFirstOfManyEquals) {
   std::vector<float> zeros(5000, -1.0f);
   std::vector<float> nans(5000, NAN);

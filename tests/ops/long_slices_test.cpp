@@ -1,5 +1,4 @@
-// Slices that are too long to be worked on as one, whatever the threads, strides and instruction
-// sets.
+// Slices too long to be processed whole, with any threads, strides and instruction sets.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +49,7 @@ std::vector<LongCase> LongCases() {
   };
 }
 
-// Around an offset, with the same few numbers again and again.
+// Numbers around an offset, with few distinct values.
 TestTensor Input(const Layout& layout) {
   TestTensor tensor(DataType::kFloat32, layout, 1);
   uint32_t state = 1;

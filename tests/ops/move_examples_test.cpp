@@ -1,5 +1,5 @@
-// The worked examples of the reference pages for the operators that move data, and vectors derived
-// from their rules.
+// The worked examples of the reference pages for operators that move data, and vectors derived from
+// their rules.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::vector<double> Counting(size_t count, double first = 1) {
   return numbers;
 }
 
-// An output of which nothing has been written yet.
+// An output before anything is written to it.
 TestTensor Blank(const Literal& literal) {
   Literal blank = literal;
   blank.memory.assign(literal.memory.size(), 99);

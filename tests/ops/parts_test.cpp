@@ -1,5 +1,5 @@
 // JOIN and SPLIT of narrow and wide parts of every element width, on every instruction set, and
-// UNFOLD of the forms that its loop tells apart.
+// UNFOLD in the forms that its loop distinguishes.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ class PartsOnIsa : public OnIsa {};
 
 INSTANTIATE_TEST_SUITE_P(Isas, PartsOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
-// Rows of that many columns with a gap behind each.
+// Rows of `columns` columns with a gap after each.
 Layout Rows(int64_t rows, int64_t columns, int64_t gap) {
   return {{rows, columns}, {columns + gap, 1}};
 }
@@ -95,7 +95,7 @@ const std::vector<int64_t> kColumns[] = {{1, 1},
                                          std::vector<int64_t>(16, 1),
                                          std::vector<int64_t>(70, 1)};
 
-// Numbers of rows that end in a part of a block.
+// Numbers of rows that end in a partial block.
 TEST_P(PartsOnIsa, OfAnyWidth) {
   for (const DataType type : kTypes) {
     for (const std::vector<int64_t>& columns : kColumns) {
@@ -108,7 +108,7 @@ TEST_P(PartsOnIsa, OfAnyWidth) {
 TEST_P(PartsOnIsa, WithGaps) {
   for (const DataType type : kTypes) {
     for (const std::vector<int64_t>& columns : kColumns) {
-      if (Sum(columns) > 60) continue;  // which the shapes of rows do not change
+      if (Sum(columns) > 60) continue;  // the shapes of rows make no difference there
       ExpectJoinsAndSplits({type, 1031, columns, 1, 0});
       ExpectJoinsAndSplits({type, 1033, columns, 0, 3});
     }
@@ -124,8 +124,8 @@ const Windows kWindows[] = {
     {{2, 3, 7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},    // shifted planes
     {{2, 3, 5, 70}, {3, 5}, {1, 1}, {2, 2}, {2, 4}},   // the same, dilated
     {{1, 2, 20, 9}, {3, 3}, {1, 1}, {1, 1}, {0, 0}},   // rows
-    {{1, 2, 8, 8}, {1, 1}, {1, 1}, {1, 1}, {2, 3}},    // no tap sees the padding only
-    {{1, 1, 3, 3}, {7, 7}, {1, 1}, {1, 1}, {5, 5}},    // some taps do
+    {{1, 2, 8, 8}, {1, 1}, {1, 1}, {1, 1}, {2, 3}},    // every tap sees more than padding
+    {{1, 1, 3, 3}, {7, 7}, {1, 1}, {1, 1}, {5, 5}},    // some taps see only padding
     {{2, 3, 40, 45}, {7, 7}, {2, 2}, {1, 1}, {3, 3}},  // strided columns
     {{1, 2, 31, 200}, {3, 4}, {1, 3}, {1, 2}, {1, 5}},
     {{1, 2, 16, 16}, {4, 4}, {4, 4}, {1, 1}, {0, 0}},
@@ -144,7 +144,7 @@ int64_t Blocks(const Windows& windows, size_t d) {
          1;
 }
 
-// `gap` elements lie behind each row of the output.
+// Each row of the output is followed by `gap` elements.
 void ExpectUnfolds(const Windows& windows, DataType type, const Layout& from, int64_t output_stride,
                    int64_t gap) {
   OperatorDesc desc = OperatorNamed("UNFOLD");

@@ -1,4 +1,4 @@
-// Operators in pieces: every element of every output is written once, and as the reference says.
+// Operators in pieces: every element of every output is written once, with the reference's value.
 
 #include "core/ops/pieces.h"
 

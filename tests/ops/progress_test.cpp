@@ -1,4 +1,4 @@
-// Loops that are watched: they say all of what they do, and do the same as ever.
+// Watched loops report all of their work, and give the same results.
 
 #include "core/base/progress.h"
 

@@ -1,4 +1,4 @@
-// Random calls of every operator of the table: engine against reference, in place too.
+// Random calls of every operator of the table: engine against reference, also in place.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kFewest = 20;  // calls of an operator, however long they take
 
-// For all operators together: DMLOP_TEST_SECONDS, or what is bearable every time.
+// The time for all operators together: DMLOP_TEST_SECONDS, or a time that is acceptable in every
+// run.
 double TestSeconds() {
   const char* text = std::getenv("DMLOP_TEST_SECONDS");
   return text != nullptr ? std::strtod(text, nullptr) : 20.0;

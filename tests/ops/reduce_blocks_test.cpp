@@ -1,5 +1,5 @@
-// Groups so long that the engine cuts them into blocks: the seams must not show, whatever the
-// number of threads and the layout.
+// Groups so long that the engine divides them into blocks: the block boundaries must not show,
+// whatever the number of threads and the layout.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kBlock = 1 << 18;  // of FLOAT32; where blocks are shorter, a few of them
+constexpr int64_t kBlock = 1 << 18;  // a block of FLOAT32, or a few shorter blocks
 
 struct ShapeCase {
   std::string name;
@@ -37,7 +37,7 @@ const ShapeCase kShapeCases[] = {
     {"FewTilesOfManyColumns", {300, 1500}, {0}},
 };
 
-// What is moved or folded so that it fits vectors.
+// Columns that are moved or folded to fit vectors.
 const ShapeCase kNarrowCases[] = {
     {"OneColumn", {1000, 1}, {0}},
     {"ThreeColumns", {1000, 3}, {0}},
@@ -109,8 +109,7 @@ void CheckNarrow(const ShapeCase& shape, const Dims& strides, int& number) {
 
 class ReduceNarrow : public testing::TestWithParam<ShapeCase> {};
 
-// Packed, with gaps, padded, with the first and last axis exchanged, and with one that stays in
-// place.
+// Layouts: packed, with gaps, padded, in reverse order, and with a stride of 0.
 TEST_P(ReduceNarrow, AgreesWithReferenceInAnyLayout) {
   const Dims& sizes = GetParam().sizes;
   Dims apart = PackedStrides(sizes);
@@ -127,13 +126,13 @@ TEST_P(ReduceNarrow, AgreesWithReferenceInAnyLayout) {
 INSTANTIATE_TEST_SUITE_P(Shapes, ReduceNarrow, testing::ValuesIn(kNarrowCases),
                          CaseName<ShapeCase>);
 
-// Rows that begin one element after another, more than are taken together.
+// Rows that begin one element apart, more than are taken together.
 TEST(ReduceShared, GroupsMayShareElements) {
   int number = 0;
   CheckNarrow({"Shared", {1100, 300}, {1}}, {1, 1}, number);
 }
 
-// --- what must be carried over a seam ------------------------------------------------------------
+// --- values that must be carried across a block boundary -----------------------------------------
 
 struct SpotCase {
   std::string name;

@@ -1,5 +1,5 @@
-// Every function on every family of data, type, choice of axes and form of strides: against the
-// reference, and with the same bits on every instruction set.
+// Every function on every family of data, type, choice of axes and form of strides: compared with
+// the reference, and with the same bits on every instruction set.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ std::vector<uint32_t> AxesOf(std::string_view dimensions) {
   return axes;
 }
 
-// Short groups, and groups around the widths of vectors and what kernels take at a time.
+// Short groups, and lengths around the widths of vectors and kernel blocks.
 int RandomLength(Engine& engine) {
   if (!OneIn(engine, 3)) return UniformInt(engine, 1, 40);
   const int widths[] = {32, 64, 128, 256, 512, 1024};
@@ -59,7 +59,7 @@ Dims SizesFor(Engine& engine, std::string_view dimensions) {
 
 // --- data ----------------------------------------------------------------------------------------
 
-// The tensor with the elements at one place of a dimension everywhere along it.
+// Broadcasts the elements at one place along a dimension.
 TestTensor Repeated(Engine& engine, const TestTensor& tensor) {
   Dims strides = PackedStrides(tensor.layout().sizes);
   strides[engine() % strides.size()] = 0;
@@ -69,7 +69,7 @@ TestTensor Repeated(Engine& engine, const TestTensor& tensor) {
 struct DataCase {
   std::string name;
   DataType type;
-  std::optional<GroupFamily> family;  // none: any values
+  std::optional<GroupFamily> family;  // null for any values
 
   friend void PrintTo(const DataCase& data, std::ostream* out) { *out << data.name; }
 };
@@ -109,7 +109,7 @@ struct Form {
   StridesFunction output_strides;
 };
 
-// Too small for a second thread.
+// The tensors are too small for a second thread.
 constexpr int kOneThread[] = {1};
 
 void CheckAllFunctions(Engine& engine, const std::vector<uint32_t>& axes, const TestTensor& packed,

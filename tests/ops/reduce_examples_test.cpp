@@ -18,7 +18,7 @@ using enum ReduceFunction;
 constexpr DataType kFloat = DataType::kFloat32;
 constexpr DataType kIndex = DataType::kUint32;
 
-// Values that decimal notation would hide the last bit of.
+// Values whose last bit decimal notation would hide.
 std::vector<double> Floats(const std::vector<uint32_t>& bits) {
   std::vector<double> values;
   for (const uint32_t b : bits) values.push_back(FromFloatBits(b));
@@ -80,7 +80,7 @@ const ReduceExample kMatrixExamples[] = {
      {kFloat, {1, 1, 3, 1}, {6, 15, 24}}},
 };
 
-// Of the pages of ARGMAX and ARGMIN, which REDUCE equals.
+// From the pages of ARGMAX and ARGMIN, which REDUCE equals.
 const Literal kArgMatrix = {kFloat, {3, 3}, {1, 2, 3, 3, 0, 4, 2, 5, 2}};
 
 const ReduceExample kArgExamples[] = {

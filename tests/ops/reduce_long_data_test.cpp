@@ -1,5 +1,5 @@
-// Data that is hard for a function, in groups that the engine cuts into blocks:
-// against the reference, and with the same bits with any number of threads.
+// Data that is hard for a function, in groups that the engine divides into blocks: compared with
+// the reference, and with the same bits for any number of threads.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ struct LongShape {
   std::vector<uint32_t> axes;
 };
 
-// A block is crossed once or twice, along rows and down columns.
+// One or two block boundaries are crossed, along rows and down columns.
 const LongShape kLongShapes[] = {{{(1 << 18) + 77}, {0}},
                                  {{2, (1 << 18) + 1}, {1}},
                                  {{300000, 2}, {0}},

@@ -1,4 +1,4 @@
-// Every small shape, every set of axes, every function: nothing left to chance.
+// Every small shape, every set of axes, every function: nothing is left to chance.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::vector<Dims> SmallShapes() {
   return shapes;
 }
 
-// By the bits of `set`.
+// The axes whose bits are set.
 std::vector<uint32_t> AxesOf(unsigned set) {
   std::vector<uint32_t> axes;
   for (uint32_t axis = 0; axis < 3; ++axis) {

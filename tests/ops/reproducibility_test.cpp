@@ -1,5 +1,5 @@
-// The same bits on every instruction set, with any number of threads, from packed tensors and from
-// strided ones.
+// The same bits on every instruction set, with any number of threads, from packed and from strided
+// tensors.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TestTensor InPackedLayout(const TestTensor& tensor) {
   return TestTensor(tensor.type(), PackedLayout(tensor.layout().sizes));
 }
 
-// The same call of tensors without gaps, before its run.
+// The same call with packed tensors, before it runs.
 OperatorCall Packed(const OperatorCall& call) {
   std::vector<TestTensor> inputs;
   for (const TestTensor& input : call.inputs) {
@@ -48,7 +48,7 @@ void ExpectSameOutputs(const OperatorCall& actual, const OperatorCall& expected)
   }
 }
 
-// All bytes, those of gaps too.
+// Compares all bytes, including those of gaps.
 void ExpectSameMemory(const OperatorCall& actual, const OperatorCall& expected) {
   for (size_t i = 0; i < expected.outputs.size(); ++i) {
     const std::vector<std::byte>& bytes = expected.outputs[i].bytes();
@@ -96,7 +96,7 @@ class SharedReductions : public testing::TestWithParam<ReduceFunction> {
 };
 
 TEST_P(SharedReductions, GiveTheSameBits) {
-  const Dims sizes{64, 20011};  // enough for eight
+  const Dims sizes{64, 20011};  // enough for eight threads
   const std::vector<uint32_t> axes_of_cases[] = {{0}, {1}, {0, 1}};
   for (int i = 0; i < 3; ++i) {
     SCOPED_TRACE(CaseTrace(i));
@@ -116,12 +116,12 @@ TEST_P(SharedReductions, GiveTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Functions, SharedReductions, testing::ValuesIn(AllReduceFunctions()),
                          FunctionName);
 
-// --- outputs that are written past the caches ----------------------------------------------------
+// --- outputs that bypass the caches --------------------------------------------------------------
 
 struct TensorForm {
   DataType type;
   Dims sizes;
-  Dims strides = {};  // empty: packed
+  Dims strides = {};  // empty if packed
 };
 
 TestTensor Make(const TensorForm& form) {
@@ -231,7 +231,7 @@ std::vector<LargeCase> LargeCases() {
   };
 }
 
-// Any bits, but those of infinities and NaN.
+// Any bits except those of infinities and NaN.
 void FillWithNumbers(Engine& engine, TestTensor& tensor) {
   const TensorView view = tensor.mutable_view();
   const int64_t width = static_cast<int64_t>(ByteWidth(view.type));

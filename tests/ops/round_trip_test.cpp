@@ -31,7 +31,7 @@ void ExpectSameElements(const std::vector<TestTensor>& actual,
   }
 }
 
-// Runs `name` and, on its outputs, `inverse`, whose tensors in `array` are as the inputs were.
+// Runs `name` and, on its outputs, `inverse`, whose tensors in `array` are like the inputs.
 void ExpectUndone(std::string_view name, std::string_view inverse, std::string_view array) {
   for (int i = 0; i < kCases; ++i) {
     SCOPED_TRACE(CaseTrace(i));

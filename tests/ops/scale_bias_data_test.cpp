@@ -1,4 +1,4 @@
-// x * Scale + Bias where a second rounding, or one too early, would show.
+// x * Scale + Bias where a second rounding, or one that comes too early, would show.
 
 #include <gtest/gtest.h>
 
@@ -15,14 +15,14 @@ namespace {
 
 // --- floats --------------------------------------------------------------------------------------
 
-// Factors with which x * scale + bias is a tie of T for one x, or all but a tie.
+// Factors for which x * scale + bias is a tie of T, or nearly a tie, for one x.
 template <typename T>
 struct Trap {
   T x;
   ScaleBias factors;
 };
 
-// The product is a tie, and the bias nothing beside it.
+// The product is a tie, and the bias is negligible.
 template <typename T>
 Trap<T> ProductIsTie(Engine& engine) {
   const int small = 2 * UniformInt(engine, 1, 100) + 1;
@@ -36,8 +36,8 @@ Trap<T> ProductIsTie(Engine& engine) {
   return {FromDouble<T>(large), {static_cast<float>(scale), static_cast<float>(bias)}};
 }
 
-// The bias has one more bit than T (FLOAT16), or the product is half a last place of it (FLOAT32)
-// or a very little more or less.
+// The bias has one bit more than T (FLOAT16), or the product is half a unit in its last place
+// (FLOAT32), or slightly more or less.
 template <typename T>
 Trap<T> SumIsTie(Engine& engine) {
   const double number = TowardZero<T>(RandomMidpoint<T>(engine));
@@ -50,7 +50,7 @@ Trap<T> SumIsTie(Engine& engine) {
           {static_cast<float>(scale), static_cast<float>(RandomSign(engine) * number)}};
 }
 
-// The product all but cancels the bias.
+// The product nearly cancels the bias.
 template <typename T>
 Trap<T> SumCancels(Engine& engine) {
   const double x = ToDouble(FromDouble<T>(Uniform(engine, 1, 2)));
@@ -58,7 +58,7 @@ Trap<T> SumCancels(Engine& engine) {
   return {FromDouble<T>(x), {scale, static_cast<float>(-x * static_cast<double>(scale))}};
 }
 
-// The trap at one place in a row, so that it meets vectors and what is left over.
+// Puts the trap at one place in a row, so that it falls into vectors or the remainder.
 template <typename T>
 OperatorCall CallFor(Engine& engine, DataType type, const Trap<T>& trap) {
   const Layout layout = PackedLayout({UniformInt(engine, 1, 40)});
@@ -107,7 +107,7 @@ TEST(ScaleBiasData, Float16IsRoundedOnce) {
   SpringTraps<Half>(DataType::kFloat16);
 }
 
-// Every FLOAT16 there is.
+// All FLOAT16 values.
 TEST(ScaleBiasData, EveryFloat16) {
   TestTensor input(DataType::kFloat16, PackedLayout({1 << 16}));
   for (int64_t i = 0; i < 1 << 16; ++i) {
@@ -124,14 +124,14 @@ TEST(ScaleBiasData, EveryFloat16) {
 
 // --- integers ------------------------------------------------------------------------------------
 
-// x for which x * scale is a multiple of 2^30, less one.
+// The x for which x * scale is a multiple of 2^30, less one.
 int32_t JustBelowAMultiple(uint32_t scale) {
-  uint32_t inverse = scale;  // modulo 2^3, and twice as many bits in each turn
+  uint32_t inverse = scale;  // correct modulo 2^3; each turn doubles the number of correct bits
   for (int bits = 3; bits < 30; bits *= 2) inverse *= 2 - scale * inverse;
   return static_cast<int32_t>(-inverse % (1u << 30));
 }
 
-// The bias takes the product to 1 if it is rounded first, and else to just below.
+// The sum is 1 if the product is rounded first, and otherwise just below 1.
 TEST(ScaleBiasData, ProductOfIntegerIsRoundedBeforeTheSum) {
   int unlike = 0;
   for (int number = 0; number < 1000; ++number) {

@@ -100,17 +100,17 @@ struct TrafficCase {
 };
 
 const TrafficCase kCases[] = {
-    // 24 elements of 4 bytes, there and back.
+    // 24 elements of 4 bytes, read and written.
     {"Identity", Identity({2, 3, 4}, std::nullopt), {96, 96}, Limit::kCopy},
     {"Transpose", Identity({3, 4}, Numbers{1, 3}), {48, 48}, Limit::kCopy},
-    // One row of 4 is all there is to read.
+    // Only one row of 4 is read.
     {"BroadcastRows", Identity({3, 4}, Numbers{0, 1}), {16, 48}, Limit::kWrite},
     {"BroadcastScalar", Identity({3, 4}, Numbers{0, 0}), {4, 48}, Limit::kWrite},
     // Gaps are not read.
     {"EveryOther", Identity({6}, Numbers{2}), {24, 24}, Limit::kCopy},
     // Rows that overlap: elements 0 to 6 of memory.
     {"Overlapping", Identity({4, 4}, Numbers{1, 1}), {28, 64}, Limit::kCopy},
-    // (2 x 3 + 2 x 5) elements of 2 bytes.
+    // 2 x 3 + 2 x 5 elements of 2 bytes.
     {"Join", JoinOf({2, 3}, {2, 5}, 1), {32, 32}, Limit::kCopy},
     // 12 elements of 8 bytes.
     {"Split", SplitOf({6, 2}, 0, 3), {96, 96}, Limit::kCopy},
@@ -126,7 +126,7 @@ const TrafficCase kCases[] = {
      ReduceOf(ReduceFunction::kSum, {4, 8}, Numbers{0, 1}, {0}),
      {16, 16},
      Limit::kCopy},
-    // Three rows of 4 elements and their indices, of however many rows.
+    // Three rows of 4 elements and their indices, whatever the number of rows.
     {"Gather", GatherOf({1000, 4}, {1, 3}), {48 + 24, 48}, Limit::kCopy},
     {"GatherOfFewRows", GatherOf({2, 4}, {1, 100}), {32 + 800, 1600}, Limit::kCopy},
     // 3 taps in 8 blocks of 1 byte; all 10 positions are read.

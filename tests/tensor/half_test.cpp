@@ -33,7 +33,7 @@ TEST(Half, EveryValueRoundTrips) {
   }
 }
 
-// sign * mantissa * 2^exponent, as the format is defined.
+// sign * mantissa * 2^exponent, the definition of the format.
 TEST(Half, EveryFiniteValueIsWhatTheFormatSays) {
   for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
     const int exponent = static_cast<int>(bits >> 10 & 31);
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Values, HalfRounding, testing::ValuesIn(kRoundingCases)
 // --- against the definition ----------------------------------------------------------------------
 
 void ExpectExactRounding(double value) {
-  // RoundReal narrows a number that is a Half already, which EveryValueRoundTrips covers.
+  // RoundReal narrows a number that is already a Half, which EveryValueRoundTrips covers.
   ASSERT_EQ(HalfBits(value), BitsOf(RoundReal<Half>(Real(value)))) << value;
 }
 

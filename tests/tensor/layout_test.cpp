@@ -65,7 +65,7 @@ TEST(Layout, StrideZeroOnSizeOneIsNoOverlap) {
   EXPECT_TRUE(HasOverlap({{2, 3}, {0, 1}}));
 }
 
-// Rows that begin between the elements of others.
+// Rows begin between the elements of others.
 TEST(Layout, InterleavedRowsAreNoOverlap) {
   EXPECT_FALSE(HasOverlap({{2, 3}, {3, 2}}));
   EXPECT_TRUE(HasOverlap({{2, 3}, {4, 2}}));
@@ -77,7 +77,7 @@ int64_t PeakKilobytes() {
   return usage.ru_maxrss;
 }
 
-// Too many combinations to be searched, over an extent with more offsets than are kept at a time.
+// Too many combinations for a search, over an extent with more offsets than are kept at a time.
 TEST(Layout, OverlapOfAWideSpreadIsFoundInLittleMemory) {
   const Dims sizes = Dims::Filled(8, 6);
   const int64_t before = PeakKilobytes();

@@ -1,4 +1,4 @@
-// Elements of 4 bits, two a byte and one a byte.
+// Elements of 4 bits, two or one in a byte.
 
 #include "core/tensor/nibbles.h"
 
@@ -33,7 +33,7 @@ TEST(Nibbles, ArePackedAsThePageSays) {
 }
 
 TEST(Nibbles, AreTheirValuesWhenUnpacked) {
-  // So many that several threads share them.
+  // There are so many that several threads share them.
   std::vector<int> values(300'000);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int>(i * i / 7 % 16) - 8;
   const std::vector<std::byte> packed = Pairs(values);
@@ -69,7 +69,7 @@ TEST(Nibbles, BetweenElementsOfABufferAreKept) {
   EXPECT_EQ(view.elements<int8_t>()[6], 0);
   for (const int place : {0, 2, 4, 6}) view.data[place] = std::byte{1};
   unpacked.PackInto(buffer.data());
-  EXPECT_EQ(buffer, Bytes({0x81, 0xB1, 0x71, 0x01}));  // zero behind the last one
+  EXPECT_EQ(buffer, Bytes({0x81, 0xB1, 0x71, 0x01}));  // the unused half is zero
 }
 
 TEST(Nibbles, TakeHalfAByteOfABuffer) {
