@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""No source of the program or its library compiles to more than its share: what is instantiated too
-often shows here first."""
+"""No source of the program or its library compiles to more than its share: excessive instantiation shows here first."""
 
 import os
 import pathlib
@@ -9,11 +8,11 @@ import subprocess
 import unittest
 
 BUILD = pathlib.Path(os.environ["BUILD"])
-MOST = 500_000  # bytes of code and data; sources that are compiled together have this each
+MOST = 500_000  # bytes of code and data; for each source of a unity build
 
 
 def loaded_bytes(objects):
-    """What each object adds to a program, without names and relocations."""
+    """The size that each object adds to a program, without names and relocations."""
     lines = subprocess.run(["size", *objects], capture_output=True, check=True, text=True).stdout
     for line in lines.splitlines()[1:]:
         text, data, _, _, _, path = line.split(maxsplit=5)
@@ -21,7 +20,7 @@ def loaded_bytes(objects):
 
 
 def source_count(path):
-    """How many sources an object is made of: CMake puts some together."""
+    """Number of sources of an object: CMake combines some."""
     if path.parent.name != "Unity":
         return 1
     return len(re.findall("^#include", path.with_suffix("").read_text(), re.M))

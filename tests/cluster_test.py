@@ -1,4 +1,4 @@
-"""Batches across processes: the recipes of the manual, run by GNU parallel and by Slurm on this machine."""
+"""Batches across processes: the manual's recipes for GNU parallel and Slurm run on this machine."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class ClusterTest(ProgramTest):
         self.save(x=X)
 
     def write_cases(self):
-        """Some of them fail."""
+        """Writes cases, some of which fail."""
         functions = ["SUM", "MAX", "L2", "ARGMIN"]
         cases = [{"type": "REDUCE", "desc": {"Function": functions[i % 4], "Axes": [0]},
                   "bindings": {"InputTensor": "x.npy" if i % 13 else "none.npy", "OutputTensor": f"y{i}.npy"}}
@@ -53,7 +53,7 @@ class ClusterTest(ProgramTest):
             path.unlink()
 
     def follow(self, script, **environment):
-        """Runs a recipe; shards with failed cases end with their status, which ends no recipe."""
+        """Runs a recipe; shards with failed cases end with that status, which does not end the recipe."""
         return subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, text=True, timeout=120,
                               env=os.environ | environment | {"PATH": f"{self.folder}/bin:{SEARCH}", "HOME": str(self.folder)})
 
@@ -104,7 +104,7 @@ def wait_until(condition, what):
 
 
 class OneNode:
-    """A Slurm cluster of this machine alone, with all that it keeps in a folder."""
+    """A Slurm cluster of just this machine, with all of its files in one folder."""
 
     def __enter__(self):
         self.processes = []

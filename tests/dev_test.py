@@ -12,11 +12,11 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# What each step needs of the tree of its preset.
+# The options that each step needs in the tree of its preset.
 STEPS = {("demo",): set(), ("test",): {"TESTS"}, ("test", "tsan"): {"TESTS"}, ("build",): {"TESTS", "BENCH"},
          ("peers",): {"BENCH"}, ("arm64", "quick"): {"TESTS"}, ("fuzz", "1"): {"TESTS"}}
 
-# Stands in for every program that ./dev starts; all packages are installed.
+# Replaces every program that ./dev starts; reports all packages as installed.
 STAND_IN = """#!/bin/sh
 echo "${0##*/} $*" >>"$LOG"
 case "$*" in
@@ -48,7 +48,7 @@ class DevTest(unittest.TestCase):
         (self.folder / "testdata/a.npy").touch()
 
     def parts(self, step):
-        """What is on in the tree of each preset when it is built."""
+        """The options that are on in each preset's tree when it is built."""
         log = self.folder / "log"
         log.write_text("")
         environment = os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "LOG": str(log)}

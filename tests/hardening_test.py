@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The released program has what compiler and linker offer against exploits."""
+"""The released program uses what the compiler and the linker offer against exploits."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What 'cmake --install' and the Debian package put in place, and a project that builds against it."""
+"""The files that 'cmake --install' and the Debian packages install, and a project that builds against them."""
 
 import gzip
 import html
@@ -17,7 +17,7 @@ BUILD = pathlib.Path(os.environ["BUILD"])
 COMPILER = os.environ["CXX_COMPILER"]
 CONSUMER = ROOT / "tests/consumer"
 SUMS = "6 6 9\n"  # of main.cpp
-# Whose pages the program writes.
+# Groups whose pages the program generates.
 GROUPS = ["elements", "indexing", "movement", "norms", "products", "recurrent", "reduction", "windows"]
 
 
@@ -36,9 +36,9 @@ def cached(name):
     return re.search(rf"^{name}:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M)[1]
 
 
-LIBRARIES = cached("CMAKE_INSTALL_LIBDIR")  # below the prefix
+LIBRARIES = cached("CMAKE_INSTALL_LIBDIR")  # relative to the prefix
 
-# Where each installed file belongs, by Debian package.
+# The place of each installed file, by Debian package.
 PAGES = sorted([page.name for page in (ROOT / "man").iterdir()] + [f"dmlop-{group}.7" for group in GROUPS])
 PLACES = {
     "dmlop": [
@@ -58,7 +58,7 @@ PLACES = {
             "cmake/dmlop/dmlop-config-release.cmake", "cmake/dmlop/dmlop-config-version.cmake"))],
 }
 
-# What differs between 'cmake --install' and the packages.
+# Files that differ between 'cmake --install' and the packages.
 LOCAL = ["share/zsh/site-functions/_dmlop"]
 PACKAGED = {
     "dmlop": ["share/zsh/vendor-completions/_dmlop", "share/lintian/overrides/dmlop"],
@@ -67,8 +67,8 @@ PACKAGED = {
 }
 
 
-# What a browser makes of the pages in frames: options that are broken into lines, monospace that is
-# smaller than the text around it, cells of a synopsis that do not begin at the top, and more.
+# Measures how a browser renders the pages in frames: options that are broken over lines, monospace that is smaller than
+# the text around it, cells of a synopsis that do not begin at the top, and more.
 MEASURE = """
 const measure = frame => {
   const page = frame.contentDocument, root = page.documentElement;
@@ -114,7 +114,7 @@ class InstallTest(unittest.TestCase):
 
     def test_links_of_the_html_pages_lead_to_pages(self):
         folder = self.prefix / "share/doc/dmlop/html"
-        texts = {page.name: " ".join(page.read_text().split()) for page in folder.glob("*.html")}  # links may be broken into lines
+        texts = {page.name: " ".join(page.read_text().split()) for page in folder.glob("*.html")}  # links may be broken over lines
         places = {name: set(re.findall(r'id="([^"]+)"', text)) for name, text in texts.items()}
         files = {file.name for file in folder.iterdir()}
         for name, text in texts.items():
@@ -255,7 +255,8 @@ int main() {
             "1 2 3 4"])
 
     def test_the_library_refuses_outputs_that_overlap(self):
-        """Four elements 1 to 4 for each input. The places are of tensors, in elements of one buffer, the inputs' first."""
+        """Each input has the elements 1 to 4. The places of the tensors are in elements of one buffer, the inputs'
+        first."""
         two = '{"DataType": "FLOAT32", "Sizes": [4]}'
         add = f'{{"type": "ELEMENT_WISE_ADD", "ATensor": {two}, "BTensor": {two}}}'
         wide = add.replace("]}}", ']}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4], "Strides": [2]}}')

@@ -1,4 +1,5 @@
-"""Includes only lead down: each folder of core/ knows the folders below it, and each library is known in one place."""
+"""Includes only lead down: each folder of core/ may use the folders below it, and each library is included in one
+place."""
 
 import pathlib
 import re
@@ -6,7 +7,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# What a folder may include besides itself.
+# The folders that each folder may include besides itself.
 BELOW = {
     "base": set(),
     "tensor": {"base"},
@@ -24,7 +25,7 @@ BELOW = {
     "schema": {"model", "document", "graph", "ops", "io", "tensor", "base"},
 }
 
-# Where a library may be included.
+# The files that may include a library.
 LIBRARIES = {
     "hwy/": r"core/kernels/(.*\.cpp|simd/dispatch\.h|.*-inl\.h)",
     "flatbuffers/": r"core/graph/graph_file\.h",
@@ -71,7 +72,7 @@ class LayersTest(unittest.TestCase):
             name = path.relative_to(ROOT).as_posix()
             if name.startswith("core/ops/"):
                 continue
-            code = re.sub(r"//.*", "", path.read_text())  # examples may
+            code = re.sub(r"//.*", "", path.read_text())  # examples in comments may
             self.assertIsNone(named.search(code), name)
 
     def test_each_library_is_included_in_one_place(self):

@@ -20,18 +20,18 @@ TUTORIAL = ROOT / "man/dmlop-tutorial.7"
 PAGES = sorted((ROOT / "man").glob("*.[157]"))
 COMMANDS = [page.stem.removeprefix("dmlop-") for page in PAGES if page.name.endswith(".1") and page.stem != "dmlop"]
 COMMON = {"-h", "--help", "-q", "--quiet", "-v", "--verbose", "--color"}
-TOOLS = ("parallel", "sbatch")  # examples of these are run by cluster_test.py
+TOOLS = ("parallel", "sbatch")  # cluster_test.py runs examples of these
 
 
 def options_of_help(command):
-    """The names that each option has."""
+    """The names of each option."""
     text = start([command, "--help"]).stdout.decode()
     listed = text[text.index("\nOptions:"):text.index("\nExamples:")]
     return {frozenset(line.split()[0].split(",")) for line in listed.splitlines() if line.startswith("  -")}
 
 
 def options_of_page(page):
-    """The names on the lines that begin the items of its lists."""
+    """The names on the lines that begin list items."""
     found = set()
     for line in re.findall(r"^\.It (.*\bFl .*)$", page.read_text(), re.M):
         for names in re.findall(r"\bFl ((?:\S+ , )*\S+)", line.replace(" , Fl ", " Fl ")):
@@ -40,13 +40,13 @@ def options_of_page(page):
 
 
 def literal(block):
-    """What a reader sees of a literal block."""
+    """The text of a literal block as a reader sees it."""
     named = re.sub(r"\\\[u([0-9A-F]{4})\]", lambda match: chr(int(match[1], 16)), block)
     return named.replace("\\e", "\\").replace("\\&", "")
 
 
 def examples_of(page):
-    """The lines of commands that a page shows."""
+    """The commands that a page shows as examples."""
     text = page.read_text()
     if ".Sh EXAMPLES" not in text:
         return []
@@ -57,7 +57,7 @@ def examples_of(page):
 
 
 def session_of(page):
-    """Blocks of commands, each with what the page shows that they print, if anything: blocks that stand further right."""
+    """Blocks of commands, each with the output that the page shows, if any: blocks that are indented further."""
     steps = []
     blocks = re.findall(r"^\.Bd -literal -offset (indent|indent-two)\n((?:.*\n)*?)\.Ed$", page.read_text(), re.M)
     for offset, block in blocks:
@@ -69,7 +69,7 @@ def session_of(page):
 
 
 def shown_pattern(shown):
-    """What matches output of which a page shows a part: '...' is for what it leaves out, and times vary."""
+    """A pattern for output of which a page shows a part: '...' stands for what is left out, and times vary."""
     escaped = re.sub(r"in\\ \d+\\\.\d+\\ s", r"in \\d+\\.\\d+ s", re.escape(shown))
     return re.sub(r"(?:\\\.){3}", "(?s:.*)", escaped)
 
@@ -122,11 +122,11 @@ class PagesTest(unittest.TestCase):
             said = subprocess.run(["mandoc", "-T", "lint", page], capture_output=True, text=True).stdout
             for line in said.splitlines():
                 missing = re.search(r"referenced manual not found: Xr (\S+) (\d)", line)
-                self.assertIsNotNone(missing, line)  # of pages that are not installed here
+                self.assertIsNotNone(missing, line)  # for pages that are not installed here
                 self.assertIn(f"{missing[1]}.{missing[2]}", names, line)
 
     def test_pages_can_be_read_in_terminals_of_any_width(self):
-        """groff fills the head of a page for ever where the volume's name leaves too little of the line."""
+        """groff never ends if the volume's name leaves too little of a line for a page's header."""
         for page, width in itertools.product(self.pages, ("30", "40", "80")):
             try:
                 shown = subprocess.run(["man", "-l", page], env=os.environ | {"MANWIDTH": width}, capture_output=True, timeout=20)
@@ -150,7 +150,7 @@ class PagesTest(unittest.TestCase):
     @staticmethod
     def rendered(page, device):
         shown = subprocess.run(["mandoc", "-T", device, page], capture_output=True, text=True).stdout
-        return re.sub(".\b", "", shown)  # bold and underlined characters are typed over others
+        return re.sub(".\b", "", shown)  # bold and underlined characters are overstruck
 
     def test_pages_have_the_options_of_help(self):
         for command in COMMANDS:
@@ -197,7 +197,7 @@ class ExamplesTest(ProgramTest):
                     continue
                 with self.subTest(page=page.name, example=example):
                     done = run_shell("set -e -o pipefail\n" + example, self.folder, capture_output=True)
-                    differs = re.search("compare|judge|--fail-over", example)  # or a machine is busy
+                    differs = re.search("compare|judge|--fail-over", example)  # or the machine is busy
                     self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stderr)
                     count += 1
         self.assertGreater(count, 12)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every row of this folder's README.md names tests, and they exist; every command of the project's runs."""
+"""Every row of this folder's README.md names existing tests, and every command of the project's README.md runs."""
 
 import pathlib
 import re
@@ -35,12 +35,12 @@ class ReadmeTest(unittest.TestCase):
                     self.assertTrue(re.search(rf"\b{re.escape(name)}\b", text), name)
 
 
-# Commands that say with their status that files differ, or that a document is not valid.
+# Commands whose status reports differing files or an invalid document.
 STATUS = {"dmlop run reduce.json --judge gpu.npy": 1, "dmlop compare gpu.npy sum.npy": 1,
           "dmlop compare product-gpu.npy product.npy": 1, "sed": 3}
 
-# Commands that are not run: those that install packages and build the project, within which this test runs, and those that
-# go to a copy of testdata/demo, where it runs.
+# Commands that are not run: those that install packages or build the project, because this test runs within the build,
+# and those that enter a copy of testdata/demo, where it runs.
 NOT_RUN = {"./dev demo", "./dev test", "PATH=$PWD/build/release:$PATH",
            "cp -r testdata/demo /tmp/dmlop-demo && cd /tmp/dmlop-demo"}
 
@@ -55,7 +55,7 @@ class ExamplesTest(ProgramTest):
 
     @staticmethod
     def commands():
-        """Each command of a console with what is shown below it, and those of the shell."""
+        """Each command of a console block with the output shown below it, and those of shell blocks."""
         text = (ROOT / "README.md").read_text()
         found = []
         for kind, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S):
@@ -82,7 +82,7 @@ class ExamplesTest(ProgramTest):
                 elif shown:
                     self.assertEqual(done.stdout.strip(), shown)
         self.assertTrue(self.pictures)
-        for picture in self.pictures:  # are what the commands have drawn
+        for picture in self.pictures:  # equal to the pictures that the commands have drawn
             with self.subTest(picture):
                 for shown, drawn in zip(decode_png(picture.read_bytes()),
                                         decode_png((self.folder / picture.name).read_bytes()), strict=True):

@@ -1,4 +1,4 @@
-"""dmlop batch: many cases from one manifest, each as run would do it."""
+"""dmlop batch: runs many cases from one manifest, each as run would."""
 
 import hashlib
 import json
@@ -27,14 +27,14 @@ def case(source, target, operator=None, **members):
 
 
 def copy(target, values, data_type="FLOAT32"):
-    """A case without files but its output."""
+    """A case whose only file is its output."""
     tensor = {"DataType": data_type, "Sizes": list(np.shape(values))}
     return {"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": tensor},
             "bindings": {"InputTensor": np.asarray(values).tolist(), "OutputTensor": target}}
 
 
 def missing(descriptor, name):
-    """What is said of an input that is not there, behind the line."""
+    """The message about a missing input, from the column on."""
     column = json.dumps(descriptor).index(f'"{name}"') + 1
     return f":{column}: /bindings/InputTensor: {name}: cannot be opened: No such file or directory [DOC-6]"
 
@@ -54,7 +54,7 @@ class BatchTest(ProgramTest):
         return name
 
     def batch(self, *arguments, **options):
-        """What it says on standard error, without times."""
+        """The text on standard error, without times."""
         return self.errors_of("batch", *arguments, "--no-times", **options)
 
     def report(self, name="report.jsonl"):
@@ -73,7 +73,7 @@ class RunTest(BatchTest):
         self.assert_same(self.load("copy"), np.array([1, 2, 3], "f4"))
         file_hash = lambda path: sha256((self.folder / path).read_bytes())
         told = self.report()
-        for line in told:  # as run reports the case
+        for line in told:  # equal to run's report of the case
             self.run_program("run", "in/cases.jsonl", "--line", line["line"], "--report", "run.json")
             of_run = json.loads((self.folder / "run.json").read_text())
             self.assertEqual([line.pop(key) for key in ("dmlop", "descriptor")], [of_run["dmlop"], of_run["descriptor"]])
@@ -108,7 +108,7 @@ class RunTest(BatchTest):
                              "dmlop: cases.jsonl: has no case; --allow-empty takes that\n")
 
     def test_cases_in_any_sequence(self):
-        """One a line, over several lines, side by side, or as the elements of an array."""
+        """Cases may be on one line each, span lines, follow each other on a line, or be the elements of an array."""
         cases = [copy(f"{i}.npy", [i, i + 1]) for i in range(3)]
         texts = {
             "indented": "\n".join(json.dumps(c, indent=2) for c in cases),
@@ -225,7 +225,7 @@ class RunTest(BatchTest):
 
 
 class InputsTest(BatchTest):
-    """A golden set is inputs and outputs: --inputs writes those that the lines make."""
+    """A golden set consists of inputs and outputs: --inputs writes the inputs that the lines generate."""
 
     ADD = {"type": "ELEMENT_WISE_ADD", "ATensor": {"DataType": "FLOAT32", "Sizes": [2, 3], "Strides": [0, 1]},
            "bindings": {"ATensor": {"random": "uniform", "seed": 1}, "BTensor": [[1, 2, 3], [4, 5, 6]],
@@ -325,7 +325,7 @@ class InputsTest(BatchTest):
                       "OutputTensor", self.batch("cases.jsonl", "--inputs", status=2))
 
     def test_a_damaged_one_is_told(self):
-        """Wherever it lies that a device may have read it, and whatever is asked for beside."""
+        """A damaged input is reported wherever a device may have read it, whatever else is asked for."""
         self.manifest(self.ADD)
         self.batch("cases.jsonl", "--inputs")
         self.batch("cases.jsonl", "--inputs", "--output-path", "gpu")
@@ -426,7 +426,7 @@ class FailureTest(BatchTest):
         self.assertEqual(self.batch("my cases.jsonl", "-k", status=5),
                          told + "dmlop: and 10 more, which --report FILE lists\n"
                                 "dmlop: 60 cases: 30 done, 30 failed\n")
-        # Without commands, which are no errors.
+        # Commands are left out, because they are not errors.
         self.assertEqual(self.batch("my cases.jsonl", "-k", "-q", "--report", "r.jsonl", status=5),
                          "".join(faults) + "dmlop: and 10 more, which the report has\n")
 
@@ -545,7 +545,7 @@ class ConflictTest(BatchTest):
         os.unlink(self.folder / "b.npy")
         os.link(self.folder / "x.npy", self.folder / "a.npy")
         self.assertEqual(self.batch("cases.jsonl"), "dmlop: 2 cases: 2 done\n")
-        self.assert_same(self.load("x"), X)  # what replaces one name leaves the other alone
+        self.assert_same(self.load("x"), X)  # replacing one name leaves the other unchanged
         self.assert_same(self.load("a"), COLUMN_SUMS)
 
     def test_a_check_writes_nothing(self):
@@ -612,7 +612,7 @@ class PassTest(BatchTest):
         self.assertEqual(self.batch("cases.jsonl", "--check", "-v").count(" agree: 3 elements, "), 30)
 
     def test_a_file_of_another_form_stands_for_one_that_is_not_there(self):
-        """Raw files are read as the descriptor says: here the rows are 4 elements apart."""
+        """Raw files are read as the descriptor says; here the rows are 4 elements apart."""
         wide = {"DataType": "FLOAT32", "Sizes": [3, 3], "Strides": [4, 1]}
         line = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": wide, "OutputTensor": wide,
                 "bindings": {"InputTensor": "x.npy", "OutputTensor": "out.npy"}}
@@ -664,10 +664,10 @@ class WarningTest(BatchTest):
 
 
 class InterruptionTest(BatchTest):
-    """A batch that is ended leaves a report of what it has done, and says how to go on."""
+    """An interrupted batch leaves a report of what it has done, and says how to continue."""
 
     def start_and_stop(self, number, *options, cases=40):
-        """Cases in front of one that waits for somebody to read its output."""
+        """Runs cases before one that waits for a reader of its output."""
         os.mkfifo(self.folder / "wait.npy")
         self.manifest(*[case("x.npy", f"y{i}.npy") for i in range(cases)], case("x.npy", "wait.npy"),
                       *[case("x.npy", f"z{i}.npy") for i in range(cases)])
@@ -710,10 +710,10 @@ class InterruptionTest(BatchTest):
 
 
 class EndlessTest(BatchTest):
-    """Manifests that are read from a pipe are judged as they come."""
+    """Manifests from a pipe are judged as they come."""
 
     def feed(self, text, *options):
-        """What is said of an endless stream that begins with a text and repeats its last line."""
+        """The result for an endless stream that begins with a text and repeats its last line."""
         *lines, last = text.splitlines()
         script = f"{{ printf %s \"$FIRST\"; exec yes \"$LAST\"; }} | {DMLOP} batch - --no-times {' '.join(options)}"
         done = subprocess.run(["bash", "-c", script], cwd=self.folder, capture_output=True, timeout=120,
@@ -882,7 +882,7 @@ class SameEverywhereTest(BatchTest):
         peaks = []
         for count in (5000, 40000):
             name = self.manifest(*[copy("/dev/null", [[i, 2], [3, 4]]) for i in range(count)])
-            # From a small process: what starts another lends it its own peak.
+            # Measured from a small process, because a child inherits its parent's peak.
             measured = subprocess.run(
                 [sys.executable, "-c", "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
                  "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)",
@@ -894,7 +894,7 @@ class SameEverywhereTest(BatchTest):
 
 class ProgressTest(BatchTest):
     def test_progress_is_drawn_on_a_terminal_only(self):
-        # Each case takes the norm of 8 MiB of values made up.
+        # Each case computes the norm of 8 MiB of generated values.
         line = {"type": "REDUCE", "desc": {"Function": "L2", "Axes": [0, 1], "InputTensor": {
             "DataType": "FLOAT32", "Sizes": [1024, 2048]}},
             "bindings": {"InputTensor": {"random": "uniform", "seed": 1}, "OutputTensor": "/dev/null"}}

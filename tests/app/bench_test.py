@@ -1,6 +1,6 @@
-"""bench: figures recomputed from its samples, its formats read by programs, and what it refuses.
+"""bench: its statistics recomputed from its samples, its formats read by other programs, and its errors.
 
-No time is asserted: only what the figures say of each other.
+No time is asserted, only relations between figures.
 """
 
 import csv
@@ -27,12 +27,12 @@ QUICK = ["--min-time", "2ms", "--cache", "hot"]
 BIG_SUM = ('{"type": "REDUCE", "Function": "SUM", "Axes": [1],'
            ' "InputTensor": {"DataType": "FLOAT32", "Sizes": [64, 100]}}')
 
-# On a machine that has not the memory for 32 GiB twice.
+# Requires a machine without memory for 32 GiB twice.
 HUGE_SUM = BIG_SUM.replace("[64, 100]", "[65535, 65535]").replace("FLOAT32", "INT64")
 MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
 TOO_LARGE = [([HUGE_SUM], 5, "the machine has")] if MEMORY < 1 << 36 else []
 
-# What the aggregates are of the samples.
+# How each aggregate is computed from the samples.
 STATISTICS = {
     "median": np.median,
     "min": np.min,
@@ -81,7 +81,7 @@ class BenchProgramTest(ProgramTest):
             while part := os.read(terminal, 1 << 16):
                 text += part
         except OSError:
-            pass  # its end, as Linux tells it
+            pass  # Linux reports the end of a terminal in this way
         os.close(terminal)
         return text.decode().replace("\r\n", "\n")
 
@@ -129,9 +129,9 @@ class BenchTest(BenchProgramTest):
             samples, aggregates = self.entries(result, f"big.json/{state}/threads:1")
             times = np.array([sample["real_time"] for sample in samples])
             self.assertEqual(aggregates["median"]["outliers"], outliers(times))
-        self.assertGreater(aggregates["median"]["memory_bytes_per_second"], 0)  # of the cold row
+        self.assertGreater(aggregates["median"]["memory_bytes_per_second"], 0)  # for the cold row
 
-    # Far more than a busy machine can make of it.
+    # No busy machine causes such a factor.
     def test_samples_together_take_longer_where_more_time_is_asked_for(self):
         def time_of(min_time):
             result = self.json_of("big.json", "-t", "1", "--min-time", min_time, "--cache", "hot")
@@ -219,7 +219,7 @@ class BenchTest(BenchProgramTest):
             self.assertEqual("p95" in header, columns == 200)
             self.assertTrue(row.startswith(name) or row.startswith("…"), row)
         text = self.on_terminal(name, *QUICK, "-t", "1,2", columns=60)
-        self.assertIn("threads", text)  # which tells the rows apart
+        self.assertIn("threads", text)  # which distinguishes the rows
         text = self.on_terminal(name, *QUICK, "-t", "1", columns=60,
                                 environment={"COLUMNS": "200"})
         self.assertIn("p95", text)
@@ -288,7 +288,7 @@ class BenchTest(BenchProgramTest):
 
 class BaselineTest(BenchProgramTest):
     def baseline(self, change=lambda result: None):
-        """A baseline of this machine, changed."""
+        """Writes a baseline of this machine after `change` has been applied."""
         self.text_of("bench", "big.json", *QUICK, "-t", "1", "-o", "base.json")
         result = json.loads((self.folder / "base.json").read_text())
         change(result)
@@ -320,7 +320,7 @@ class BaselineTest(BenchProgramTest):
         self.baseline(self.scaled(1e-3))
         self.assertIn("times as long as in the baseline",
                       self.bench("--fail-over", "5%", status=1).stderr.decode())
-        self.bench(status=0)  # without --fail-over it is only shown
+        self.bench(status=0)  # without --fail-over, the ratio is only shown
         said = self.bench("-q", "--fail-over", "5", "-o", "now.json", status=1)
         self.assertEqual(said.stdout, b"")
         self.assertRegex(said.stderr.decode(), r"\Admlop: big.json\S+ takes .* times as long as in the "
@@ -330,8 +330,7 @@ class BaselineTest(BenchProgramTest):
         self.baseline(self.scaled(1e3))
         self.bench("--fail-over", "5%", status=0)
 
-    # Half of the samples are above and half below whatever this run takes, so that they tell
-    # nothing, however low their median.
+    # Half of the samples are above and half below what this run takes, so they prove nothing, whatever their median.
     def test_a_slower_median_without_a_difference_of_samples_is_chance(self):
         def change(result):
             self.scaled(1e-3)(result)
@@ -369,7 +368,7 @@ class BaselineTest(BenchProgramTest):
                                 "base.json", "-t", "1")
         self.assertIn("big.json/hot/threads:1 of base.json was not measured", done.stderr.decode())
         self.assertRegex(done.stdout.decode().splitlines()[2], " none *$")
-        # A gate that lets everything pass is a mistake.
+        # A gate that lets everything pass is an error.
         done = self.run_program("bench", "sum.json", "-i", "x.npy", *QUICK, "--baseline",
                                 "base.json", "-t", "1", "--fail-over", "5%", status=2)
         self.assertIn("none of the rows", done.stderr.decode())
@@ -415,7 +414,7 @@ class BaselineTest(BenchProgramTest):
     SPELLED = BIG_SUM.replace('"REDUCE"', '"DML_OPERATOR_REDUCE"')
 
     def test_rows_are_compared_where_they_measured_the_same(self):
-        """What a row of a name measured before, and what has that name or another one now."""
+        """Each case: what a row of a name measured before, and what is measured now under that or another name."""
         row = "/hot/threads:1"
         for before, now, name, ratio, message in [
             (BIG_SUM, BIG_SUM, "big.json", True, None),
@@ -440,7 +439,7 @@ class BaselineTest(BenchProgramTest):
                     self.assertEqual(warnings, [])
                 else:
                     self.assertIn(f"dmlop: warning: {message}", warnings)
-                if not ratio:  # a gate says so at once, and writes nothing
+                if not ratio:  # a gate reports it at once, and writes nothing
                     before_files = self.files()
                     said = self.errors_of(*arguments[:-2], "--fail-over", "5%", "-o", "now.json", status=2)
                     self.assertIn("none of the rows", said)
@@ -489,7 +488,7 @@ class InterruptedTest(BenchProgramTest):
     ROWS = 400
 
     def begin(self, *arguments, **options):
-        """A measurement of many rows, as soon as the first one is printed."""
+        """Starts a measurement of many rows, and returns once the first one is printed."""
         process = subprocess.Popen([DMLOP, "bench", *[BIG_SUM] * (self.ROWS // 2), "-t", "1,2", "--cache", "hot", "--min-time", "50ms",
                                     *arguments], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.addCleanup(process.kill)
@@ -580,7 +579,7 @@ class InterruptedTest(BenchProgramTest):
 
 
 class EnvironmentTest(BenchProgramTest):
-    """Libraries that are linked read nothing of the environment by themselves."""
+    """Linked libraries read nothing from the environment on their own."""
 
     BENCHMARK = {"FILTER": ["BM_", "(", "ABS/hot"], "LIST_TESTS": ["true"], "REPORT_AGGREGATES_ONLY": ["true"],
                  "DISPLAY_AGGREGATES_ONLY": ["true"], "OUT": ["made.json"], "OUT_FORMAT": ["csv", "none"], "FORMAT": ["csv", "none"],
@@ -593,7 +592,7 @@ class EnvironmentTest(BenchProgramTest):
               "LC_NUMERIC": "de_DE.UTF-8", "LOCPATH": ".", "GLIBCXX_TUNABLES": "glibcxx.eh_pool.obj_count=1", "POSIXLY_CORRECT": "1",
               "ZLIB_DEBUG": "1", "HWLOC_COMPONENTS": "none", "FLATBUFFERS_TEST_LOCALE": "de_DE.UTF-8"}
     if os.environ.get("SANITIZE"):
-        # The C library loses some bytes of each name that it looks for in vain, which counts as a leak.
+        # The C library leaks some bytes for each locale name that it does not find.
         del OTHERS["LOCPATH"]
 
     def test_of_google_benchmark(self):

@@ -63,7 +63,7 @@ class Printed:
             self.text += ", " if i > 0 else ""
             here = f"{pointer}/{key if opening == '{' else i}"
             if opening == "{":
-                # What is null may be left out, and then the object is told that lacks it.
+                # A null member may be left out; then the object that lacks it is reported.
                 self.places[here] = [*self.places[pointer]] if value[key] is None else []
                 self.places[here].append(len(self.text))
                 self.text += json.dumps(key, ensure_ascii=False) + ": "
@@ -71,7 +71,8 @@ class Printed:
         self.text += closing
 
     def places_of(self, pointer):
-        """Of what is missing: where the value begins that lacks it, or a member of that, which may stand for it."""
+        """The places for a missing value: where the object that lacks it begins, or a member of it, which may be
+        reported instead."""
         if pointer in self.places:
             return self.places[pointer]
         while pointer not in self.places:
@@ -139,7 +140,7 @@ class InvalidTest(ProgramTest):
         self.assertEqual(rules - {case["rule"] for _, case, _ in self.cases}, set())
 
     def test_every_rule_is_told_in_a_test(self):
-        """Those of models, graphs and files, too, whose tests are beside this one."""
+        """Includes rules of models, graphs and files, which other tests cover."""
         def codes_in(folders, suffixes, pattern):
             return {code for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in suffixes
                     for code in re.findall(pattern, path.read_text(errors="replace"))}

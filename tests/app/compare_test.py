@@ -12,7 +12,7 @@ from program import COLUMN_SUMS, COPY, SUM, X, ProgramTest
 NEXT = np.nextafter(np.float32(6), np.float32(7))  # 1 ULP above 6
 F32 = np.float32
 
-# Actual, expected, options, and whether they pass as equal.
+# Actual and expected values, options, and whether they pass as equal.
 PAIRS = [
     ("equal", [1, 2], [1, 2], [], True),
     ("different", [1, 2], [1, 3], [], False),
@@ -35,7 +35,7 @@ PAIRS = [
 
 
 def granted(kind, sizes, tolerances, **fields):
-    """An operator on inputs of ones of those sizes, and the tolerances of FLOAT32 and FLOAT16."""
+    """An operator on inputs of ones of those sizes, and the tolerances for FLOAT32 and FLOAT16."""
     return kind, sizes, tolerances if isinstance(tolerances, tuple) else 2 * (tolerances,), fields
 
 
@@ -60,7 +60,7 @@ IMAGE = {"InputTensor": [1, 2, 3, 4]}
 MOMENTS = {"NormalizeVariance": True, "Epsilon": 1}
 ABSOLUTE = (2.0 ** -10, 2.0 ** -9)
 
-# What the conformance tests of WebNN grant: units in the last place, or an absolute error.
+# The tolerances of the WebNN conformance tests: units in the last place, or an absolute error.
 GRANTED = [
     *[unary(f"ELEMENT_WISE_{name}", ABSOLUTE) for name in ("COS", "SIN", "TAN", "ERF", "TANH")],
     unary("ACTIVATION_TANH", ABSOLUTE),
@@ -70,7 +70,7 @@ GRANTED = [
     unary("ELEMENT_WISE_SQRT", 1),
     unary("ELEMENT_WISE_RECIP", 2),
     unary("ELEMENT_WISE_ABS", 0),
-    unary("ELEMENT_WISE_SINH", 0),  # none is stated
+    unary("ELEMENT_WISE_SINH", 0),  # no tolerance is stated
     unary("ACTIVATION_SIGMOID", (34, 3)),
     unary("ACTIVATION_SOFTPLUS", 18, Steepness=1),
     granted("ELEMENT_WISE_ADD1", {"ATensor": [2], "BTensor": [2]}, 1),
@@ -196,7 +196,7 @@ class ExpectTest(ProgramTest):
             self.assertIn(part, text)
 
     def test_tolerance_webnn_is_the_rule_of_the_operator(self):
-        """SUM of N = 3 may be off by 3 ULP; MAX by none."""
+        """SUM of N = 3 elements may be off by 3 ULP; MAX by none."""
         for steps, status in ((3, 0), (4, 1)):
             golden = COLUMN_SUMS.view("i4") + steps
             self.save(g=golden.view("f4"))
@@ -206,7 +206,7 @@ class ExpectTest(ProgramTest):
         self.run_program("run", largest, "-i", "x.npy", "-e", "g.npy", "--tolerance", "webnn", status=1)
 
     def test_tolerance_webnn_of_each_function(self):
-        """As the WebNN conformance suite grants them, of N = 3 ones with a last place of 2^-23 or 2^-24."""
+        """As in the WebNN conformance suite, for N = 3 ones with a last place of 2^-23 or 2^-24."""
         allowed = {"MIN": 0, "MAX": 0, "SUM": 3, "L1": 3, "MULTIPLY": 3, "SUM_SQUARE": 6, "AVERAGE": 5, "L2": 7,
                    "LOG_SUM": 21, "LOG_SUM_EXP": 24}
         self.save(x=np.ones((3, 1), "f4"))
@@ -244,7 +244,7 @@ class ExpectTest(ProgramTest):
             self.run_program("run", document, "-e", f"{output}=g.npy", "--tolerance", "webnn", status=0 if passes else 1)
 
     def test_tolerance_webnn_of_what_is_quantized(self):
-        """Off by one, and no float."""
+        """Quantized values may be off by one."""
         document = json.dumps({"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1]},
                                "ScaleTensor": {"DataType": "FLOAT32", "Sizes": [1]},
                                "OutputTensor": {"DataType": "UINT8", "Sizes": [1]},

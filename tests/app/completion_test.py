@@ -1,4 +1,4 @@
-"""What bash, zsh and fish offer for command lines: the same, and what --help lists."""
+"""bash, zsh and fish offer the same completions, and those that --help lists."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from program import DMLOP, GROUPS, ROOT, ProgramTest, read_screen
 COMMANDS = sorted(page.stem.removeprefix("dmlop-") for page in (ROOT / "man").glob("dmlop-*.1"))
 COMMON = {"-h", "--help", "-q", "--quiet", "-v", "--verbose", "--color"}
 
-# Writes what the completion system is given for each line of the file "lines".
+# Writes what the completion system receives for each line of the file "lines".
 ZSH = r"""
 PS1= RPS1=
 autoload -Uz compinit && compinit -u -D
@@ -58,7 +58,7 @@ end <lines
 
 
 def pieces(line):
-    """The words of a line as bash cuts them, which takes '=' and ':' outside of quotes for words."""
+    """The words of a line as bash splits them: '=' and ':' outside of quotes are words of their own."""
     words = re.findall(r"""(?:[^\s'"\\=:]|\\.|'[^']*'?|"[^"]*"?)+|[=:]""", line)
     return words + [""] if line.endswith(" ") else words
 
@@ -101,7 +101,7 @@ class CompletionTest(ProgramTest):
         return offered
 
     def offered(self, lines):
-        """By shell, what is offered for the last word of each line: what would stand behind its last '='."""
+        """For each shell, the completions of the last word of each line: what would follow its last '='."""
         answers = {}
         for shell, ask in (("bash", self.by_bash), ("zsh", self.by_zsh), ("fish", self.by_fish)):
             if shutil.which(shell) is None:
@@ -126,7 +126,7 @@ class CompletionTest(ProgramTest):
         for shell, answers in self.offered([line for line, _ in table]).items():
             for (line, expected), found in zip(table, answers, strict=True):
                 with self.subTest(shell=shell, line=line):
-                    if not line.split(" ")[-1].startswith("-"):  # zsh has options where there can be nothing else
+                    if not line.split(" ")[-1].startswith("-"):  # zsh offers options where nothing else is possible
                         found = {word for word in found if not word.startswith("-")}
                     self.assertEqual(found - hidden, set(expected))
 
@@ -151,7 +151,7 @@ class CompletionTest(ProgramTest):
         all_files = files | {"join.data", "in"}
         documents = {"d.json", "times.json", "m.jsonl", "in"}
         tensors = {"x.npy", "x.npz", "x.bin", "in"}
-        operators = {line.split()[0] for line in self.text_of("ops").splitlines()} | {"SCATTER_ELEMENTS"}  # and an older name
+        operators = {line.split()[0] for line in self.text_of("ops").splitlines()} | {"SCATTER_ELEMENTS"}  # including an older name
         levels = [f"6_{i}" for i in range(5)]
         isas = self.text_of("--version").split("instruction sets: ")[1].strip().split(", ")
         types = {"FLOAT16", "FLOAT32", "FLOAT64"}
@@ -235,7 +235,7 @@ class CompletionTest(ProgramTest):
         self.assertFalse((self.work / "bad").exists())
 
     def test_bash_at_a_terminal(self):
-        """bash cuts words at '=' itself, and puts what is offered in their place."""
+        """bash itself splits words at '=' and replaces the parts by the completions."""
         for name in ("x y.npy", "d.json"):
             (self.work / name).touch()
         self.write("rc/bashrc", "PS1=\nsource ./script\n")

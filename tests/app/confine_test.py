@@ -1,4 +1,4 @@
-"""--confine DIR: the files that a document names lie in a folder, wherever its paths seem to lead."""
+"""--confine DIR: the files that a document names must lie in a folder, wherever its paths seem to lead."""
 
 import json
 import os
@@ -30,12 +30,12 @@ class ConfineTest(ProgramTest):
         self.save(**{"in/x": X, "in/sub/x": X, "out/x": X, "inner/x": X})
         (self.folder / "in/to_x.npy").symlink_to("x.npy")
         (self.folder / "in/away.npy").symlink_to("../out/x.npy")
-        (self.folder / "in/new.npy").symlink_to(self.folder / "out/new.npy")  # to nothing yet
+        (self.folder / "in/new.npy").symlink_to(self.folder / "out/new.npy")  # nothing exists there yet
         (self.folder / "in/door").symlink_to("../out")
         (self.folder / "in/back").symlink_to(self.folder / "in")
 
     def check(self, document, places, commands=("run", "validate", "bench")):
-        """Faults at these places, and nothing read or written, exactly where it is confined."""
+        """With --confine, exactly these places are faults, and nothing is read or written."""
         self.write("in/d.json", document)
         before = self.files()
         for command in commands:
@@ -77,7 +77,7 @@ class ConfineTest(ProgramTest):
         self.allow(values | {"InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}})
 
     def test_names_that_are_made_of_others(self):
-        """Exported inputs, files that stand in for others and outputs in another folder do not follow links out."""
+        """Exported inputs, stand-in files and outputs in another folder do not follow links out of the folder."""
         for folder in ("to", "to/sub"):
             (self.folder / folder).mkdir()
         for name in ("in/y.InputTensor.npy", "in/z.bin", "to/sub/y.npy"):
@@ -164,13 +164,13 @@ class ConfineTest(ProgramTest):
         self.write("in/d.json", model("x.npy", "made/y.npy"))
         self.run_program("run", "in/d.json", "--output-path", "in", "--confine", "in")
         self.assertIn("in/made/y.npy", self.files())
-        # Not the folder of the model counts for outputs, but the current one.
+        # Outputs are relative to the current folder, not to the model's.
         self.errors_of("run", "in/d.json", "--confine", "in", status=3)
 
     def test_behind_many_other_faults(self):
-        """More than are kept; a pipe outside, so that to open it would wait for ever."""
+        """There are more faults than are kept. The pipe is outside the folder; opening it would wait forever."""
         os.mkfifo(self.folder / "out/pipe.npy")
-        others = {f"unknown{i}": 1 for i in range(100)}  # errors of an operator, warnings of a model
+        others = {f"unknown{i}": 1 for i in range(100)}  # errors for an operator, warnings for a model
         for document in (descriptor(InputTensor="../out/pipe.npy"), model("../out/pipe.npy", "y.npy")):
             self.write("in/d.json", document | others)
             before = self.files()

@@ -1,4 +1,4 @@
-"""Where documents come from, which file goes to which tensor, and what may be left out."""
+"""The sources of documents, the assignment of files to tensors, and what may be left out."""
 
 import json
 import sys
@@ -55,7 +55,7 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(complete["type"], "DML_OPERATOR_SCATTER")
 
     def test_type_may_be_a_field(self):
-        """RNG-6: beside "type"; alone it is the operator."""
+        """RNG-6: next to "type" it is a field; alone it names the operator."""
         fields = {"InputStateTensor": {"DataType": "UINT32", "Sizes": [6]},
                   "OutputTensor": {"DataType": "UINT32", "Sizes": [2]}}
         bound = {"bindings": {"InputStateTensor": [0, 0, 0, 0, 0, 0]}}
@@ -162,7 +162,7 @@ class DocumentsTest(ProgramTest):
             self.assertIn(message, self.errors_of("run", json.dumps(document), status=3))
 
     def test_initializers_fill_the_places_of_a_buffer(self):
-        """As DxDispatch fills it: elements that share a place have its value."""
+        """As in DxDispatch, elements that share a place have its value."""
         for sizes, strides, places in [([2, 3], [0, 1], 3), ([2, 3], [1, 1], 4), ([2, 2, 2], [4, 0, 1], 6), ([2, 2], [0, 0], 1)]:
             offsets = sum(s * i for s, i in zip(strides, np.indices(sizes)))
             for initializer, buffer in [

@@ -1,6 +1,6 @@
-"""dmlop explain: how elements of every operator that computes come about, and that the last line is the run's result.
+"""dmlop explain: the calculation of elements of every operator that computes; its last line is the run's result.
 
-ONLY=CAST,GEMM in the environment looks at these operators alone."""
+ONLY=CAST,GEMM in the environment restricts the test to these operators."""
 
 import json
 import math
@@ -26,8 +26,8 @@ OTHERS = set("""
     SPACE_TO_DEPTH1 SPLIT TILE TOP_K TOP_K1 UNFOLD""".split())
 
 
-MOST_CASES = 8  # of an operator
-ONLY = set(filter(None, os.environ.get("ONLY", "").split(",")))  # names of operators to look at, in place of all
+MOST_CASES = 8  # for each operator
+ONLY = set(filter(None, os.environ.get("ONLY", "").split(",")))  # names of the operators to test; empty for all
 
 
 def is_special(value):
@@ -36,7 +36,7 @@ def is_special(value):
 
 
 def places_in(output, number):
-    """A corner, a middle and a special element of each output; all of them of the first cases, one of others."""
+    """A corner, a middle and a special element of each output: all of them for the first cases, one for others."""
     flat = output.ravel()
     places = [0, flat.size // 2, flat.size - 1]
     if output.dtype.kind == "f":
@@ -47,19 +47,20 @@ def places_in(output, number):
 
 
 def chosen(cases):
-    """Some of the cases, from everywhere among them."""
+    """Some of the cases, evenly spaced."""
     step = max(1, len(cases) / MOST_CASES)
     return sorted({int(k * step) for k in range(min(len(cases), MOST_CASES))})
 
 
 def is_moved(found):
-    """Whether the element has the bits of the only one that feeds it."""
+    """Whether the element has the bits of the only element that feeds it."""
     element, sources = found["element"], found["elements"]
     return len(sources) == 1 and all(sources[0].get(key) == element.get(key) for key in ("dataType", "value"))
 
 
 def files_of(case, number):
-    """Where each output that is expected goes: {"OutputTensor": "7-OutputTensor.npy", "OutputTensors": ["7-OutputTensors-0.npy"]}."""
+    """The file of each expected output: {"OutputTensor": "7-OutputTensor.npy", "OutputTensors":
+    ["7-OutputTensors-0.npy"]}."""
     def name(value, key):
         is_array = key.endswith("Tensors") and isinstance(value, list)
         return [f"{number}-{key}-{i}.npy" for i in range(len(value))] if is_array else f"{number}-{key}.npy"
@@ -67,7 +68,7 @@ def files_of(case, number):
 
 
 def lead_of(calculation):
-    """The number that the last step leads to, before it is rounded."""
+    """The result of the last step, before it is rounded."""
     for key in ("result", "exact", "approximate"):
         if key in calculation:
             return float(calculation[key])
@@ -76,7 +77,8 @@ def lead_of(calculation):
 
 class ExplainOperatorsTest(ProgramTest):
     def run_cases(self):
-        """Runs what is chosen of all operators at once: by operator, the file, the line and the outputs' files."""
+        """Runs the chosen cases of all operators at once; returns, by operator, the file, the line and the outputs'
+        files."""
         lines, runs = [], {}
         for name, cases in cases_by_file().items():
             operator = name.removesuffix(".jsonl").upper()
@@ -92,7 +94,7 @@ class ExplainOperatorsTest(ProgramTest):
         return runs
 
     def check_number(self, printed, result):
-        """To the bit, but for those of a NaN."""
+        """Compares all bits, except those of a NaN."""
         number = float(printed) if result.dtype.kind == "f" else int(printed)
         value = np.asarray(number).astype(result.dtype)
         np.testing.assert_array_equal(value, result)
@@ -105,7 +107,7 @@ class ExplainOperatorsTest(ProgramTest):
         self.check_number(last.removeprefix("result: ").split(" (")[0], result)
 
     def check_lead(self, calculation, result):
-        """What the steps lead to must become the result, but for a rounding, or what the rule names."""
+        """The result of the steps must become the element by rounding, or by what the rule names."""
         lead, rule = lead_of(calculation), calculation["rule"]
         if rule in ("nan", "infinity") and result.dtype.kind == "f":
             self.assertEqual(rule == "nan", bool(np.isnan(result)))
@@ -133,7 +135,7 @@ class ExplainOperatorsTest(ProgramTest):
                 np.testing.assert_allclose(value, product, rtol=1e-12, err_msg=term["expression"])
 
     def is_explained(self, arguments, result):
-        """Checks all that is told of an element; gives whether it is told how that came about."""
+        """Checks everything reported about an element; returns whether its calculation is explained."""
         found = json.loads(self.text_of("explain", *arguments, "--format", "json"))
         self.check_number(found["element"]["value"], result)
         if "calculation" not in found:

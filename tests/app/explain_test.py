@@ -1,4 +1,4 @@
-"""dmlop explain: what feeds an element and what it reaches, and how values come about, judged by exact fractions."""
+"""dmlop explain: the sources and targets of elements, and the calculation of values, checked with exact fractions."""
 
 import decimal
 import json
@@ -60,7 +60,7 @@ ONE_HOT = json.dumps({
     "type": "ONE_HOT", "Axis": 1, "IndicesTensor": {"DataType": "UINT32", "Sizes": [2, 1]},
     "ValuesTensor": {"DataType": "INT8", "Sizes": [1, 2]}, "OutputTensor": {"DataType": "INT8", "Sizes": [2, 3]}})
 
-# By element: what is printed.
+# The expected text for each element.
 TEXTS = [
     (CHOSEN, "OutputTensor[1]", """\
 OutputTensor[1]: FLOAT32, byte offset 4
@@ -261,9 +261,8 @@ JSONS = [
                            {"expression": "10", "elements": [], "value": 10}]}]}}),
 ]
 
-# The element, the code, the column of the caret (from 1) and a part of the message.
-# By function and element: a number, and whether the value is next below (-1) or next above (1) it, or is it (0). The
-# first terms of the series tell that, or that a function comes to its limit from one side.
+# Rows of function and element: a number, and whether the value is the next one below (-1) or above (1) it, or equal
+# (0). The first terms of the series decide that, or that a function approaches its limit from one side.
 NEXT_TO_NUMBERS = [
     *((f"ELEMENT_WISE_{name}", {}, x, x, side * (1 if x > 0 else -1))
       for names, side in [(("SIN", "ATAN", "TANH", "ASINH"), -1), (("TAN", "ASIN", "SINH", "ATANH"), 1)]
@@ -316,6 +315,7 @@ NEXT_TO_NUMBERS = [
 
 POOLED = {"type": "MAX_POOLING1", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 3, 3]}, "WindowSize": [2, 2],
           "Strides": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+# The element, the code, the column of the caret (from 1) and a part of the message.
 BAD_ELEMENTS = [
     (REDUCE_X, "", "ELEM-1", 1, "expected the name of a tensor here"),
     (REDUCE_X, "[0,1]", "ELEM-1", 1, "expected the name of a tensor"),
@@ -370,7 +370,7 @@ def document(function, axes=(0,), **more):
 
 
 def place(value):
-    """A float as a fraction; infinity is where it would be if it were the next number."""
+    """A float as a fraction; infinity counts as the number after the greatest one."""
     if np.isinf(value):
         return Fraction(2) ** (16 if value.dtype == np.float16 else 128) * (1 if value > 0 else -1)
     return Fraction(float(value))
@@ -603,7 +603,8 @@ class ExplainTest(ProgramTest):
         self.assertEqual(found["calculation"], {"rule": "too-long", "reason": "made of more than 4194304 parts, which are not told"})
 
     def test_many_elements_of_a_model_are_followed_together(self):
-        """Of 100 x 200 elements, every second column is kept and summed: the others are listed, too, and said to be perhaps too many."""
+        """Every second column of 100 x 200 elements is kept and summed; the others are listed, too, as an upper
+        bound."""
         def tensor(columns):
             return {"DataType": "FLOAT32", "Sizes": [100, columns]}
 
@@ -632,7 +633,7 @@ class ExplainTest(ProgramTest):
     # --- calculations --------------------------------------------------------------------------------------
 
     def check_rounding(self, found, exact, dtype, compare):
-        """`exact` is the value, or None where `compare` alone can tell its sign against a fraction."""
+        """`exact` is the value, or None if only `compare` can tell its sign relative to a fraction."""
         calculation = found["calculation"]
         result = np.array(float(found["element"]["value"])).astype(dtype)
         rule = calculation["rule"]
@@ -671,9 +672,9 @@ class ExplainTest(ProgramTest):
             function = ["SUM", "AVERAGE", "L1", "L2", "SUM_SQUARE", "MULTIPLY"][case // 2 % 6]
             count = int(random.integers(1, 9))
             kind = case // 12 % 4
-            if kind == 0:  # close to one another
+            if kind == 0:  # close to each other
                 array = random.normal(size=count)
-            elif kind == 1:  # half a last place beside whole ones: ties
+            elif kind == 1:  # half a unit in the last place of others: ties
                 array = random.choice([1, 2.0 ** -11 if dtype == "f2" else 2.0 ** -24, 3, -1, 0], count)
             elif kind == 2:  # subnormal results
                 array = random.normal(size=count) * (2.0 ** -12 if dtype == "f2" else 2.0 ** -75)
@@ -727,7 +728,7 @@ class ExplainTest(ProgramTest):
             name = names[case // 2 % len(names)]
             arguments = [random.uniform(0.1, 9, 1).astype(dtype) for _ in "ab"]
             if case % 12 == 0:
-                arguments[1][0] = 2.0 ** -24  # half a last place: a tie of sums
+                arguments[1][0] = 2.0 ** -24  # half a unit in the last place: a tie of sums
             self.save(a=arguments[0], b=arguments[1])
             is_unary = name in ("RECIP", "SQRT", "EXP", "LOG")
             inputs = ["InputTensor=a.npy"] if is_unary else ["ATensor=a.npy", "BTensor=b.npy"]

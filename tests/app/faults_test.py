@@ -1,4 +1,4 @@
-"""Faults of files and signals: a message, the right status, and no file lost or half written."""
+"""Faults of files, and signals: there is a message and the right status, and no file is lost or half written."""
 
 import contextlib
 import io
@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 from program import COPY, DMLOP, JOIN, SUM, THIRDS, X, ProgramTest, start
 
 SHIM = os.environ.get("FAULT_SHIM", "")
-LARGE = np.arange(3 * (6 << 20), dtype="f4").reshape(3, -1)  # thirds beyond 16 MiB
+LARGE = np.arange(3 * (6 << 20), dtype="f4").reshape(3, -1)  # thirds are larger than 16 MiB
 
 
 def injected(fault, path=".dmlop-"):
@@ -31,8 +31,8 @@ def injected(fault, path=".dmlop-"):
             "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
 
-NAMED = "tmpfile:EOPNOTSUPP:1:9999"  # the file system has no files without a name
-OLD_KERNEL = "tmpfile:EISDIR:1:9999,renameat2:EINVAL:1:9999"  # nor can it exchange two
+NAMED = "tmpfile:EOPNOTSUPP:1:9999"  # the file system has no files without names
+OLD_KERNEL = "tmpfile:EISDIR:1:9999,renameat2:EINVAL:1:9999"  # nor can it exchange two files
 
 
 def wait_until(condition):
@@ -102,7 +102,8 @@ class InjectedTest(FaultTest):
                 self.assert_fails(arguments, name, env=injected(f"{NAMED},{fault}"))
 
     def test_what_was_replaced_is_put_back_by_every_file_system(self):
-        """Without an exchange of two files a second name keeps the old one; without hard links another name."""
+        """Without an exchange of two files, a second name keeps the old one; without hard links, the old one is
+        renamed."""
         outputs = ["-o", "old.npy", "-o", "a.npy", "-o", "c.npy"]
         for system, fault, name in [
             ("renameat2:EINVAL:1:9", "linkat:EIO:3:9", "c.npy"),
@@ -196,7 +197,7 @@ class RealTest(FaultTest):
             self.assert_fails([THIRDS, "-i", "x.npy", *outputs], "c.npy", folder=disk)
 
     def test_a_full_disk_for_what_has_no_name(self):
-        """Large outputs and inputs of streams wait in a file of TMPDIR."""
+        """Large outputs, and inputs from streams, are kept in a file in TMPDIR."""
         np.save(self.folder / "large.npy", LARGE)
         large = (self.folder / "large.npy").read_bytes()
         with self.small_disk() as disk:
@@ -224,7 +225,7 @@ class RealTest(FaultTest):
 
     @unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers look at objects through a pipe")
     def test_more_outputs_than_files_may_be_open(self):
-        """Small ones, and large ones, which are composed on the disk."""
+        """Small outputs, and large ones, which are composed on disk."""
         def few_at_first():
             resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))
 
@@ -257,7 +258,7 @@ class RealTest(FaultTest):
                           "part50.npy", env=injected("pwrite:EIO:51:1"), preexec_fn=few_open_files)
 
     def test_more_inputs_than_files_may_be_open(self):
-        """Inputs are read one after another, whatever they come from."""
+        """Inputs are read one after another, whatever their source."""
         rows = np.arange(300, dtype="f4").reshape(100, 1, 3)
         for i, row in enumerate(rows):
             np.save(self.folder / f"row{i}.npy", row)
@@ -324,7 +325,7 @@ class RealTest(FaultTest):
 
 
     def test_a_planted_link_is_not_followed(self):
-        """The first name of a temporary file is taken by a link to somebody's file."""
+        """A link to somebody's file has the first name for a temporary file."""
         (self.folder / "victim").write_text("precious")
         script = 'ln -s victim .dmlop-$$-0.tmp && exec env LD_PRELOAD="$PRELOAD" "$@"'
         for fault in ("", NAMED):
@@ -361,7 +362,7 @@ class SignalTest(FaultTest):
             (self.folder / "fifo.npy").unlink()
 
     def has_temporary(self, pid):
-        """One with a name, or an open file without."""
+        """Whether there is one with a name, or an open file without."""
         with contextlib.suppress(OSError):
             links = [os.readlink(file) for file in pathlib.Path(f"/proc/{pid}/fd").iterdir()]
             return bool(list(self.folder.glob(".dmlop-*"))) or any("(deleted)" in link for link in links)
@@ -375,12 +376,12 @@ class SignalTest(FaultTest):
                     number = getattr(signal, f"SIG{name}", signal.SIGTERM)
                     self.save(x=X[:2])
                     before = self.snapshot()
-                    # Ended by the signal, which a shell shows as 128 + its number.
+                    # The signal ends the process, which a shell shows as 128 + its number.
                     self.assertEqual(self.interrupt(number, fault), (b"", -number))
                     self.assertEqual(self.snapshot(), before)
 
     def test_kill_leaves_the_targets(self):
-        """And nothing else, where the file system has files without a name."""
+        """No other file is left if the file system has files without names."""
         self.save(x=X[:2])
         before = self.snapshot()
         self.interrupt(signal.SIGKILL)
@@ -406,7 +407,7 @@ class SignalTest(FaultTest):
             [DMLOP, "run", JOIN, "-i", "big.npy", "-i", "fifo.npy", "-o", "old.npy"],
             cwd=self.folder, stderr=subprocess.PIPE)
         before = (self.folder / "old.npy").read_bytes()
-        with open(self.folder / "fifo.npy", "wb") as fifo:  # opens once big.npy is mapped
+        with open(self.folder / "fifo.npy", "wb") as fifo:  # the file opens once big.npy is mapped
             os.truncate(self.folder / "big.npy", 4096)
             fifo.write((self.folder / "other.npy").read_bytes())
         errors = process.communicate(timeout=60)[1].decode()
@@ -441,7 +442,7 @@ class WalkTest(ProgramTest):
         return start(arguments, cwd=self.folder, env=injected(fault, "out/")).returncode
 
     def walk(self, arguments, groups, old=(), step=1, system="", is_new=None):
-        """`groups`: the targets that appear together; `old`: those that exist."""
+        """`groups` lists the targets that appear together, `old` those that exist."""
         prefix = system and system + ","
         self.prepare(old)
         self.assertEqual(start(arguments, cwd=self.folder).returncode, 0)

@@ -1,4 +1,4 @@
-"""dmlop explain: the steps from elements to a result, judged by NumPy's float64, and the result by dmlop run."""
+"""dmlop explain: the steps from elements to a result, checked with NumPy's float64, and the result, with dmlop run."""
 
 import json
 import math
@@ -232,7 +232,7 @@ MOMENTS = {"MeanTensor": PARAMETER * 2, "VarianceTensor": PARAMETER ** 2}
 TENSOR = {"DataType": "FLOAT32", "Sizes": list(X.shape)}
 CORNER, MIDDLE, SPECIAL = (0, 0, 0, 0), (0, 2, 1, 1), (0, 1, 1, 0)
 
-# An operator, its fields, its inputs, the elements to explain and the steps that lead to each.
+# An operator, its fields, its inputs, the elements to explain and the steps for each.
 CASES = [
     ("GEMM", {"TransA": "NONE", "TransB": "NONE", "Alpha": 0.5, "Beta": 3}, {
         "ATensor": X[:, :1], "BTensor": np.swapaxes(X[:, 1:2], 2, 3), "CTensor": X[:, 2:3, :, :2]},
@@ -285,7 +285,7 @@ CASES = [
 NORM = {"Axis": 3, "Epsilon": EPSILON}
 AFFINE = {"ScaleTensor": PARAMETER, "BiasTensor": PARAMETER}
 BY_MOMENTS = {"Epsilon": EPSILON, "NormalizeVariance": True}
-# The same of operators whose InputTensor is X, without and with elements that are not finite.
+# Operators whose InputTensor is X, once with finite elements only and once with others.
 FLOAT_CASES = [
     ("ACTIVATION_SOFTMAX1", {"Axes": [3]}, {}, softmax),
     ("ACTIVATION_LOG_SOFTMAX1", {"Axes": [3]}, {}, softmax),

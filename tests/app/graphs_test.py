@@ -1,4 +1,4 @@
-"""Serialized graphs in models: written as JSON, made by flatc, and judged against NumPy; and what is wrong with them."""
+"""Serialized graphs in models: written as JSON, made by flatc, and compared with NumPy; and their faults."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ NO_ATTRIBUTE = {"name": ""}
 
 
 def node(type, inputs, outputs, attributes=(), name=None, descs=None, out_descs=None):
-    """Tensors of four FLOAT32, where nothing else is said."""
+    """A node whose tensors have four FLOAT32 elements unless descs are given."""
     inputs, outputs = list(inputs), list(outputs)
     return {"name": name or outputs[0], "inputs": inputs, "outputs": outputs, "kind_type": "OperatorNode",
             "kind": {"type": "DML_OPERATOR_" + type,
@@ -76,7 +76,7 @@ GRID = np.arange(6, dtype="f4").reshape(1, 1, 2, 3)
 FLAT = tensor(1, 1, 2, 3)
 
 
-# An attribute of each kind: a node from x to y, the values of x, and those of y.
+# For each kind of attribute: a node from x to y, the values of x, and those of y.
 OPERATORS = {
     "enum and array": (node("REDUCE", ["x"], ["y"], [uint(10), uint(1), uints(3)], descs=[FLAT],
                             out_descs=[tensor(1, 1, 2, 1)]), GRID, [3, 12]),
@@ -101,7 +101,7 @@ OPERATORS = {
     "another type": (node("CAST", ["x"], ["y"], out_descs=[tensor(4, type="INT32")]), X, X.astype("i4")),
 }
 
-# What is said of a graph, behind the path.
+# The message about a graph, after the path.
 FAULTS = [
     ("SGR-1", graph(TIMES, SCALE, THREES, PLUS),
      "node 'm': reads 's', which is no input of the graph and no node before fills"),
@@ -147,7 +147,7 @@ FAULTS = [
 
 
 def with_one_node_often(file, count):
-    """A file whose list of nodes has the first one of another file `count` times."""
+    """A file whose list of nodes has the first node of another file `count` times."""
     def follow(place):
         return place + int.from_bytes(file[place:place + 4], "little")
 
@@ -157,7 +157,7 @@ def with_one_node_often(file, count):
         return follow(table + int.from_bytes(file[at:at + 2], "little"))
 
     root = follow(0)
-    head = 36 + 4 * count  # where that file begins: behind the root's place and fields, itself, and its list
+    head = 36 + 4 * count  # where the other file begins: after the root's place and fields, itself, and its list
     head += -head % 8
     first = field(root, 0) + 4
     node = head + follow(first)
@@ -182,7 +182,7 @@ class GraphTest(ProgramTest):
         return name
 
     def dmlop(self, *arguments):
-        """A run of any status, with its texts."""
+        """Runs dmlop with any status, and decodes its texts."""
         done = start(arguments, cwd=self.folder)
         return types.SimpleNamespace(returncode=done.returncode, stdout=done.stdout.decode(),
                                      stderr=done.stderr.decode())
@@ -227,7 +227,7 @@ class RunTest(GraphTest):
         self.expect(graph(constant("seven", name="seven"), node("ELEMENT_WISE_ADD", ["x", "seven"], ["y"])), X, X + 7)
 
     def test_no_tensor_between_nodes_is_overwritten_too_early(self):
-        """A random graph: each node adds two edges before it."""
+        """In a random graph, each node adds two earlier edges."""
         seed = random.randrange(1 << 32)
         chance = random.Random(seed)
         values, nodes = {"x": X.astype(int)}, []
@@ -248,7 +248,7 @@ class RunTest(GraphTest):
         self.assertEqual((done.stderr, done.returncode), ("", 0))
 
     def test_what_no_element_of_a_tensor_between_nodes_fills_is_zero(self):
-        """A node reads another tensor's gaps or tail, where one that is of no use any more was."""
+        """A node reads another tensor's gaps or tail, in memory that an unused tensor occupied before."""
         def copy(a, b, desc, out_desc):
             return node("ELEMENT_WISE_IDENTITY", [a], [b], [NO_ATTRIBUTE], descs=[desc], out_descs=[out_desc])
 
@@ -277,7 +277,7 @@ class RunTest(GraphTest):
                 self.assertNotIn("resource", done.stdout)
 
     def chain(self, chance, sizes, length):
-        """Random element-wise nodes, most of which go on from the last one, with their values by NumPy."""
+        """Random element-wise nodes, most of which continue from the last one, with their values by NumPy."""
         half = {"data_type": "FLOAT32", "sizes": list(sizes), "strides": [0] * len(sizes), "total_size": 4}
         values, nodes = {"x": np.array([chance.uniform(-4, 4) for _ in range(1000)], "f4")}, []
         values["x"] = np.resize(values["x"], sizes)
@@ -297,7 +297,7 @@ class RunTest(GraphTest):
                 value = x.astype("f2" if x.dtype == "f4" else "f4")
             elif kind == "MULTIPLY" and x.dtype == "f4" and x.shape == sizes:
                 edges, value = [a, "half"], x * np.float32(0.5)
-            elif kind == "ABS":  # which takes the tensor for one dimension
+            elif kind == "ABS":  # it flattens the tensor
                 attributes, value = [NO_ATTRIBUTE], abs(x).ravel()
             elif kind == "SUBTRACT":
                 edges, value = [a, b], x - y
@@ -332,7 +332,7 @@ class RunTest(GraphTest):
                         self.assert_same(self.load(name), values[name].ravel())
 
     def test_time_is_in_proportion_to_the_nodes(self):
-        """Of many short chains, and of many tensors that are needed until the end."""
+        """Tests many short chains, and many tensors that are needed until the end."""
         softmax = node("ACTIVATION_SOFTMAX", ["x"], ["y"])["kind"]
 
         def chains(count):
@@ -372,7 +372,7 @@ class RunTest(GraphTest):
         np.testing.assert_array_equal(self.load("s"), [18, 6, 16, 0])
 
     def test_kept_edges_of_several_graphs(self):
-        """Which are named with their graph then, and may always be."""
+        """Edges of several graphs must be named with their graph, which is always allowed."""
         self.make(QUADRATIC)
         model = json.loads(self.model(X, {"y": X, "w": X}, bindings={"x": "x", "y": "y"}))
         model["dispatchables"]["h"] = model["dispatchables"]["g"]
@@ -409,7 +409,7 @@ class RunTest(GraphTest):
         self.assertEqual(done.returncode, 1)
 
     def test_files_of_kept_tensors_sort_in_the_order_of_the_operators(self):
-        """However many there are, and however long their names."""
+        """This holds for any number of operators and any length of names."""
         count, last = 10001, "é" * 200 + "/"
         edges = ["x", *(f"e{i}" for i in range(1, count)), last]
         nodes = [node("ELEMENT_WISE_NEGATE", [a], [b], descs=[tensor(1)], out_descs=[tensor(1)]) for a, b in zip(edges, edges[1:])]
@@ -432,7 +432,7 @@ class RunTest(GraphTest):
         self.assertIn("first by name: 0001-q.npy\n", self.dmlop("compare", "a", "b").stdout)
 
     def test_a_kept_buffer_is_that_of_the_desc(self):
-        """With the gaps between its elements, which are zero."""
+        """It includes the gaps between elements, which are zero."""
         spread = tensor(4, strides=[2]) | {"total_size": 32}
         self.make(graph(node("ELEMENT_WISE_NEGATE", ["x"], ["s"], out_descs=[spread]),
                         node("ELEMENT_WISE_NEGATE", ["s"], ["y"], descs=[spread])))
@@ -500,7 +500,8 @@ resource 'x':
                                             elements("three", 3) | {"kind": "constant"}])
 
     def shadowed(self, *graphs):
-        """Graphs with an edge y and a node 'scale' that negate x, and an operator 'scale' that doubles y of the first."""
+        """Graphs with an edge y and a node 'scale' that negate x, and an operator 'scale' that doubles y of the
+        first graph."""
         self.make(graph(node("ELEMENT_WISE_NEGATE", ["x"], ["y"], [], name="scale")))
         self.write("m.json", json.dumps({
             "resources": {name: self.resource(X) for name in ("x", "o", "y")},
@@ -562,7 +563,7 @@ resource 'x':
         self.assertEqual(self.explain("y[0]", "--full").count("\n  x["), 30)
 
     def test_commands_share_resources(self):
-        """What a resource held before does not matter; elements that lie in two views are one."""
+        """The earlier content of a resource does not matter; elements in two views are one."""
         def desc(*sizes, **more):
             return {"DataType": "FLOAT32", "Sizes": list(sizes)} | more
 
@@ -614,7 +615,7 @@ resource 'b':
         self.assertEqual([(one["name"], one["count"], len(one["elements"])) for one in found], [("x", 2, 2)])
 
     def test_what_does_not_matter_may_have_any_value(self):
-        """Of a random graph of integers: the element is what the elements found make of it."""
+        """In a random graph of integers, the element depends only on the elements found."""
         seed = random.randrange(1 << 32)
         chance = random.Random(seed)
         shapes, nodes = {"x": (2, 3, 4)}, []
@@ -623,7 +624,7 @@ resource 'b':
             name, sizes = f"e{i}", shapes[a]
             flat = tensor(*sizes, type="INT32")
             kind = chance.choice(["turn", "slice", "reduce", "add", "join"])
-            if kind == "turn":  # the last two dimensions change places
+            if kind == "turn":  # the last two dimensions are swapped
                 turned = (sizes[0], sizes[2], sizes[1])
                 descs = [tensor(*turned, type="INT32", strides=[sizes[1] * sizes[2], 1, sizes[2]])]
                 new = node("ELEMENT_WISE_IDENTITY", [a], [name], [NO_ATTRIBUTE], descs=descs,
@@ -673,7 +674,7 @@ resource 'b':
         self.assertTrue(matters.any())
         other = value(np.where(matters, x, -7), element)
         self.assertEqual(other["element"], found["element"], f"seed {seed}")
-        for place in np.argwhere(matters):  # each is added with a factor of one or more
+        for place in np.argwhere(matters):  # each is added with a factor of at least one
             changed = x.copy()
             changed[tuple(place)] += 1
             self.assertGreater(value(changed, element)["element"]["value"], found["element"]["value"], f"seed {seed}")
@@ -734,7 +735,7 @@ class FaultTest(GraphTest):
                 self.assertEqual(done.returncode, status)
 
     def test_names_may_have_any_bytes(self):
-        """A file's name can have no NUL, and what stands before one names another file. Messages end at none."""
+        """A file's name cannot contain NUL, and the part before it names another file. Messages do not end at NUL."""
         (self.folder / "weights").write_bytes(bytes(16))
         (self.folder / "weights.bin").write_bytes(bytes(16))
         add = node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])

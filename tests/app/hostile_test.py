@@ -1,4 +1,4 @@
-"""Documents that are out to harm: each is refused with a place, in bounded time and memory."""
+"""Malicious documents: each is refused with a place, in bounded time and memory."""
 
 import json
 import re
@@ -18,7 +18,7 @@ MODEL = b"""{"resources": {"x": {"initialValuesDataType": "INT8", "initialValues
 KINDS = {"descriptor": DESCRIPTOR, "model": MODEL}
 COMMANDS = [["validate"], ["run"], ["run", "--report", "report.json"]]
 
-# What stands in the place of a number, the code of its fault and a part of the message.
+# The text in place of a number, the code of the fault and a part of the message.
 HOSTILE = [
     ("arrays nested 100000 deep", b"[" * 100000, "JSON-1", "nested more than 64 deep"),
     ("closed arrays nested 100000 deep", b"[" * 100000 + b"]" * 100000, "JSON-1", "64 deep"),
@@ -62,7 +62,7 @@ class HostileTest(ProgramTest):
         for text in (b"", b" \n", b"\xef\xbb\xbf", b"\0"):
             with self.subTest(text):
                 self.check(text, "JSON-1", "not well-formed JSON")
-        # No text that could be shown.
+        # Binary content is not shown.
         self.check(b"\0" * 1000, "JSON-1", "not well-formed JSON", excerpt="$")
 
     def test_an_array_of_more_values_than_are_read(self):
@@ -85,7 +85,7 @@ class HostileTest(ProgramTest):
         twice = b'"sizeInBytes": 4, ' * 100000
         self.write("m.json", MODEL.replace(b'"sizeInBytes"', twice + b'"sizeInBytes"')
                    .replace(b"HOLE", b"4"))
-        for command in ("validate", "run"):  # as DxDispatch, which takes the first
+        for command in ("validate", "run"):  # like DxDispatch, they take the first one
             errors = self.errors_of(command, "m.json")
             self.assertIn("warning: /resources/x/sizeInBytes: 'sizeInBytes' is given twice; it is ignored", errors)
             self.assertIn("m.json: and 99900 more\n", errors)
@@ -111,8 +111,8 @@ class HostileTest(ProgramTest):
 
 
     def test_long_lists_of_values_take_time_in_proportion(self):
-        """Those of tensors that there are not, of the wrong kind, of files: by a limit on the processor's time that the
-        square of their number would exceed by far."""
+        """Values of missing tensors, of the wrong kind, or of files: quadratic time would exceed the limit on CPU time by
+        far."""
         many = 300_000
         desc = '{"DataType": "FLOAT32", "Sizes": [1]}'
         join = '{"type": "JOIN", "Axis": 0, "InputTensors": [%s], "bindings": {"InputTensors": [%s]}}'

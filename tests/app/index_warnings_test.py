@@ -1,4 +1,4 @@
-"""Indices and lengths that are out of range: a warning for each tensor on standard error, and a result all the same."""
+"""Indices and lengths that are out of range: a warning for each tensor on standard error, but a result, too."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ def bound(indices, **fields):
 
 class IndexWarningsTest(ProgramTest):
     def warnings_of(self, *arguments):
-        """The status is 0; lines that show the place are left out."""
+        """The warnings of a run with status 0, without the lines that show the place."""
         done = self.run_program("run", *arguments)
         lines = done.stderr.decode().splitlines()
         return [line[line.index("warning: "):] for line in lines if "warning: " in line]

@@ -1,5 +1,5 @@
-"""Who made a file and who expects it: run and batch with --expect, --check and --judge, compare of
-folders, and what passes as equal."""
+"""The actual and expected sides of comparisons: run and batch with --expect, --check and --judge, compare of
+folders, and rules of equality."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class RolesTest(ProgramTest):
         self.save(x=np.array([[1]], "f4"), two=np.array([[2]], "f4"))
 
     def test_relative_errors_refer_to_what_is_expected(self):
-        """The result is 1 and the file 2: off by 100 percent of the result, by 50 of the file."""
+        """The result is 1 and the file 2: off by 100 percent of the result, or 50 percent of the file."""
         for role, status in (("-e", 0), ("--judge", 1)):
             with self.subTest(role):
                 self.run_program(*READ_X, role, "two.npy", "--rtol", "0.6", status=status)
@@ -70,7 +70,7 @@ class RolesTest(ProgramTest):
 
 
 class StatusTest(ProgramTest):
-    """1 is different, whatever differs; a file that is missing is 5, one that is no tensor 4."""
+    """The status is 1 for any difference, 5 for a missing file and 4 for one that is not a tensor."""
 
     CASES = [
         ("other values", COLUMN_SUMS + 1, 1),
@@ -106,9 +106,9 @@ class StatusTest(ProgramTest):
 
 
 class LeniencyTest(ProgramTest):
-    """Expected files as NumPy makes them."""
+    """Expected files as NumPy writes them."""
 
-    CASES = [  # the operator, what NumPy gives, and the options that let it pass
+    CASES = [  # operator, NumPy's result, and the options that let it pass
         (reduction("SUM", [0, 1]), X.sum(), ["--squeeze"]),
         (reduction("SUM", [1]), X.sum(axis=1), ["--squeeze"]),
         (reduction("SUM", [1]), X.sum(axis=1, keepdims=True), []),
@@ -150,7 +150,7 @@ class LeniencyTest(ProgramTest):
             self.assertIn(message, self.text_of("compare", "a.npy", f"{other}.npy", "--any-integers", status=1))
 
     def test_floats_of_other_types(self):
-        """FLOAT32 sums beside those that NumPy makes: errors of the values, ULP of the file to test."""
+        """FLOAT32 sums compared with NumPy's: errors are those of the values, ULP those of the tested file."""
         exact = np.array([[1 + 2**-24 * 1.5, 2, 1e300]])
         self.save(exact=exact,
                   nearest=np.array([[1 + 2**-23, 2, np.inf]], "f4"), near=np.array([[1, 2, np.inf]], "f4"),
@@ -219,7 +219,7 @@ class ToleranceTest(ProgramTest):
             self.assertIn(message, self.errors_of("compare", "f4.npy", "f4.npy", *options, status=2))
 
     def test_of_one_case(self):
-        """What the line says holds in place of the command line's."""
+        """The line's tolerance replaces the command line's."""
         for tolerance, options, status in [
             (None, [], 1),
             ({"ulp": 1}, [], 0),
@@ -253,7 +253,7 @@ class ToleranceTest(ProgramTest):
                 self.assertIn(message, self.errors_of("run", "d.json", "-i", "x.npy", status=3))
 
     def test_headroom(self):
-        """What is left of the tolerance: of 1 ULP by 4, and by the relative error of 2^-23."""
+        """The unused share of the tolerance: of 4 ULP with an error of 1, and with a relative error of 2^-23."""
         for options, headroom in [
             ([], None),
             (["--ulp", "4"], 0.75),
@@ -268,7 +268,8 @@ class ToleranceTest(ProgramTest):
         self.assertIn("headroom: 75 % of the tolerance", self.text_of("compare", "f4_next.npy", "f4.npy", "--ulp", "4"))
 
     def test_headroom_of_limits_that_count_together(self):
-        """1 - max(|a - e| / (atol + rtol * |e|)), and of --ulp where that lets an element pass sooner."""
+        """1 - max(|a - e| / (atol + rtol * |e|)), or that of --ulp for elements that it lets pass with more
+        headroom."""
         random = np.random.default_rng(3)
         for dtype, kind in (("f4", "FLOAT32"), ("f2", "FLOAT16")):
             e = (random.standard_normal(500) * 10.0 ** random.integers(-4, 4, 500)).astype(dtype)
@@ -350,7 +351,7 @@ class ListTest(ProgramTest):
         self.assertEqual(table[0].split(), ["element", "actual", "expected", "absolute", "relative", "ULP"])
 
     def test_numbers_are_exact(self):
-        """A FLOAT16 as a double, not the shortest decimal that rounds to it."""
+        """A FLOAT16 number is printed as a double, not as the shortest decimal that rounds to it."""
         self.save(a=np.array([0.3237, 1], "f2"), e=np.array([0.323, 1], "f2"))
         worst = self.compared()["worst"]
         self.assertEqual((worst["actual"], worst["expected"]), (float(np.float16(0.3237)), float(np.float16(0.323))))
@@ -402,7 +403,7 @@ class FoldersTest(ProgramTest):
         self.assertIn("lost.npy", self.errors_of("compare", "gpu", "golden", status=5))
 
     def special_files(self):
-        """By name, each with the words for it."""
+        """Creates special files; returns the message for each by name."""
         os.mkfifo(self.folder / "gpu/pipe.npy")
         os.mkfifo(self.folder / "golden/pipe.npy")
         os.mkfifo(self.folder / "golden/lonely.npz")
@@ -415,7 +416,7 @@ class FoldersTest(ProgramTest):
     def test_what_is_no_file_is_told_and_not_opened(self):
         expected = set(self.compared())
         special = self.special_files()
-        os.mkfifo(self.folder / "gpu/log.bin")  # which nothing describes
+        os.mkfifo(self.folder / "gpu/log.bin")  # which no option describes
         errors = self.errors_of("compare", "gpu", "golden", status=5)
         for words in special.values():
             self.assertIn(f"dmlop: {words}, not a file\n", errors)
@@ -431,7 +432,7 @@ class FoldersTest(ProgramTest):
         (self.folder / "golden/dark").chmod(0)
         self.addCleanup((self.folder / "golden/dark").chmod, 0o755)
         command = [DMLOP, "compare", "gpu", "golden", "--format", "json"]
-        if os.geteuid() == 0:  # who may read all
+        if os.geteuid() == 0:  # root may read everything
             command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
         done = subprocess.run(command, cwd=self.folder, capture_output=True, timeout=60)
         self.assertEqual(done.returncode, 5)
@@ -440,7 +441,7 @@ class FoldersTest(ProgramTest):
         self.assertEqual(sorted(names), ["a.npy", "dark", "deep/far.npy", "deep/near.npy", "nan.npy", "shape.npy"])
 
     def test_the_command_for_more_can_be_typed(self):
-        """In any name that a file may have."""
+        """This holds for any file name."""
         for name in (b"two words", b"tab\tab", b"line\nline", b"it's", b"it's\a bell\\", b"\xff\xfe",
                      "größe\x9b".encode(), b"-dash", b"$'x'", b"\x1b[31m"):
             with self.subTest(name):
@@ -457,7 +458,7 @@ class FoldersTest(ProgramTest):
                 self.assertEqual((done.returncode, done.stdout[:22], done.stderr), (1, b"9 of 9 elements differ", b""))
 
     def test_links_to_folders(self):
-        """Those that lead back, directly or by way of others, have no end and are passed over."""
+        """Links that lead back, directly or through others, have no end and are skipped."""
         files = self.compared()
         for folder, other in (("more", "other"), ("other", "more")):
             (self.folder / folder).mkdir()
@@ -477,7 +478,7 @@ class FoldersTest(ProgramTest):
         self.assertRegex(done.stderr.decode(), r"^dmlop: 5 files in \d+\.\d\d s: 2 equal, 3 different\n$")
 
     def test_the_table_fits_narrow_terminals(self):
-        """Columns are left out, and what is still too long loses its front."""
+        """Columns are left out, and cells that are still too long lose their beginning."""
         self.put("a-name-that-is-longer-than-forty-columns-are", X + 1, X)
         for columns, headers in ((20, "file differ"), (40, "file differ"), (80, "file differ ULP relative"),
                                  (120, "file differ of ULP absolute relative NaN inf worst at")):
@@ -578,7 +579,7 @@ class FoldersTest(ProgramTest):
 
 
 class ManifestTest(ProgramTest):
-    """A manifest against folders of outputs."""
+    """A manifest compared with folders of outputs."""
 
     def setUp(self):
         super().setUp()

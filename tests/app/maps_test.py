@@ -1,4 +1,4 @@
-"""Maps of differences and of values: on the screen, in JSON and as pictures, against NumPy."""
+"""Maps of differences and of values on screen, in JSON and as pictures, checked with NumPy."""
 
 import fcntl
 import json
@@ -26,7 +26,7 @@ PAPER, INK = MISMATCH + 1, MISMATCH + 2
 
 
 def decode_png(data):
-    """The pixels of an 8-bit palette PNG as (palette, indices), by the format's own rules."""
+    """The pixels of an 8-bit palette PNG as (palette, indices), decoded by the rules of the format."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     at, chunks = 8, {}
     while at < len(data):
@@ -77,14 +77,14 @@ def plane_of(shape):
 
 
 def folded(array):
-    """Sums a tensor over all but its plane."""
+    """Sums a tensor over all axes outside its plane."""
     plane = plane_of(array.shape)
     sums = array.sum(axis=tuple(axis for axis in range(array.ndim) if axis not in plane))
     return sums.reshape((1,) * (2 - sums.ndim) + sums.shape)
 
 
 def proportioned(shape, most, least, height):
-    """As many cells, of that height, as keep the proportions of the plane."""
+    """The numbers of cells, of that height, that keep the proportions of the plane."""
     rows, columns = shape[0] / height, shape[1]
     elements = max(rows / most[0], columns / most[1])
     return [min(max(int(size / elements + 0.5), fewest), limit)
@@ -107,7 +107,7 @@ def pixels_of_cells(rows, columns):
 
 
 def with_marks(worst, height, width):
-    """Differences without many others around them become squares of at least 5 pixels."""
+    """Isolated differences become squares of at least 5 pixels."""
     mark = max(5, max(worst.shape[0] * height, worst.shape[1] * width) // 256)
     reach = np.array([mark // 2 // height, mark // 2 // width])
     around = 3 * (2 * reach + 1)
@@ -126,7 +126,7 @@ def cells_of(plane, most_rows, most_columns, combine):
 
 
 def ordinals(array):
-    """Neighbours in value are neighbours here; both zeros are 0."""
+    """Maps neighbours in value to neighbouring integers, and both zeros to 0."""
     if array.dtype.kind != "f":
         return array.astype(object)
     bits = array.view(f"i{array.itemsize}").astype(object)
@@ -135,7 +135,7 @@ def ordinals(array):
 
 
 def badness(a, b):
-    """What each pixel should be: 0 equal, 1 + the bin of the ULP error, or a mismatch."""
+    """The expected value of each pixel: 0 for equal, 1 + the bin of the ULP error, or a mismatch."""
     result = np.zeros(a.shape, int)
     nan_a, nan_b = np.isnan(a), np.isnan(b)
     for index in np.argwhere(~((a == b) | (nan_a & nan_b))):
@@ -154,7 +154,7 @@ class MapTest(ProgramTest):
         print(f"SEED={SEED}", file=sys.stderr)
 
     def random_pair(self, random, shape, dtype):
-        """Two tensors that differ here and there, with special values among the floats."""
+        """Two tensors that differ in places, with special values among the floats."""
         if np.dtype(dtype).kind == "f":
             a = random.standard_normal(shape).astype(dtype)
             flat = a.reshape(-1)
@@ -228,7 +228,7 @@ class DifferenceMapTest(MapTest):
         self.check_scale(pixels[drawn.shape[0]:], int(bad[bad < MISMATCH].max(initial=0)))
 
     def check_scale(self, pixels, worst):
-        """A bar from 1 ULP to the largest error, at least 256, and what other colors mean."""
+        """A bar from 1 ULP to the largest error, at least 256, and the meanings of other colors."""
         bar = [color for color in dict.fromkeys(pixels[20, 16:416])]
         self.assertEqual(bar, list(range(2, max(worst, 10) + 1)))
         self.assertIn(INK, pixels[40:54])
@@ -297,7 +297,7 @@ class DifferenceMapTest(MapTest):
 
 class ValueMapTest(MapTest):
     def expected_cells(self, plane, most_rows, most_columns):
-        """Each cell as a position between the least and the largest mean, or as what is not finite."""
+        """Each cell as a position between the least and the largest mean, or as a mark if it is not finite."""
         def mean(values):
             values = values.astype("f8")
             finite = values[np.isfinite(values)]
@@ -336,7 +336,7 @@ class ValueMapTest(MapTest):
                 self.check_picture(plane)
 
     def possible(self, cell, shades):
-        """The shades that a position may have where its last bits are in doubt."""
+        """The shades that a position may have if its last bits are uncertain."""
         if isinstance(cell, str):
             return cell
         near = [min(len(shades) - 1, int(max(0, cell + slack) * len(shades))) for slack in (-1e-9, 1e-9)]
@@ -373,7 +373,7 @@ class ValueMapTest(MapTest):
 
 class ScreenTest(MapTest):
     def on_terminal(self, columns, *arguments, **environment):
-        """What a terminal of so many columns receives."""
+        """The output that a terminal of so many columns receives."""
         terminal, end = pty.openpty()
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         clean = {name: value for name, value in UNICODE.items() if name not in ("COLUMNS", "NO_COLOR")}
@@ -384,7 +384,7 @@ class ScreenTest(MapTest):
                 while piece := os.read(terminal, 1 << 16):
                     text += piece
             except OSError:
-                pass  # Linux's way to say that the other end is closed
+                pass  # Linux reports that the other end is closed in this way
         os.close(terminal)
         return text.decode().replace("\r\n", "\n")
 
@@ -400,8 +400,8 @@ class ScreenTest(MapTest):
                 bars = [line for line in plain.splitlines() if line.endswith("#")]
                 self.assertTrue(bars)
                 self.assertLessEqual(max(map(len, drawn + bars)), columns)
-                self.assertEqual(len(self.lines_of(plain)[0]), min(columns - 6, 64))  # 32 lines are as high
-                # COLUMNS wins over the terminal; the drawing is the same without color.
+                self.assertEqual(len(self.lines_of(plain)[0]), min(columns - 6, 64))  # a map of 32 lines needs no more columns
+                # COLUMNS takes precedence over the terminal; the drawing is the same without color.
                 forced = self.on_terminal(columns + 9, *command, COLUMNS=str(columns), NO_COLOR="1")
                 self.assertNotIn("\x1b[", forced)
                 if command[0] == "compare":
@@ -442,7 +442,7 @@ class PictureFileTest(MapTest):
         self.assertEqual((self.folder / "t.npy").read_bytes(), b"keep")
 
     def test_a_pipe_takes_a_picture_and_a_terminal_takes_none(self):
-        """Text goes to standard error then, where -q leaves it away."""
+        """The text then goes to standard error, where -q omits it."""
         self.save(a=X, b=X + 1)
         for command, words in ((["show", "a.npy"], "a.npy: (Sizes:{3, 3}"),
                                (["compare", "a.npy", "b.npy"], "9 of 9 elements differ")):

@@ -1,4 +1,5 @@
-"""The matrix of conformance, testdata/matrix.jsonl: it has cases of every operator, and their results do not depend on how they are run."""
+"""The conformance matrix, testdata/matrix.jsonl, has cases of every operator, and their results do not depend on how
+they are run."""
 
 import json
 import sys
@@ -40,7 +41,7 @@ class MatrixTest(ProgramTest):
                 self.assertEqual({each for each in wanted if (name, first, each) not in seen}, set(), name)
 
     def test_every_enumerator_has_a_case(self):
-        # Those that no valid descriptor has.
+        # Enumerators that no valid descriptor has.
         never = {(name, "QuantizationType"): {"NONE"} for name in ("QUANTIZE", "DEQUANTIZE")}
         for name in ("ROI_ALIGN", "ROI_ALIGN1", "ROI_ALIGN_GRAD"):
             never[name, "ReductionFunction"] = {"ARGMAX", "ARGMIN", "L1", "L2", "LOG_SUM", "LOG_SUM_EXP", "MIN",

@@ -1,5 +1,5 @@
-"""All cases of all operators under Valgrind's memcheck: no error and nothing lost. Skipped where
-Valgrind is not installed."""
+"""All cases of all operators under Valgrind's memcheck, without errors or leaks. Skipped if Valgrind is not
+installed."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ class MemcheckTest(ProgramTest):
         files = sorted((ROOT / "testdata/operators").glob("*.jsonl"))
         self.write("cases.jsonl", "".join(path.read_text() for path in files))
         # A thread that still waits for work at the end has its own memory, which would count as lost.
-        # Not --bits: in Valgrind, -(0 * 1) + 0 with one rounding is -0.
+        # --bits is not used: in Valgrind, -(0 * 1) + 0 with one rounding is -0.
         command = [*VALGRIND, DMLOP, "batch", "cases.jsonl", "--check", "-q", "-t", "1"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, check=False)
         self.assertEqual((done.stderr, done.returncode), ("", 0))

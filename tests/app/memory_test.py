@@ -1,7 +1,7 @@
-"""Tensors larger than the memory that the program may take for itself, and inputs without an end.
+"""Tensors larger than the memory that the program may allocate, and inputs without an end.
 
-The limit is RLIMIT_DATA: it counts the heap, stacks and other private memory, but not files that are
-mapped, whose pages the system takes back when it needs them."""
+The limit is RLIMIT_DATA: it counts the heap, stacks and other private memory, but not mapped files, whose pages the
+system reclaims when it needs them."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def bounded(limit=LIMIT):
 
 
 def sliding(image):
-    """The columns of 2 x 2 windows over [1, 1, h, w], as UNFOLD has them."""
+    """The columns of 2 x 2 windows over [1, 1, h, w], as UNFOLD defines them."""
     parts = [image[:, :, y:image.shape[2] - 1 + y, x:image.shape[3] - 1 + x].reshape(1, 1, -1)
              for y in range(2) for x in range(2)]
     return np.concatenate(parts, 1)
@@ -59,7 +59,7 @@ class LargeTest(ProgramTest):
         self.assertTrue(np.array_equal(actual, expected))
 
     def test_the_limit_is_felt(self):
-        """What is read into memory as a whole does not fit."""
+        """A whole file does not fit into the allowed memory."""
         reader = f"bytearray({self.x.nbytes})"
         done = subprocess.run([sys.executable, "-c", reader], preexec_fn=bounded,
                               capture_output=True, check=False)
@@ -110,7 +110,7 @@ class LargeTest(ProgramTest):
                 self.assert_file("y", self.x)
 
     def test_many_small_outputs(self):
-        """Each would fit into memory, all together would not."""
+        """Each fits into memory, but not all together."""
         count = 32
         outputs = [a for i in range(count) for a in ("-o", f"y{i}.npy")]
         self.run_bounded(HALVES.replace("2", str(count)) % 0, "-i", "x.npy", *outputs)
@@ -214,7 +214,7 @@ def copy_file(source, target):
 
 
 class EndlessTest(ProgramTest):
-    """Only as much is read as a header and a descriptor ask for."""
+    """Only as much is read as a header and a descriptor require."""
 
     def test_devices_that_hold_no_array(self):
         for arguments in (["run", COPY, "-i", "/dev/zero"], ["show", "/dev/zero"],
@@ -225,7 +225,7 @@ class EndlessTest(ProgramTest):
                 self.assertIn(b"/dev/zero: is not a .npy file", done.stderr)
 
     def feed(self, begin):
-        """A pipe that begins like this and goes on for ever."""
+        """A pipe that begins like this and never ends."""
         os.mkfifo(self.folder / "endless.npy")
 
         def write():

@@ -1,6 +1,6 @@
-"""DxDispatch models: testdata/models, files that they read and write, and the way there and back.
+"""DxDispatch models: testdata/models, files that they read and write, and round trips of descriptors.
 
-models/MODEL.json runs and prints MODEL.txt; MODEL.err, where it exists, are its warnings.
+models/MODEL.json runs and prints MODEL.txt; MODEL.err, if it exists, has its warnings.
 """
 
 import json
@@ -25,7 +25,7 @@ INDEX_FUNCTIONS = ["ARGMIN", "ARGMAX"]
 
 
 def functions_for(type):
-    """Functions of REDUCE that take the type at every feature level from 5_0 on."""
+    """Functions of REDUCE that support the type at every feature level from 5_0 on."""
     if type in ("f4", "f2"):
         return ["AVERAGE", "L1", "L2", "LOG_SUM", "LOG_SUM_EXP", "MAX", "MIN", "MULTIPLY", "SUM",
                 "SUM_SQUARE", *INDEX_FUNCTIONS]
@@ -34,7 +34,7 @@ def functions_for(type):
 
 
 def printed_by(name):
-    """What a model prints, as the table of published models says it: the first elements of each resource."""
+    """The text that a model prints, as in the table of published models: the first elements of each resource."""
     cells = []
     for line in (MODELS / name).with_suffix(".txt").read_text().splitlines():
         resource, values = re.fullmatch("Resource '(.*)': (.*)", line).groups()
@@ -224,7 +224,7 @@ class ModelFilesTest(ProgramTest):
         np.save(self.folder / "int.npy", np.ones(4, "i4"))
         resources = {"x": source("int.npy", "FLOAT32"), "y": source("missing.npy")}
         for commands, status, codes in (
-                (PRINT_X, 4, ["RES-6", "RES-6"]),  # the first one's fault
+                (PRINT_X, 4, ["RES-6", "RES-6"]),  # the status of the first one
                 ([{"type": "print", "resource": "z"}], 3, ["RES-6", "RES-6", "JSON-6"])):
             self.write("model.json", copy_model(resources, commands))
             for command in ("validate", "run"):
@@ -390,10 +390,10 @@ class RoundTripTest(ProgramTest):
 
     def random_array(self, engine, type, shape):
         bits = engine.randbytes(int(np.prod(shape)) * np.dtype(type).itemsize)
-        return np.frombuffer(bits, type).reshape(shape)  # NaN with payloads among them
+        return np.frombuffer(bits, type).reshape(shape)  # includes NaN with payloads
 
     def random_input(self, engine, name, type, shape):
-        """A binding and a desc for the tensor, in one of the forms that there are."""
+        """A binding and a desc for the tensor, in any of the possible forms."""
         array = self.random_array(engine, type, shape)
         desc = {"DataType": DML_NAMES[type], "Sizes": list(shape)}
         form = engine.choice(["npy", "fortran", "raw", "inline", "gaps"])
@@ -431,7 +431,7 @@ class RoundTripTest(ProgramTest):
                  [(tensor, path) for (tensor, _), path in zip(bound_outputs, paths)])
         return {"type": kind, "desc": desc, "bindings": bindings}, paths
 
-    # Each: the fields but the tensors, and the shapes of inputs and outputs.
+    # Each returns the fields except tensors, and the shapes of inputs and outputs.
 
     def element_wise_identity(self, engine, type, shape):
         scaled = type in ("f4", "f2") and engine.random() < 0.5
@@ -492,7 +492,7 @@ class RoundTripTest(ProgramTest):
                 self.assertEqual(self.files(paths), expected, descriptor)
 
     def test_very_many_tensors(self):
-        """In time that grows with their number, not with its square."""
+        """Time grows with their number, not with its square."""
         count = 65000
         self.write("op.json", {
             "type": "SPLIT", "Axis": 0, "OutputCount": count,
@@ -537,7 +537,7 @@ class RoundTripTest(ProgramTest):
             self.assertEqual(self.run_program("validate", json.dumps(document), "--to-model", "-q").stderr, b"")
 
     def test_bool_files_are_written_out(self):
-        """DxDispatch takes NumPy's bool for INT8, and a descriptor for UINT8."""
+        """DxDispatch reads NumPy's bool as INT8, a descriptor as UINT8."""
         np.save(self.folder / "x.npy", np.array([True, False, True]))
         self.write("op.json", {"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": "x.npy"}})
         model = json.loads(self.text_of("validate", "op.json", "--to-model"))
@@ -548,7 +548,7 @@ class RoundTripTest(ProgramTest):
 
 
 class DescriptorsTest(ProgramTest):
-    """validate --print-complete of a model: what it prints computes what the dispatches do."""
+    """validate --print-complete of a model prints descriptors that compute what the dispatches do."""
 
     def descriptors(self, model):
         text = self.text_of("validate", model, "--print-complete")
@@ -560,14 +560,14 @@ class DescriptorsTest(ProgramTest):
         return all
 
     def results(self, descriptor):
-        """What the descriptor prints, an array an output."""
+        """The arrays that running the descriptor prints, one for each output."""
         lines = self.text_of("run", json.dumps(descriptor), "--full")
         return [np.array(json.loads(values)).reshape(-1).tolist()
                 for values in re.split(r"Output.*\n", lines)[1:]]
 
     def bytes_after_first_dispatches(self, model):
-        """The operators by the order of their first dispatches, with what each output's resource
-        holds from its offset on right after."""
+        """The operators in the order of their first dispatches, with the bytes of each output's resource, from its
+        offset on, right afterwards."""
         seen, shortened = [], dict(model, commands=[])
         for command in model["commands"]:
             if command["type"].lower() != "dispatch":
@@ -594,7 +594,7 @@ class DescriptorsTest(ProgramTest):
             with self.subTest(path.name):
                 model = json.loads(path.read_text())
                 if any(d.get("type") == "dmlSerializedGraph" for d in model["dispatchables"].values()):
-                    continue  # whose descriptors are those of nodes; see graphs_test.py
+                    continue  # its descriptors are those of nodes; see graphs_test.py
                 expected = list(self.bytes_after_first_dispatches(model))
                 descriptors = self.descriptors(path)
                 self.assertEqual(len(descriptors), len(model["dispatchables"]))
@@ -627,7 +627,7 @@ class DescriptorsTest(ProgramTest):
         double, join, copy = self.descriptors(json.dumps(model))
         self.assertEqual(double["bindings"], {"InputTensor": [1, 2, 3, 4]})
         self.assertEqual(join["bindings"], {"InputTensors": [[4, 8, 12, 16], [0, 0, 0, 0]]})
-        self.assertNotIn("bindings", copy)  # which is never dispatched
+        self.assertNotIn("bindings", copy)  # it is never dispatched
         self.assertEqual(self.results(double), [[2, 4, 6, 8]])
         self.assertEqual(self.results(join), [[4, 8, 12, 16, 0, 0, 0, 0]])
 

@@ -1,4 +1,4 @@
-"""Names of files are bytes: those that are not UTF-8 work everywhere, and records tell them whole."""
+"""File names are bytes: those that are not UTF-8 work everywhere, and records keep them completely."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import numpy as np
 sys.dont_write_bytecode = True
 from program import COLUMN_SUMS, COPY, SUM, X, ProgramTest
 
-LATIN = os.fsdecode(b"b\xe9")  # of one byte that is not UTF-8
+LATIN = os.fsdecode(b"b\xe9")  # a byte that is not valid UTF-8
 SHOWN = "b\ufffd"
 UTF8 = "b\u00e9"
 
@@ -33,7 +33,7 @@ class NamesTest(ProgramTest):
                              {"type": "writeFile", "resource": "x", "targetPath": "z.npy", "dimensions": [3, 3]}]}))
 
     def check_file(self, told, member, path):
-        """The member of a record, and beside it the bytes where they are not UTF-8."""
+        """The member of a record and, if the name is not UTF-8, its bytes."""
         self.assertEqual(told[member], path.replace(LATIN, SHOWN))
         self.assertEqual(told.get(f"{member}Bytes"), os.fsencode(path).hex() if LATIN in path else None)
 
@@ -111,7 +111,7 @@ class NamesTest(ProgramTest):
 
 
 class EqualsTest(ProgramTest):
-    """What is before = is the name of a tensor only if it can be one, and there is none of it else."""
+    """The text before = is a tensor's name only if it can be one and no file has the whole name."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""Tensor files against NumPy itself: what it writes is read, what dmlop writes is NumPy's own file."""
+"""Tensor files compared with NumPy: dmlop reads what it writes, and writes the same files."""
 
 import io
 import json
@@ -31,7 +31,7 @@ def npy_bytes(array, version=None):
 
 
 def with_header(header, data=b"", version=1):
-    """A file with a header of one's own making."""
+    """A file with a custom header."""
     text = header.encode("latin1") if isinstance(header, str) else header
     length = struct.pack("<H" if version == 1 else "<I", len(text))
     return b"\x93NUMPY" + bytes([version, 0]) + length + text + data
@@ -43,7 +43,7 @@ def header(descr="'<f4'", order="False", shape="(3,)"):
 
 ONES = np.ones(3, "f4").tobytes()
 
-# What is wrong, the file, a part of the message.
+# The fault, the file, and a part of the message.
 WRONG = [
     ("zero bytes", b"", "is not a .npy file"),
     ("another magic", b"PK\x03\x04" + bytes(200), "is not a .npy file"),
@@ -96,7 +96,7 @@ class ReadTest(ProgramTest):
                 for byte_order, order, version in variants:
                     with self.subTest(f"{dtype} {shape} {byte_order} {order} {version}"):
                         swapped = array.astype(array.dtype.newbyteorder(byte_order[0].upper()), order=order)
-                        # astype may quieten a signalling NaN; the bits go through the swap instead.
+                        # astype may quieten a signalling NaN, so the bits are swapped instead.
                         if byte_order == "big":
                             swapped = np.asarray(array.byteswap().view(swapped.dtype), order=order)
                         (self.folder / "in.npy").write_bytes(npy_bytes(swapped, version))
@@ -149,11 +149,11 @@ class ReadTest(ProgramTest):
             header().strip() + " " * 77 + "\n", header(order="True"),
         ]:
             with self.subTest(text):
-                self.write("a.npy", with_header(text, ONES))  # data that is aligned to nothing
+                self.write("a.npy", with_header(text, ONES))  # unaligned data
                 self.assertIn("[1, 1, 1]", self.text_of("run", COPY, "-i", "a.npy"))
 
     def test_type_codes_without_a_width(self):
-        for code in "dfihHbB?":  # what NumPy takes them for
+        for code in "dfihHbB?":  # as NumPy interprets them
             dtype = np.uint8 if code == "?" else np.dtype(code)
             for text in (code, "<" + code):
                 with self.subTest(text):
@@ -235,7 +235,7 @@ class RawTest(ProgramTest):
                 self.assert_same(self.run_raw(self.document(sizes, output=output), values.tobytes()), values)
 
     def test_a_raw_file_is_as_long_as_its_tensor(self):
-        """Its size may be rounded up to a multiple of 4 bytes, and TotalTensorSizeInBytes may say more."""
+        """The size may be rounded up to a multiple of 4 bytes, and TotalTensorSizeInBytes may be greater."""
         padded = self.document([2, 3], [5, 1], TotalTensorSizeInBytes=40)
         packed = self.document([2, 3])
         bytes_of_3 = self.document([3], dtype="INT8")
@@ -318,7 +318,7 @@ class RawTest(ProgramTest):
 
 
 class ShapeTest(ProgramTest):
-    """--reshape takes arrays of any shape with as many elements, in row-major order; without it they are refused."""
+    """--reshape accepts arrays of any shape with as many elements, in row-major order; without it they are refused."""
 
     ADD = json.dumps({"type": "ELEMENT_WISE_ADD", "ATensor": {"DataType": "FLOAT32", "Sizes": [2, 2, 18]},
                       "BTensor": {"DataType": "FLOAT32", "Sizes": [2, 2, 18], "Strides": [0, 1, 0]}})
@@ -389,7 +389,7 @@ class ShapeTest(ProgramTest):
 
 
 class NibbleTest(ProgramTest):
-    """INT4 and UINT4: one a byte in .npy files, two a byte in raw ones, the first one in the low half."""
+    """INT4 and UINT4: one element per byte in .npy files; two in raw files, the first one in the low half."""
 
     SCALE = {"DataType": "FLOAT32", "Sizes": [1]}
 
@@ -434,7 +434,7 @@ class NibbleTest(ProgramTest):
 
     def test_raw_files_are_packed(self):
         tensor = {"DataType": "UINT4", "Sizes": [5]}
-        for data in (b"\x21\x43\x05", b"\x21\x43\xf5\xff"):  # the last half does not count
+        for data in (b"\x21\x43\x05", b"\x21\x43\xf5\xff"):  # the unused half is ignored
             self.write("a.bin", data)
             self.assert_same(self.dequantize(tensor, "a.bin"), np.arange(1, 6, dtype="f4"))
         self.quantize([1, 2, 3, 4, 5], tensor, "b.bin")
@@ -485,13 +485,13 @@ class ArchiveTest(ProgramTest):
     def setUp(self):
         super().setUp()
         self.x = np.arange(12, dtype="f4").reshape(3, 4)
-        self.big = np.random.default_rng(1).normal(size=700_000).astype("f4")  # several steps of reading
+        self.big = np.random.default_rng(1).normal(size=700_000).astype("f4")  # takes several steps to read
         arrays = {"x": self.x, "deep/y": (self.x + 1).astype(">f4"), "big": self.big, "f": np.asfortranarray(self.x)}
         np.savez(self.folder / "stored.npz", **arrays)
         np.savez_compressed(self.folder / "packed.npz", **arrays)
         self.save(x=self.x, y=self.x + 1, big=self.big)
 
-    # np.savez pays no heed to alignment.
+    # np.savez does not align arrays.
     def test_comparisons_are_those_of_plain_files(self):
         rng = np.random.default_rng(5)
         for dtype in DTYPES:
@@ -568,10 +568,10 @@ class ArchiveTest(ProgramTest):
             self.assertIn(message, self.errors_of("show", f"damaged.npz:{name}", status=4))
 
     def of_members(self, *members, method=zipfile.ZIP_STORED, comment=b""):
-        """An archive as Python's zipfile writes it, of (name, bytes)."""
+        """An archive of (name, bytes), as Python's zipfile writes it."""
         file = io.BytesIO()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of names that are there twice
+            warnings.simplefilter("ignore")  # about duplicate names
             with zipfile.ZipFile(file, "w", method) as archive:
                 for name, data in members:
                     archive.writestr(name, data)
@@ -580,7 +580,7 @@ class ArchiveTest(ProgramTest):
 
     @staticmethod
     def widened(archive):
-        """The archive with the sizes and the place of each member, and the list's, as numbers of 64 bits."""
+        """The archive with the sizes and places of the members and of the list as 64-bit numbers."""
         end = archive.rindex(b"PK\5\6")
         count, size, begin = struct.unpack("<HII", archive[end + 10:end + 20])
         wide_list, at = b"", begin
@@ -619,7 +619,7 @@ class ArchiveTest(ProgramTest):
                 for array, value in arrays.items():
                     self.assertIn(f"[1, {value}]", self.text_of("show", f"a.npz:{array}"))
                     if name.endswith(("before it", "before 64 bits", "in a comment")):
-                        continue  # which NumPy does not read
+                        continue  # NumPy does not read these
                     with np.load(self.folder / "a.npz") as loaded:
                         self.assertEqual(loaded[array].tolist(), [1, value])
                 self.assertIn(f"and it has {', '.join(arrays)}\n", self.errors_of("show", "a.npz", status=2))
@@ -647,7 +647,7 @@ class ArchiveTest(ProgramTest):
                 self.assertIn(message, self.errors_of("show", "x.npz:a", status=4))
 
     def test_an_archive_of_more_than_4_GiB(self):
-        """A member and a place in the list that 32 bits cannot tell; what lies between takes no room on the disk."""
+        """A member and a place in the list beyond 32 bits; the gap between them takes no disk space."""
         first, last = npy_bytes(np.float32([1, 2])), npy_bytes(np.float32([3, 4]))
         gap = 5 << 30
         def member(data, name):

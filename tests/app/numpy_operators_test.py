@@ -1,4 +1,4 @@
-"""The operators against NumPy on random data. DMLOP_TEST_SEED repeats a run."""
+"""The operators compared with NumPy on random data. DMLOP_TEST_SEED repeats a run."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROUNDS = 40
 ALL = ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"]
 INTEGERS = ["i8", "i4", "u8", "u4"]
 
-# NumPy's words for the functions, and the types that dmlop takes for them.
+# NumPy's names for the functions, and the types that dmlop supports for them.
 REDUCTIONS = {
     "SUM": (lambda x, axes: x.sum(axes, dtype=x.dtype, keepdims=True), INTEGERS),
     "MULTIPLY": (lambda x, axes: x.prod(axes, dtype=x.dtype, keepdims=True), INTEGERS),
@@ -43,10 +43,10 @@ class OperatorsTest(ProgramTest):
                     self.assert_same(self.load("y"), REDUCTIONS[name][0](x, (0, 1)))
 
     def test_halves_of_subnormals_are_rounded_by_what_follows(self):
-        """These functions are x / 2 + c * x^2 + ... near 0, with a tie of FLOAT32 in front for each odd subnormal, which
+        """These functions are x / 2 + c * x^2 + ... near 0; x / 2 is a tie of FLOAT32 for each odd subnormal, which
         the sign of c decides."""
         half = np.arange(1, 1 << 23, 5, dtype="i8")
-        k = np.concatenate([half, -half])  # of the least subnormal
+        k = np.concatenate([half, -half])  # multiples of the least subnormal number
         x = np.where(k < 0, (1 << 31) - k, k).astype("u4").view("f4")
         self.save(x=x)
         for name, fields, sign in [("GELU", {}, 1), ("SWISH", {"SigmoidInputScale": 1}, 1), ("SWISH", {"SigmoidInputScale": -3}, -1),
@@ -54,7 +54,7 @@ class OperatorsTest(ProgramTest):
             with self.subTest(name, **fields):
                 self.run_program("run", json.dumps({"type": f"ACTIVATION_{name}"} | fields), "-i", "x.npy", "-o", "y.npy")
                 curved = k < 0 if "ELU" in name and name != "GELU" else np.full(k.shape, True)
-                # Rounded up or down; without a curve, as for what is linear, nothing is halved.
+                # Rounded up or down; without a curve, the function is linear and nothing is halved.
                 halved = np.where(k % 2 == 0, k // 2, (k + sign) // 2)
                 scale = 1 if name == "ELU" else fields.get("Gamma", 1)
                 expected = np.where(curved, halved, k * scale)
@@ -68,7 +68,7 @@ class OperatorsTest(ProgramTest):
         return tuple(self.integer(1, largest) for _ in range(self.integer(low, high)))
 
     def array(self, shape, dtype):
-        """Random bits for integers; numbers for floats, each exact."""
+        """Random bits for integers; exact numbers for floats."""
         if dtype[0] == "f":
             return self.random.integers(-99, 100, shape).astype(dtype)
         info = np.iinfo(dtype)
@@ -78,7 +78,7 @@ class OperatorsTest(ProgramTest):
         return choices[self.integer(0, len(choices) - 1)]
 
     def compute(self, document, inputs, outputs=1):
-        """Runs an operator on arrays, in a memory order that varies."""
+        """Runs an operator on arrays in varying memory order."""
         arguments = []
         for i, array in enumerate(inputs):
             ordered = np.asarray(array, order=self.pick("CF"))
@@ -169,7 +169,7 @@ class OperatorsTest(ProgramTest):
         for _ in range(ROUNDS):
             x = self.array(self.shape(largest=8), self.pick(ALL))
             mode = self.pick(list(modes))
-            # NumPy breaks the period where padding is as long as the input.
+            # NumPy breaks the period if the padding is as long as the input.
             pads = [(self.integer(0, n - 1), self.integer(0, n - 1)) for n in x.shape]
             (padded,) = self.compute({
                 "type": "PADDING", "PaddingMode": mode, "PaddingValue": 7,
@@ -265,12 +265,12 @@ class OperatorsTest(ProgramTest):
                 for function, expected in (("SUM", x.sum), ("L1", np.abs(x).sum), ("SUM_SQUARE", (x * x).sum)):
                     document = {"type": "REDUCE", "Function": function, "Axes": axes}
                     (reduced,) = self.compute(document, [x])
-                    # Adding 0 turns a -0, which a sum of nothing but -0 may give, into +0.
+                    # Adding 0 turns -0, which a sum of only -0 may give, into +0.
                     exact = expected(tuple(axes), dtype="f8", keepdims=True).astype(dtype)
                     self.assert_same(reduced + np.zeros((), dtype), exact + np.zeros((), dtype))
 
     def test_average_and_norm_are_rounded_once(self):
-        """In double precision these are exact enough to round to the right half."""
+        """Double precision is accurate enough to round to the right half."""
         for _ in range(ROUNDS):
             x = self.random.standard_normal(self.shape(high=3)).astype("f2")
             axes = (self.integer(0, x.ndim - 1),)

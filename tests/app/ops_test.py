@@ -1,4 +1,4 @@
-"""`dmlop ops`: what it says of each operator and field, descriptors to begin with, and names from elsewhere."""
+"""`dmlop ops`: descriptions of operators and fields, templates, and names in other libraries."""
 
 import json
 import os
@@ -28,7 +28,7 @@ class TemplateTest(ProgramTest):
                 for command in ("validate", "run"):
                     done = start([command, "-"], stdin=text.encode())
                     self.assertEqual((done.returncode, done.stderr), (0, b""), text)
-                # Every field is there, commented or not, and strict JSON behind the comments.
+                # Every field is there, commented out or not, and without the comments the text is strict JSON.
                 told = re.findall(r'^    (?:// )?"(\w+)": ', text.split('"bindings"')[0], re.M)
                 self.assertEqual(sorted(told), sorted(field["name"] for field in info["fields"]))
                 self.assertEqual(json.loads(re.sub(r"^ *//.*\n", "", text, flags=re.M)), info["example"])
@@ -56,7 +56,7 @@ class MeaningTest(ProgramTest):
                 self.assertIn(field["meaning"], " ".join(self.text_of("ops", name).split()))
 
     def test_rows_are_of_fields_that_there_are(self):
-        """Each row of meanings and arguments names operators that exist, and a field of theirs."""
+        """Each row of meanings and arguments names existing operators and one of their fields."""
         fields = {name: {field["name"] for field in info["fields"]} for name, info in operators().items()}
         for source in ("meanings", "other_arguments"):
             text = re.sub(r'"\s*\n\s*"', "", (ROOT / f"core/ops/{source}.cpp").read_text())
@@ -96,7 +96,7 @@ class LikeTest(ProgramTest):
             ("nn.Conv2d", ["CONVOLUTION"]), ("nn.ConvTranspose3d", ["CONVOLUTION"]), ("tf.nn.conv2d", ["CONVOLUTION"]),
             ("np.concatenate", ["JOIN"]), ("torch.flip", ["REVERSE_SUBSEQUENCES", "SLICE1"]), ("onnx MatMul", ["GEMM"]),
             ("onnx::MatMul", ["GEMM"]), ("ai.onnx.MatMul", ["GEMM"]), ("builder.matmul()", ["GEMM"]), ("torch.matmul(a, b)", ["GEMM"]),
-            # The same word of several libraries.
+            # The same word in several libraries.
             ("torch.gather", ["GATHER_ELEMENTS"]), ("onnx.Gather", ["GATHER"]), ("gather", ["GATHER", "GATHER_ELEMENTS"]),
             ("MEAN", ["REDUCE", "ELEMENT_WISE_MEAN"]), ("torch.mean", ["REDUCE"]), ("onnx.Mean", ["ELEMENT_WISE_MEAN"]),
             ("Sum", ["ELEMENT_WISE_ADD", "REDUCE"]), ("nn.BatchNorm2d", ["BATCH_NORMALIZATION", "BATCH_NORMALIZATION_TRAINING"]),

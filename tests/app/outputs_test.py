@@ -1,4 +1,4 @@
-"""Output files: they appear together or not at all, and where they should."""
+"""Output files appear together or not at all, and in the right place."""
 
 import hashlib
 import json
@@ -136,13 +136,13 @@ class PlacesTest(ProgramTest):
             (self.folder / "y.npy").unlink()
 
     def replace(self, name="y.npy", **options):
-        """Writes the file again; its new status."""
+        """Writes the file again; returns its new status."""
         self.run_program("run", SUM, "-i", "x.npy", "-o", name, **options)
         self.assert_same(np.load(self.folder / name), COLUMN_SUMS)
         return (self.folder / name).stat()
 
     def test_replacing_does_not_show(self):
-        """Mode, owner and group stay; likewise with files that have names until they are published."""
+        """Mode, owner and group are kept, also if files have names until they are published."""
         target = self.folder / "y.npy"
         for mode in (0o600, 0o644, 0o666, 0o640, 0o4755, 0o2664, 0o1777):
             target.write_bytes(b"old")
@@ -156,7 +156,7 @@ class PlacesTest(ProgramTest):
             target.unlink()
 
     def test_attributes_stay(self):
-        """A private file that one other user may read, in a folder that gives new files to everybody."""
+        """A private file that one other user may read, in a folder whose default ACL opens new files to everybody."""
         def acl(*entries):
             return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
 
@@ -180,7 +180,7 @@ class PlacesTest(ProgramTest):
         self.assertEqual(os.listxattr(target), ["user.note"])
 
     def run_as_nobody(self, *arguments):
-        """As a user who is not root, if the tests' is."""
+        """Runs as a user other than root, if the tests run as root."""
         program = self.folder / "dmlop"
         shutil.copy(DMLOP, program)
         self.folder.chmod(0o777)
@@ -188,7 +188,7 @@ class PlacesTest(ProgramTest):
         return subprocess.run([program, *arguments], cwd=self.folder, capture_output=True, check=False, **user)
 
     def test_a_file_that_may_not_be_written_is_refused(self):
-        """Before the work is done: the input would fail too."""
+        """The file is refused before the work is done: the input would fail, too."""
         (self.folder / "y.npy").write_bytes(b"precious")
         (self.folder / "y.npy").chmod(0o444)
         self.write("wide.json", {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}})
@@ -204,7 +204,7 @@ class PlacesTest(ProgramTest):
 
     @unittest.skipIf(os.getuid() != 0, "a file of somebody else is made by root")
     def test_another_owner_opens_nothing(self):
-        """What somebody else writes belongs to them; set-ID bits and the group's rights are not handed over."""
+        """The file belongs to the user who writes it; set-ID bits and the group's rights are not transferred."""
         target = self.folder / "y.npy"
         for mode, expected in ((0o666, 0o666), (0o4777, 0o777), (0o2772, 0o722), (0o662, 0o622)):
             target.write_bytes(b"old")

@@ -1,4 +1,4 @@
-"""What the program prints: tensors, help, lists of operators, and colors."""
+"""Printed text: tensors, help, lists of operators, and colors."""
 
 import json
 import math
@@ -64,7 +64,7 @@ class TensorTextTest(ProgramTest):
                 self.assertEqual(digits, len(re.sub(r"e.*|[-.]", "", shortest).strip("0")), word)
 
     def test_no_half_has_fewer_digits_that_read_back(self):
-        """Of the two decimals next to a value with one digit fewer, neither is read as that value."""
+        """Neither of the two nearest decimals with one digit fewer reads back as the value."""
         halves = np.arange(1 << 16, dtype="u2").view("f2")
         halves = halves[np.isfinite(halves) & (halves != 0)]
         words = [word.strip() for word in self.printed(halves, "--full").strip("[]").split(",")]
@@ -88,7 +88,7 @@ class TensorTextTest(ProgramTest):
                                                       " [1700, 1701, 1702, ..., 1797, 1798, 1799],"])
         full = self.printed(array, "--full")
         self.assertEqual(json.loads(full), array.tolist())
-        self.assertEqual(len(full.splitlines()), 20 * 8)  # of 80 columns at most, 13 numbers to a line
+        self.assertEqual(len(full.splitlines()), 20 * 8)  # at most 80 columns, 13 numbers to a line
 
     def test_columns_line_up(self):
         array = np.array([[1.5, -2, 1e20], [0.25, np.nan, 3]], "f4")
@@ -217,7 +217,7 @@ class TextTest(ProgramTest):
             texts.append(self.text_of(command, "--help"))
         for text in texts:
             self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
-        for command in [[], *([name] for name in commands)]:  # examples are commands, which nothing breaks
+        for command in [[], *([name] for name in commands)]:  # examples are commands, which are not wrapped
             text = self.text_of(*command, "--help", env=os.environ | {"COLUMNS": "40"}).split("\nExamples:")[0]
             self.assertEqual([line for line in text.splitlines() if len(line) > 40 and " " in line.strip()], [])
             self.assertEqual(text.split(), self.text_of(*command, "--help").split("\nExamples:")[0].split())

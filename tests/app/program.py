@@ -1,4 +1,4 @@
-"""The program under test, started from outside, in a folder that vanishes afterwards."""
+"""Runs the program under test in a folder that is removed afterwards."""
 
 import json
 import os
@@ -24,13 +24,13 @@ COLUMN_SUMS_TEXT = "OutputTensor: (Sizes:{1, 3}, DataType:FLOAT32)\n[[6, 6, 9]]\
 
 
 def start(arguments, stdin=b"", cwd=None, **options):
-    """Runs dmlop to its end; what it wrote comes back as bytes."""
+    """Runs dmlop to its end; its output is returned as bytes."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     return subprocess.run([DMLOP, *map(str, arguments)], input=stdin, cwd=cwd, timeout=60, **streams)
 
 
 def parsed(path):
-    """The document without the comments and trailing commas that dmlop takes and Python does not."""
+    """The document without the comments and trailing commas that dmlop accepts and Python does not."""
     text = path.read_text(encoding="utf-8-sig")
     token = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
     text = token.sub(lambda match: match[1] or " ", text)
@@ -39,7 +39,7 @@ def parsed(path):
 
 
 def read_lines(folder):
-    """What the lines of testdata/FOLDER/*.jsonl say, each with the place where it stands."""
+    """The lines of testdata/FOLDER/*.jsonl as values, each with its place."""
     for path in sorted((ROOT / "testdata" / folder).glob("*.jsonl")):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line.strip() and not line.startswith("//"):
@@ -55,7 +55,7 @@ def cases_by_file():
 
 
 def documents_in(text):
-    """The JSON values that stand one after another in a text."""
+    """The consecutive JSON values in a text."""
     documents, at = [], 0
     while at < len(text):
         document, at = json.JSONDecoder().raw_decode(text, at)
@@ -68,30 +68,30 @@ GROUPS = ["elements", "indexing", "movement", "norms", "products", "recurrent", 
 
 
 def manual_of(group):
-    """The page on a group of operators, which the program writes."""
+    """The page on a group of operators, which the program generates."""
     return start(["ops", "--manual", group]).stdout
 
 
 def operators():
-    """What `dmlop ops` tells of each operator, by its name."""
+    """The description of each operator in `dmlop ops`, by its name."""
     return {info["name"]: info for info in json.loads(start(["ops", "--format", "json"]).stdout)}
 
 
 def read_screen(screen):
-    """What is written to a pseudo-terminal until nobody has its other end; closes it."""
+    """Reads what is written to a pseudo-terminal until its other end is closed; then closes it."""
     text = b""
     try:
         while part := os.read(screen, 1 << 16):
             text += part
     except OSError:
-        pass  # the end of a terminal, as Linux tells it
+        pass  # Linux reports the end of a terminal in this way
     os.close(screen)
     return text
 
 
 def peak_memory(arguments, cwd):
-    """The exit status of a run whose output nobody reads, and its peak of memory in bytes. What the
-    test itself takes is the least that can be told."""
+    """The exit status of a run without a reader, and its peak memory in bytes, which is at least that of the test
+    itself."""
     process = subprocess.Popen([DMLOP, *map(str, arguments)], cwd=cwd, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -1,4 +1,4 @@
-"""The line of progress on a terminal: work is slow here because its input is."""
+"""The progress line on a terminal; work is slow here because its input is."""
 
 import concurrent.futures
 import fcntl
@@ -21,7 +21,7 @@ from program import DMLOP, SUM, ProgramTest, read_screen
 
 PIECES = 12
 PAUSE = 0.15  # seconds after each
-TEXT_SIZE = 2_200_000  # of what --full prints of the array that is printed slowly
+TEXT_SIZE = 2_200_000  # text that --full prints of the slowly printed array
 CLEAR = "\r\x1b[K"
 KNOWN = re.compile(r"reading standard input: \d+%  \d\.\d of 3\.\d MB  \d+\.\d [kM]B/s  \d+ s left")
 SAMPLES = re.compile(r"\[1/1\] big\.json, 1 thread, hot caches: \d+%  median [\d.]+ [mun]?s  [\d.]+ GB/s  \d+ s left")
@@ -36,7 +36,7 @@ def array_bytes():
 
 
 def feed(stream, data, pause, silence):
-    """Each piece is more than a pipe holds, so that the reader's start is waited for."""
+    """Each piece is larger than a pipe's buffer, so that writing waits for the reader to start."""
     size = len(data) // PIECES + 1
     time.sleep(silence)
     with stream:
@@ -49,8 +49,8 @@ def feed(stream, data, pause, silence):
 class ProgressTest(ProgramTest):
     def run_fed(self, *arguments, data=None, pause=PAUSE, silence=0, columns=80, fifo=None, status=0, terminal=True,
                 slow_reader=False, **environment):
-        """What standard error gets while standard input or a FIFO gives `data` piece by piece, or while standard
-        output is read so."""
+        """The text on standard error while standard input or a FIFO gives `data` piece by piece, or while standard
+        output is read that way."""
         kept = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | environment
         screen, end = pty.openpty() if terminal else os.pipe()
         if terminal:
@@ -80,7 +80,7 @@ class ProgressTest(ProgramTest):
         return text.decode()
 
     def lines(self, text):
-        """What was drawn, line by line; the last has to be erased."""
+        """The lines that were drawn; the last one must be erased."""
         drawn = text.split(CLEAR)
         self.assertEqual((drawn[0], drawn[-1]), ("", ""), text)
         return [line.removeprefix("\x1b[?7l").removesuffix("\x1b[?7h") for line in drawn[1:-1]]
@@ -122,7 +122,7 @@ class ProgressTest(ProgramTest):
         for nothing in (quiet, piped, short):
             self.assertEqual(nothing.result(), "")
 
-        for line in self.lines(late.result()):  # nothing is said before the size is known
+        for line in self.lines(late.result()):  # nothing is shown before the size is known
             if line.startswith("reading"):
                 self.assertRegex(line, r"^reading standard input: \d+%  \d\.\d of 3\.\d MB")
         self.assertRegex(self.lines(plain.result())[0], r"^reading stan\w+~: \d+%$")

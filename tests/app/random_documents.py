@@ -1,4 +1,4 @@
-"""Valid documents in every spelling, and documents with one thing changed."""
+"""Valid documents in every spelling, and documents with one change."""
 
 import copy
 import math
@@ -31,7 +31,7 @@ class Writer:
         return "".join(self.rng.choice([c.upper(), c.lower()]) for c in name)
 
     def shuffled(self, members):
-        """In any order; members that are None are left out, or null where that means the same."""
+        """The members in any order; None is left out, or written as null if that means the same."""
         kept = [(k, v) for k, v in members.items()
                 if v is not None or (not self.is_model and self.maybe(0.3))]
         self.rng.shuffle(kept)
@@ -78,7 +78,7 @@ class Writer:
         return [self.rng.randint(1, 3) for _ in range(self.rng.randint(low, high))]
 
     def fields(self, name):
-        """The fields, and for each tensor its type and sizes."""
+        """The fields, and the type and sizes of each tensor."""
         return getattr(self, name.lower())()
 
     def element_wise_identity(self):
@@ -195,7 +195,7 @@ def descriptor(rng):
 
 
 def descriptor_of_file(rng):
-    """An operator whose input is all in its file."""
+    """An operator whose input is described by its file."""
     writer = Writer(rng, is_model=False)
     tensor = rng.choice([None, {}, {"Sizes": [2, 3]}, {"DataType": writer.type_name("FLOAT32")},
                          {"Desc": {"Flags": "NONE"}}, {"DimensionCount": 2, "Strides": [3, 1]}])
@@ -302,7 +302,7 @@ def parent_of(document, path):
 
 
 def changed(rng, document):
-    """A copy with one change, and what was changed."""
+    """A copy with one change, and a description of the change."""
     document = copy.deepcopy(document)
     path = rng.choice([path for path in places(document) if path])
     parent, key = parent_of(document, path), path[-1]
@@ -313,7 +313,7 @@ def changed(rng, document):
     kind = rng.choice(kinds)
     if kind == "replace":
         others = OTHERS
-        if path[0] == "bindings" or key == "sourcePath":  # other names are refused before reading
+        if path[0] == "bindings" or key == "sourcePath":  # other names are refused before they are read
             others = [other for other in OTHERS if not isinstance(other, str)] + FILE_NAMES
             if path[0] == "bindings":
                 others = [other for other in others if other != ["text"]]

@@ -1,4 +1,4 @@
-"""Inputs of seeded values: the same on every machine."""
+"""Inputs with seeded values are the same on every machine."""
 
 import json
 import sys
@@ -20,11 +20,11 @@ def mix(z):
     return z ^ (z >> 31)
 
 
-IMPLIED_SEED = 2 ** 32  # of the first tensor; that of the next is greater by 1
+IMPLIED_SEED = 2 ** 32  # for the first tensor; the next tensors' seeds are greater by 1 each
 
 
 def bits(seed, count):
-    """The documented generator, in whole numbers."""
+    """The documented generator in integer arithmetic."""
     first = 1 if seed == 0 else 0
     return [mix((mix(seed) + i * 0x9E3779B97F4A7C15) & MASK) for i in range(first, first + count)]
 
@@ -93,7 +93,7 @@ class RandomTest(ProgramTest):
             self.assertLess(abs(actual - expected), 0.02 if what != "kurtosis" else 0.05, what)
 
     def test_no_tensor_has_the_values_of_another(self):
-        """Those without a seed have their own, however the tensors are called; none begins with a bound."""
+        """Tensors without a seed have different values, whatever their names; none begins with a bound."""
         one = {"DataType": "FLOAT32", "Sizes": [5]}
         for document, names in [
             ({"type": "ELEMENT_WISE_SUBTRACT", "ATensor": one, "BTensor": one}, ["ATensor", "BTensor"]),

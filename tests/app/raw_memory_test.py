@@ -1,4 +1,4 @@
-"""Tensors inside of raw memory: named by the byte at which they begin, described for each side, and found."""
+"""Tensors within raw memory: named by the byte at which they begin, described for each side, and found."""
 
 import json
 import os
@@ -17,13 +17,13 @@ RAW_SUM = json.dumps(json.loads(SUM) | {"InputTensor": INPUT})
 
 
 def place(array, memory, offset, strides):
-    """Puts an array into bytes."""
+    """Writes an array into bytes."""
     steps = [step * array.itemsize for step in strides]
     np.ndarray(array.shape, array.dtype, buffer=memory.data, offset=offset, strides=steps)[...] = array
 
 
 class OffsetTest(ProgramTest):
-    """FILE@OFFSET is a raw file wherever one is read."""
+    """FILE@OFFSET is accepted wherever a raw file is read."""
 
     def setUp(self):
         super().setUp()
@@ -97,7 +97,7 @@ class OffsetTest(ProgramTest):
 
 
 class SidesTest(ProgramTest):
-    """Each side of a comparison may have a layout of its own."""
+    """Each side of a comparison may have its own layout."""
 
     def test_sides(self):
         memory = np.full(400, 0xEE, "u1")
@@ -156,7 +156,7 @@ def equal_rows(random, shape):
     return np.broadcast_to(random.normal(size=shape[-1]), shape)
 
 
-# Type, shape, strides, offset, values, how many elements are wrong, and by what part all of them are off.
+# Type, shape, strides, offset, values, number of wrong elements, and relative error of all elements.
 FOUND = {
     "packed": ("f4", (2, 3, 8, 8), (192, 64, 8, 1), 4096, normal, 0, 0),
     "padded rows and planes": ("f2", (1, 3, 6, 8), (384, 128, 16, 1), 1024, normal, 1, 0),
@@ -182,7 +182,7 @@ FOUND = {
 
 
 class FindTest(ProgramTest):
-    """show --find says at which byte, and with which strides, a tensor lies."""
+    """show --find reports the byte and the strides at which a tensor lies."""
 
     SIZE = 1 << 18
 

@@ -1,4 +1,4 @@
-"""What a command reads it does not write: each pair of files that it uses, by each way to one file."""
+"""A command must not write what it reads: tests each pair of its files, with each way to name one file twice."""
 
 import itertools
 import json
@@ -21,8 +21,8 @@ SAME, DOTTED, SYMBOLIC, HARD = "the same path", "another spelling", "a symbolic 
 
 
 class Command:
-    """A command line with files in roles. `line` makes of {role: path} the arguments, and the text
-    of the documents by their roles."""
+    """A command line with files in roles. `line` turns {role: path} into the arguments and the text of the documents
+    by role."""
 
     def __init__(self, name, reads, writes, line, in_place=()):
         self.name, self.reads, self.writes, self.line, self.in_place = name, reads, writes, line, in_place
@@ -32,7 +32,7 @@ class Command:
                 for i, role in enumerate([*self.reads, *self.writes])}
 
     def pairs(self):
-        """Those that exclude one another."""
+        """The pairs of roles that exclude each other."""
         for first, second in itertools.chain(itertools.product(self.reads, self.writes),
                                              itertools.combinations(self.writes, 2)):
             if (first, second) not in self.in_place:
@@ -111,7 +111,7 @@ COMMANDS = [
 
 class RolesTest(ProgramTest):
     def fill(self, command, folder, paths):
-        """Makes what the command reads."""
+        """Creates the files that the command reads."""
         _, documents = command.line(paths)
         for role in command.reads:
             path = folder / paths[role]
@@ -134,7 +134,7 @@ class RolesTest(ProgramTest):
         return {p.name: os.readlink(p) if p.is_symlink() else p.read_bytes() for p in folder.iterdir()}
 
     def with_one_file(self, command, first, second, way, folder):
-        """The paths of the files, of which two are one; none where a path cannot be both."""
+        """The paths of the files, two of which are the same file; None if a path cannot be both."""
         paths = command.paths()
         if way in (SAME, DOTTED):
             if "the picture" in (first, second):
@@ -215,7 +215,7 @@ class RolesTest(ProgramTest):
 
 
 class ComparedTest(ProgramTest):
-    """A comparison leaves alone what the document binds, and writes what -o asks for."""
+    """A comparison does not write the outputs that the document binds, but those that -o names."""
 
     def setUp(self):
         super().setUp()

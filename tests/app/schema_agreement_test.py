@@ -1,5 +1,5 @@
-"""What `dmlop validate` accepts its schema takes, and what validate refuses the schema refuses, but
-for the faults that a schema cannot tell."""
+"""The schema accepts what `dmlop validate` accepts and refuses what it refuses, except for faults that a schema
+cannot express."""
 
 import json
 import os
@@ -17,7 +17,7 @@ import unittest
 SEED = int(os.environ.get("DMLOP_SEED", random.SystemRandom().randrange(2 ** 32)))
 MAKERS = [random_documents.descriptor, random_documents.descriptor_of_file, random_documents.model]
 VALID = 60   # documents of each kind
-CHANGES = 6  # of each of them
+CHANGES = 6  # for each document
 
 
 class SchemaAgreementTest(ProgramTest):

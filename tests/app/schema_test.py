@@ -1,5 +1,5 @@
-"""`dmlop schema` against an independent validator: it takes every valid document, and refuses those
-whose fault is one of structure."""
+"""`dmlop schema` with an independent validator accepts every valid document, and refuses those with structural
+faults."""
 
 import json
 import re
@@ -129,7 +129,7 @@ ACCEPTED = {
         "bindings": {"InputTensors": [[-128, 127]]}},
 }
 
-# What the reader refuses with a code, and the schema too.
+# Documents that the reader refuses with a code, and the schema, too.
 REFUSED = {
     "JSON-3": [
         copy_of() | {"$Schema": 1},
@@ -263,7 +263,7 @@ REFUSED = {
     "DISP-1": [model({"type": "HLSL"}), model({"type": "reduce"})],
 }
 
-# Which kind a document is, before it is complete.
+# The kind of a document before it is complete.
 KINDS = [
     ({"dispatchables": {}}, "model"),
     ({"dispatchables": None, "type": "JOIN"}, "model"),
@@ -282,7 +282,7 @@ class SchemaTest(unittest.TestCase):
         cls.validator = validator_of(cls.schema)
 
     def read(self, documents):
-        """The verdicts of documents given as text."""
+        """The verdicts on documents given as text."""
         return read_verdicts([json.dumps(document) for document in documents], ROOT)
 
     def test_is_a_schema(self):

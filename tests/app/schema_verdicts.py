@@ -1,4 +1,4 @@
-"""What dmlop says of documents, what its schema says, and where the two may differ."""
+"""The verdicts of dmlop and of its schema on documents, and the faults for which these may differ."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from program import start
 warnings.simplefilter("ignore", DeprecationWarning)
 from jsonschema import Draft202012Validator
 
-# The bind points that each operator has.
+# The bind points of each operator.
 BIND_POINTS = {
     "ELEMENT_WISE_IDENTITY": {"InputTensor", "OutputTensor"},
     "JOIN": {"InputTensors", "OutputTensor"},
@@ -28,7 +28,7 @@ def validator_of(schema):
 
 
 def read_verdicts(paths, cwd):
-    """One verdict a document, all from one process."""
+    """One verdict for each document, all from one process."""
     done = start(["validate", "--format", "json", *paths], cwd=cwd)
     verdicts = [json.loads(line) for line in done.stdout.splitlines()]
     if len(verdicts) != len(paths):
@@ -36,7 +36,7 @@ def read_verdicts(paths, cwd):
     return verdicts
 
 
-# --- what a schema cannot tell -------------------------------------------------------------------
+# --- faults that a schema cannot express --------------------------------------------------------
 
 def at(document, names):
     for name in names:
@@ -58,7 +58,7 @@ def has_no_sizes(document, pointer):
 
 
 def is_bound_by_command_line(document, pointer):
-    """The document itself binds nothing to that input, so run -i may."""
+    """Whether the document binds nothing to the input, so that run -i may."""
     names = [name for name in pointer.split("/")[1:] if name not in ("desc", "Desc")]
     try:
         return at(document["bindings"], names[:2 if names[0].endswith("s") else 1]) is None
@@ -71,7 +71,7 @@ def is_in_array(document, pointer):
 
 
 def may_be_ignored(document, pointer):
-    """Under a bind point that some dispatchable lacks, where a value may be anything."""
+    """Whether the place is below a bind point that some dispatchable lacks, where any value is allowed."""
     place = re.match(r"/commands/\d+/bindings/(\w+)", pointer)
     if not place:
         return False
@@ -85,7 +85,7 @@ def may_be_ignored(document, pointer):
 
 always = lambda document, pointer: True
 
-# Code, message, when, and why a schema may pass over the fault.
+# Code, message, condition, and the reason why a schema may miss the fault.
 BEYOND_A_SCHEMA = [
     ("JSON-1", "", always, "the text is no JSON"),
     ("JSON-5", "is given twice", always, "of members with one name a parser keeps one"),
@@ -132,6 +132,6 @@ def reasons(document, diagnostic):
 
 
 def must_refuse(document, verdict):
-    """True where a fault is one that a schema can tell."""
+    """True if a schema can express one of the faults."""
     return any(diagnostic["severity"] == "error" and not reasons(document, diagnostic)
                for diagnostic in verdict["diagnostics"])

@@ -15,7 +15,7 @@ SEED = int(os.environ.get("SEED", np.random.SeedSequence().entropy % 2**32))
 
 
 def random_subscript(random, size):
-    """Text that NumPy and dmlop both take; indices may be out of range."""
+    """Text that both NumPy and dmlop accept; indices may be out of range."""
     number = lambda: str(random.integers(-size - 2, size + 3)) if random.random() < 0.97 else str(10**int(random.integers(17, 25)))
     kind = random.random()
     if kind < 0.35:
@@ -60,7 +60,7 @@ class SliceTest(ProgramTest):
 
     def numpys(self, array, text):
         try:
-            return eval(f"array{text}", {"array": array})  # the text is our own
+            return eval(f"array{text}", {"array": array})  # the text is from this test
         except IndexError:
             return None
 
@@ -138,7 +138,7 @@ class LongTest(ProgramTest):
 
     @unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers take more memory than this")
     def test_a_large_tensor_is_printed_in_pieces(self):
-        """60 MB of text are never in memory as a whole; the file's 20 MB may be."""
+        """The 60 MB of text are never in memory at once; the 20 MB file may be."""
         np.lib.format.open_memmap(self.folder / "x.npy", "w+", "u1", (400, 50000)).flush()
         script = (
             "import resource, subprocess, sys; "

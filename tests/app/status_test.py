@@ -1,4 +1,4 @@
-"""Every exit status but success, each by all the ways to it that a script can meet."""
+"""Every exit status other than success, reached in all the ways that a script can encounter."""
 
 import json
 import os
@@ -20,7 +20,7 @@ READ_X = ["run", SUM, "-i", "x.npy"]
 SPLIT_X = ["run", THIRDS, "-i", "x.npy"]
 HUGE = '{"type": "ELEMENT_WISE_IDENTITY", "OutputTensor": {"TotalTensorSizeInBytes": 18446744073709551612}}'
 
-# A case: what is true, the arguments, a part of the message.
+# Each case: a description, the arguments, and a part of the message.
 WRONG_COMMAND_LINES = [
     ("no command", [], "required"),
     ("an unknown command", ["fly"], "no command 'fly'"),
@@ -108,7 +108,7 @@ UNREADABLE = [
 
 @unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers have a thread and memory of their own")
 class LimitTest(ProgramTest):
-    """Every command that computes, where the system gives no thread but the first, or little memory."""
+    """Every command that computes, if the system allows only the first thread, or little memory."""
 
     SIZE = 256
     GEMM = ('{"type": "GEMM", "ATensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 256, 256]},'
@@ -119,12 +119,12 @@ class LimitTest(ProgramTest):
         ["run", GEMM, *FILES, "-o", "y.npy", "--report", "r.json"], ["run", "model.json"], ["batch", "cases.jsonl"],
         ["batch", "cases.jsonl", "--check"], ["bench", GEMM, "--min-time", "1ms", "-q"], ["compare", "large.npy", "other.npy", "-q"],
         ["show", "large.npy", "--stats"], ["explain", GEMM, *FILES, "OutputTensor[0,0,1,2]"], ["validate", "cases.jsonl", "--line", "1"]]
-    # Those that differ.
+    # Commands with another status than 0.
     STATUS = {"compare": 1}
 
     def setUp(self):
         super().setUp()
-        # Where everybody may read and write them.
+        # The files are where every user may read and write them.
         for file in (DMLOP, pathlib.Path(DMLOP).with_name("dmlop-bench.so")):
             shutil.copy(file, self.folder)
         self.folder.chmod(0o777)
@@ -141,7 +141,7 @@ class LimitTest(ProgramTest):
             "commands": [{"type": "dispatch", "dispatchable": "exp", "bindings": {"InputTensor": "x", "OutputTensor": "y"}}]})
 
     def limited(self, arguments, limits):
-        """As a user of its own who has nothing else running: limits on threads do not bind root."""
+        """Runs as a separate user without other processes: limits on threads do not apply to root."""
         user = 100_000 + os.getpid()
 
         def bind():
@@ -174,7 +174,7 @@ class LimitTest(ProgramTest):
                 self.assertEqual(self.files(), before)
 
     def test_little_memory_is_no_fault_of_the_program(self):
-        """From where the program cannot be loaded to where all is well."""
+        """Memory ranges from too little to load the program to more than enough."""
         for command in self.COMMANDS:
             statuses = set()
             for megabytes in (*range(16, 64, 4), 96, 4096):
@@ -246,7 +246,7 @@ class StatusTest(ProgramTest):
         self.errors_of("run", COPY, "-L", "2_0", "-i", "x.npy", status=3)
 
     def test_3_where_the_document_leaves_open_which_tensors_there_are(self):
-        """Whatever files the command line names: they cannot be too many then, nor their names unknown."""
+        """Files of the command line are not blamed: they cannot be too many then, nor their names unknown."""
         arrays = [("SPLIT", "Output", "-o"), ("JOIN", "Input", "-i")]
         for operator, role, option in arrays:
             for fields, message in [

@@ -13,7 +13,7 @@ from program import COLUMN_SUMS, COLUMN_SUMS_TEXT, COPY, DMLOP, JOIN, SUM, THIRD
 
 
 def stream(*arrays):
-    """What numpy.save calls on one open file leave there."""
+    """The content that several calls of numpy.save leave in one open file."""
     file = io.BytesIO()
     for array in arrays:
         np.save(file, array)
@@ -47,7 +47,7 @@ class StreamsTest(ProgramTest):
         self.assertEqual(done.stdout, stream(np.concatenate([X[:1], X, X[1:]])))
 
     def test_inference_keeps_the_order_of_a_stream(self):
-        """Only the second input has to be opened to know its type; the first comes first all the same."""
+        """Only the second input must be opened to find its type; the first one is still read first."""
         document = '{"type": "JOIN", "Axis": 0, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [1, 3]}, null]}'
         done = self.run_program("run", document, "-i", "-", "-i", "-", "-o", "-", stdin=stream(X[:1], X[1:]))
         self.assertEqual(done.stdout, stream(X))
@@ -113,7 +113,7 @@ class StreamsTest(ProgramTest):
 
 
 class DescriptorsTest(ProgramTest):
-    """Files that somebody else has opened, under the names /dev/fd/N."""
+    """Files opened by another process, under the names /dev/fd/N."""
 
     def setUp(self):
         super().setUp()
@@ -138,7 +138,7 @@ class DescriptorsTest(ProgramTest):
             for way in ("/dev/fd/3", "/proc/self/fd/3", "<(cat FILE)", "/dev/stdin"):
                 name = next(name for name in ("x", "sums", "sum") if f"{{{name}}}" in command)
                 if way == "/dev/stdin" and command.count("{") > 1:
-                    continue  # a stream has each array once
+                    continue  # a stream yields each array once
                 file = name + (".json" if name == "sum" else ".npy")
                 filled = command.replace(f"{{{name}}}", way.replace("FILE", file))
                 with self.subTest(filled):
@@ -161,7 +161,7 @@ class DescriptorsTest(ProgramTest):
         for command in ("dmlop show /dev/fd/9", "dmlop run sum.json -i /dev/fd/9", "dmlop run /dev/fd/9 -i x.npy",
                         "dmlop run sum.json -i x.npy -o /dev/fd/9"):
             self.assertIn("/dev/fd/9: cannot be opened", self.run_shell(command, status=5))
-        # Numbers of files that the program opens itself are nobody's.
+        # The numbers of files that the program opens itself are not accepted.
         thirds = f"dmlop run '{THIRDS}' -i x.npy -o a.npy"
         for number in range(3, 12):
             self.run_shell(f"exec 3<&- 4<&- 5<&-; {thirds} -o /dev/fd/{number} -o c.npy", status=5)

@@ -43,7 +43,7 @@ class ExpandTest(ProgramTest):
                              "OutputTensor": f"{function}-{data_type}-{sizes[0]}x{sizes[1]}-{i}.npy"}})
         said = done.stderr.decode().splitlines()
         self.assertEqual(said[-1], f"dmlop: {1 + len(valid)} cases, {12 - len(valid)} combinations left out")
-        self.assertEqual(len(said), 4)  # a line for each cause: INT8 to either function, INT32 to L2
+        self.assertEqual(len(said), 4)  # a line for each cause: INT8 with either function, INT32 with L2
         self.assertRegex(said[0], r'^sweep\.jsonl:2: left out: /desc/Function = "SUM", /desc/InputTensor/DataType = "INT8", '
                                   r'/desc/InputTensor/Sizes = \[2,3\]: /desc/InputTensor/DataType: INT8 is not supported by REDUCE SUM .*\[FL-1\], and 1 like it$')
 
@@ -63,7 +63,7 @@ class ExpandTest(ProgramTest):
         self.assertEqual(len(lines), 7)
 
     def test_numbers_stay_as_they_are_written(self):
-        """Also those that neither a double nor 64 bits hold."""
+        """This includes numbers that neither a double nor 64 bits hold."""
         numbers = ["-0", "-0.0", "1e2", "1.50", "1e-400", "18446744073709551616", "-18446744073709551616"]
         array = f"[{', '.join(numbers)}]"
         line = f'{{"type": "ELEMENT_WISE_ABS",\n "bindings": {{"InputTensor": {array}, "OutputTensor": "a.npy"}}}}'
@@ -141,7 +141,7 @@ class ExpandTest(ProgramTest):
                 self.assertIn(message, done.stderr.decode())
 
     def test_slips_end_it(self):
-        """A word that is none, or a value of another kind, is no combination that DirectML lacks."""
+        """An unknown word, or a value of another kind, is not treated as a combination that DirectML lacks."""
         resample = {"type": "RESAMPLE1", "desc": {
             "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 4, 4]}, "InterpolationMode": "LINEAR",
             "Scales": [1, 1, 2, 2], "InputPixelOffsets": [0, 0, 0.5, 0.5], "OutputPixelOffsets": [0, 0, -0.5, -0.5]},

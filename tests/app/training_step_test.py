@@ -1,4 +1,4 @@
-"""A training step of 0, which DirectML's formula makes NaN of: a warning, and the result all the same."""
+"""A training step of 0, for which DirectML's formula gives NaN: a warning, but a result, too."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""dmlop validate: every fault, its place, the verdict as JSON, and the completed descriptor."""
+"""dmlop validate: every fault and its place, the verdict as JSON, and the completed descriptor."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def recurrent(activation):
 
 LONG = 1_000_000  # characters of two bytes each
 
-# Where a fault stands: a document, and all that is said of it.
+# The place of a fault: a document, and the complete message.
 PLACES = [
     ("the first line", '{"typ": 1, "type": "ELEMENT_WISE_IDENTITY",\n "InputTensor": {"DataType": "INT8", "Sizes": [1]}}',
      """1:2: error: /typ: 'typ' is not a known field (did you mean 'type'?) [JSON-3]
@@ -74,7 +74,7 @@ PLACES = [
 """),
 ]
 
-# Text that is no JSON document, and the line where that shows.
+# Text that is not a JSON document, and the line where that shows.
 NOT_JSON = [
     ("empty", b"", 1),
     ("blank", b" \n\n", None),
@@ -121,7 +121,7 @@ NOT_JSON = [
 ]
 
 
-# The last of these documents' lines and its caret at a width of the terminal.
+# The last line for these documents and its caret, at a width of the terminal.
 WIDTHS = [
     (40, '{"type": "JOIN", "Axis": 0, "InputTensors": [{"DataType": "INT9"}], "OutputTensor": {}}',
      """    1 | ...{"DataType": "INT9"}], "Ou...
@@ -183,7 +183,7 @@ class ValidateTest(ProgramTest):
                                               ("DOC-2", "/bindings/InputTensor" + inner)])
 
     def test_numbers_that_a_type_rounds_to_infinity(self):
-        """Wherever values stand: an error in descriptors, a warning in models, where it is what DxDispatch makes of them."""
+        """This holds wherever values occur: an error in descriptors, a warning in models, which DxDispatch accepts."""
         def copy(type, **members):
             return {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": type, "Sizes": [1]}} | members
 
@@ -335,10 +335,10 @@ class ValidateTest(ProgramTest):
             verdicts = self.verdicts(*[f"{i}.json" for i in range(len(broken))], status=3) if broken else []
             for (_, pointer), verdict in zip(broken, verdicts, strict=True):
                 if "/FusedActivation/desc/InputTensor/" in pointer:
-                    continue  # which models may state in vain
+                    continue  # models may state these, without effect
                 with self.subTest(place, pointer=pointer):
                     faults = [(d["pointer"], d["code"]) for d in verdict["diagnostics"] if d["severity"] == "error"]
-                    # A number may be written as text only where it may be infinite.
+                    # A number may be written as text only if it may be infinite.
                     self.assertEqual(faults, [(pointer, "DOC-2" if floats.search(pointer) else "DOC-1")])
 
     def test_rules_that_come_with_others(self):
@@ -406,7 +406,7 @@ class ValidateTest(ProgramTest):
 
     def test_places(self):
         for name, document, expected in PLACES:
-            if len(document) < 100_000:  # as much as one argument may have
+            if len(document) < 100_000:  # the longest argument that is possible
                 self.check_places(name, document, "<command line>", expected)
             self.write("d.json", document)
             self.check_places(name, "d.json", "d.json", expected)
@@ -441,7 +441,7 @@ class ValidateTest(ProgramTest):
 
 
 def with_one_element_replaced(document):
-    """The document once for each number of an operator's arrays, with text in its place, and the pointer to it."""
+    """The document once for each number in an operator's arrays, replaced by text, and the pointer to it."""
     def visit(value, pointer):
         for key, child in value.items() if isinstance(value, dict) else enumerate(value):
             here = f"{pointer}/{key}"
@@ -501,7 +501,7 @@ class CompleteTest(ProgramTest):
         self.assertEqual({key: value for key, value in complete.items() if key not in ("type", "desc")}, beside)
 
     def test_a_nan_keeps_its_bits(self):
-        """There is "nan" for the default one alone."""
+        """"nan" stands only for the default NaN."""
         for bits, written in ((0x7E00, "nan"), (0x7D01, {"UInt16": 0x7D01}), (0xFE00, {"UInt16": 0xFE00}), (0xFC00, "-inf")):
             document = {"name": "f", "type": "FILL_VALUE_CONSTANT", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [1]},
                         "Value": {"UInt16": bits}}
@@ -516,7 +516,7 @@ class CompleteTest(ProgramTest):
         self.write("d.json", {**json.loads(SUM), "bindings": {"InputTensor": "none.npy"}})
         self.assertIn("none.npy", self.errors_of("validate", "d.json", status=5))
         self.write("d.json", {**json.loads(VALID), "bindings": {"InputTensor": "none.npy"}})
-        self.run_program("validate", "d.json")  # needs nothing of the file
+        self.run_program("validate", "d.json")  # needs nothing from the file
 
 
 class ManifestTest(ProgramTest):
@@ -530,7 +530,7 @@ class ManifestTest(ProgramTest):
         self.write(name, "// a manifest\n" + "".join(json.dumps(case) + "\n" for case in cases))
 
     def test_valid_cases(self):
-        """Two FLOAT32 are 8 bytes, three FLOAT16 are 6; one dimension is taken from 3_0 on."""
+        """Two FLOAT32 are 8 bytes, three FLOAT16 are 6; one dimension is supported from 3_0 on."""
         said = "valid: 2 cases; from feature level 3_0 on all run; they read 14 bytes and write 14\n"
         self.lines(self.GOOD, self.HALF)
         self.assertEqual(self.text_of("validate", "m.jsonl"), f"m.jsonl: {said}")

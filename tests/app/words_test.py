@@ -1,4 +1,4 @@
-"""Words that people bring from elsewhere, slips of the hand, and files that are not what their names say."""
+"""Words from other libraries, typing errors, and files that are not what their names say."""
 
 import json
 import re
@@ -112,7 +112,7 @@ class NamesTest(ProgramTest):
                 self.assertIn(message, self.errors_of("validate", json.dumps(document), status=3))
         other = copy | {"InputTensor": {"DataType": "BFLOAT16", "Sizes": [1]}}
         said = self.errors_of("validate", json.dumps(other), status=3)
-        self.assertNotIn("did you mean", said)  # which would be another format
+        self.assertNotIn("did you mean", said)  # that would be another format
 
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
@@ -132,7 +132,7 @@ def model(resources=("A", "B"), dispatchable="copy", bound="A"):
 
 
 class PlaceTest(ProgramTest):
-    """What is proposed can stand where it is proposed."""
+    """Each proposal fits the place for which it is made."""
 
     def messages_of(self, document, *arguments, status=3):
         said = self.errors_of(*arguments or ("validate",), json.dumps(document), status=status)
@@ -284,7 +284,7 @@ class CaseOfLettersTest(ProgramTest):
 
 
 class CauseTest(ProgramTest):
-    """Messages name the cause: not what follows from it, and the file that says what is wrong."""
+    """Messages name the cause, not its consequences, and the file that is at fault."""
 
     def setUp(self):
         super().setUp()
@@ -373,7 +373,7 @@ class ContentTest(ProgramTest):
             self.write("d.json", content)
             for command in ("run", "validate", "bench"):
                 said = self.errors_of(command, "d.json", status=3)
-                self.assertTrue(said.endswith(f": error: not JSON, but {kind} [JSON-1]\n"), said)  # without its bytes
+                self.assertTrue(said.endswith(f": error: not JSON, but {kind} [JSON-1]\n"), said)  # without the file's bytes
 
     def test_bytes_that_are_no_text_stay_off_the_screen(self):
         for seed in range(8):
@@ -425,13 +425,13 @@ class ContentTest(ProgramTest):
         return b"\x93NUMPY\x01\x00" + (len(text) + 1).to_bytes(2, "little") + text.encode() + b"\n"
 
     def test_bfloat16_as_ml_dtypes_saves_it(self):
-        """The upper halves of FLOAT32, which show and compare make of them; DirectML has no such type."""
+        """The upper halves of FLOAT32 numbers, which show and compare convert; DirectML has no such type."""
         values = np.array([[1, -2.5, 0.15625], [3e38, np.inf, 0]], "f4")
         halves = (values.view("u4") >> 16).astype("u2")
         values = (halves.astype("u4") << 16).view("f4")
         self.save(y=values)
         for descr, order in (("'<V2'", "<"), ("'|V2'", "<"), ("'bfloat16'", "<"), ("'>V2'", ">")):
-            for padding in ("", " " * 3):  # data anywhere
+            for padding in ("", " " * 3):  # data at any alignment
                 self.write("x.npy", self.header(descr=descr, fortran_order="False" + padding, shape=(2, 3)) +
                            halves.astype(order + "u2").tobytes())
                 shown = json.loads(self.text_of("show", "x.npy", "--format", "json"))

@@ -1,4 +1,4 @@
-"""Writes the documents of testdata's JSON Lines as files into a folder, for the fuzzer to begin with:
+"""Writes the documents of testdata's JSON Lines as files into a folder, as seeds for the fuzzer:
 seeds.py FOLDER"""
 
 import json
@@ -9,7 +9,7 @@ TESTDATA = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata"
 
 
 def values(text):
-    """The JSON values of a manifest: any sequence, also over several lines, with comment lines."""
+    """The JSON values of a manifest: any sequence, possibly over several lines, with comment lines."""
     rest = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")).lstrip()
     while rest:
         value, end = json.JSONDecoder().raw_decode(rest)
