@@ -1,12 +1,12 @@
-// Running an operator on buffers as DirectML has them, where elements of 4 bits are packed.
+// Runs operators on buffers as DirectML has them, in which 4-bit elements are packed.
 #pragma once
 
 #include "core/ops/operator.h"
 
 namespace dmlop {
 
-// As Run, but views of 4-bit elements are those of buffers; see core/tensor/nibbles.h. Elements
-// between those of an output keep their values.
+// Like Run, but views of 4-bit elements describe buffers; see core/tensor/nibbles.h. Bytes between
+// the elements of an output keep their values.
 void RunOnBuffers(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
 }  // namespace dmlop

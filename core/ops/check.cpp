@@ -1,6 +1,6 @@
-// Checks in two stages. First the fields of every operator alike: they are there, arrays have their
-// lengths, numbers keep to their limits, tensors are sound, data types agree. Then, where no field
-// is missing, what the operator itself says; and last what its feature level takes.
+// Checks in two stages. The first treats the fields of every operator alike: they are there, arrays
+// have their lengths, numbers keep to their limits, tensors are sound, data types agree. If no
+// field is missing, the operator's own rules follow, and finally its feature level's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ class FieldChecker {
 
   void ReportMissing(const Field& field, uint32_t count) {
     is_complete_ = false;
-    if (field.kind == FieldKind::kDataType) return;  // that of a tensor, which is told to lack it
+    if (field.kind == FieldKind::kDataType) return;  // the missing tensor is reported
     std::string message = fmt::format("'{}' is missing", field.name);
     if (field.kind == FieldKind::kTensors && count > kMaxImpliedTensors) {
       message += fmt::format("; a count alone may stand for up to {} tensors, not for {}",
@@ -76,13 +76,13 @@ class FieldChecker {
 
   // --- how long arrays are -----------------------------------------------------------------------
 
-  // The first array after a count is what the count and the other arrays are compared with.
+  // The count and the other arrays are compared with the first array after the count.
   void CheckLengths() {
     const Field* count = nullptr;
     const uint32_t* number = nullptr;
     const Field* first = nullptr;
     size_t first_length = 0;
-    std::optional<size_t> expected;  // of the first, by the dimensions of the input
+    std::optional<size_t> expected;  // length of the first, from the rank of the input
     for (size_t i = 0; i < op_.fields().size(); ++i) {
       const Field& field = *op_.fields()[i];
       if (field.kind == FieldKind::kCount) {
@@ -181,7 +181,7 @@ class FieldChecker {
   bool is_complete_ = true;
 };
 
-// Tensors and data types of one variable agree with the first of them that is stated.
+// Tensors and data types of one variable must agree with the first of them that is stated.
 void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
   struct First {
     std::string name;
@@ -202,7 +202,7 @@ void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
   for (const TensorSlot& slot : TensorSlots(op)) {
     if (!slot.desc->data_type) continue;
     const bool is_first = !firsts[static_cast<size_t>(slot.type)];
-    // Where there is no choice, what levels take says which of two is wrong.
+    // If only one type is allowed, the check against the level reports the wrong one of the two.
     if (!is_first && slot.role() == TensorRole::kInput && HasOneType(op, slot.type)) continue;
     check(slot.type, op.info().type_rule, DisplayName(slot.path), slot.path + "/DataType",
           *slot.desc->data_type);
@@ -226,9 +226,9 @@ void CheckTensors(const OperatorDesc& op, TensorRole role, Diagnostics& diagnost
   }
 }
 
-// An activation keeps its own rules (FUSE-4), at the level from which on it is there if that is
-// later, so that this is said once. Where both of its tensors are the output, faults of the input
-// are those of the output.
+// An activation keeps its own rules (FUSE-4). They are checked at the level that first has it, if
+// that is later, so that the missing level is reported only once. If the host's output is both of
+// its tensors, faults of its input are reported as those of the output.
 void CheckActivation(const LoneActivation& activation, const std::string& output,
                      FeatureLevel level, Diagnostics& diagnostics) {
   OperatorDesc op = activation.op;
@@ -265,7 +265,7 @@ bool HasStridesForSizes(const TensorDesc& desc) {
   return !desc.strides || desc.strides->size() == desc.rank();
 }
 
-// Strides of another length than the sizes, and sizes of 0, have been reported.
+// Strides whose count differs from that of the sizes, and sizes of 0, have already been reported.
 bool IsToBeMended(const OperatorDesc& op) {
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
   return std::any_of(inputs.begin(), inputs.end(), [](const TensorSlot& slot) {
@@ -283,7 +283,7 @@ OperatorDesc Mended(OperatorDesc op, uint32_t size) {
   return op;
 }
 
-// Too many dimensions or elements have been reported, and nothing can be inferred from them.
+// Too many dimensions or elements have been reported; nothing can be inferred from them.
 bool InputsHaveLayouts(const OperatorDesc& op) {
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
   return std::all_of(inputs.begin(), inputs.end(), [](const TensorSlot& slot) {
@@ -297,8 +297,8 @@ void Infer(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   op.info().infer(op, inference);
 }
 
-// What the operator itself says. Of mended tensors, what is wrong with one size in place of 0 and
-// with quite another.
+// Applies the operator's own rules. Mended tensors are judged twice, with 1 and with another size
+// in place of 0; only faults that appear both times are reported.
 void CheckOperator(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   if (!IsToBeMended(op)) return Infer(op, level, diagnostics);
   Diagnostics found;
@@ -329,7 +329,7 @@ void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
   CheckTensors(op, TensorRole::kOutput, diagnostics);
   CheckSupport(op, level, diagnostics);
   CheckActivations(op, level, diagnostics);
-  if (diagnostics.has_errors() && TakesInputs(op)) return;  // an output may lack what follows
+  if (diagnostics.has_errors() && TakesInputs(op)) return;  // errors may leave outputs incomplete
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
     fields.RequireComplete(slot);
   }

@@ -11,7 +11,7 @@ std::vector<uint32_t> WholeOf(const Custom& family, const OperatorDesc& op) {
   return family.whole == nullptr ? std::vector<uint32_t>() : family.whole(op);
 }
 
-// A part of a tensor, but all of it along some dimensions.
+// Widens a part to all of the tensor along the dimensions in `whole`.
 Region Widened(Region part, const std::vector<uint32_t>& whole, const TensorDesc& tensor) {
   for (const uint32_t d : whole) {
     if (d >= tensor.rank()) continue;
@@ -26,7 +26,7 @@ Region AllOf(size_t tensor, const TensorDesc& desc) {
   return {tensor, Dims::Filled(sizes.size(), 0), sizes};
 }
 
-// The parts of the outputs that are computed together with a part of one of them.
+// Returns the parts of all outputs that are computed together with a part of one of them.
 std::vector<Region> RegionsOf(const std::vector<uint32_t>& whole, const OperatorDesc& op,
                               const Region& part) {
   const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
@@ -41,8 +41,8 @@ std::vector<Region> RegionsOf(const std::vector<uint32_t>& whole, const Operator
   return regions;
 }
 
-// The part of an input that parts of the outputs are computed from. One is asked first; others,
-// which are computed together with it, may need an input that it does not.
+// Returns the part of an input that the outputs' parts are computed from. `own` is asked first;
+// other outputs, which are computed together with it, may need an input that it does not.
 std::optional<Region> PartOfInput(const SourceMap& source, const Region& own,
                                   const std::vector<Region>& regions) {
   std::optional<Region> part = source(own);
@@ -82,7 +82,7 @@ void RunPart(const Custom& family, const OperatorDesc& op, InputViews inputs, co
   std::vector<ConstTensorView> narrowed(inputs.begin(), inputs.end());
   for (const SourceMap& source : family.sources(op)) {
     const auto region = PartOfInput(source, own, regions);
-    if (!region) continue;  // it is not read at all
+    if (!region) continue;  // this input is not read
     const size_t input = region->tensor;
     narrowed[input] = Narrowed(inputs[input], Widened(*region, whole, *input_slots[input].desc));
   }

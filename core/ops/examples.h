@@ -1,4 +1,4 @@
-// Small descriptors of every operator, to begin with.
+// Small descriptors of every operator as starting points.
 #pragma once
 
 #include <span>
@@ -6,13 +6,14 @@
 
 namespace dmlop {
 
-// What a field is in the example of some operators; without operators, of all that do not say
-// something else. The first row that fits counts.
+// The value of fields in the examples of some operators, or, if `operators` is empty, of all that
+// have no row of their own. The first row that fits counts.
 struct ExampleValue {
   std::string_view operators;  // separated by blanks
-  // Members of "desc" as JSON. A tensor is its sizes, or has what is not as everywhere.
+  // Members of "desc" as JSON. A tensor is given by its sizes, or by those members that differ from
+  // the defaults.
   std::string_view fields;
-  std::string_view bindings = "{}";  // of inputs that are not random numbers
+  std::string_view bindings = "{}";  // for inputs that are not random numbers
 };
 
 std::span<const ExampleValue> ExampleValues();

@@ -1,4 +1,4 @@
-// What each family answers; see family.h. Each is written in a source of its own.
+// The functions that each family implements in a source of its own; see family.h.
 #pragma once
 
 #include "core/ops/operator.h"
@@ -10,10 +10,10 @@ std::vector<SourceMap> SourcesOf(const Custom&, const OperatorDesc& op);
 void RunPart(const Custom&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
-// What the engine computes elements with.
+// A call of the engine and the operands that it computes elements from.
 struct ElementWiseWork {
   ElementWiseCall call;
-  std::vector<ConstTensorView> operands;  // in the order of the function
+  std::vector<ConstTensorView> operands;  // in the order of the function's parameters
 };
 ElementWiseWork WorkOf(const ElementWise&, const OperatorDesc& op, InputViews inputs);
 
@@ -41,7 +41,7 @@ void RunPart(const Reduction&, const OperatorDesc& op, InputViews inputs, const 
 std::optional<FormulaNode> FormulaOf(const Reduction&, const OperatorDesc& op,
                                      const Region& element, Formula& formula);
 
-// The part of a view that is in the region.
+// Returns the part of a view that lies in the region.
 template <typename View>
 View Narrowed(View view, const Region& region) {
   for (size_t d = 0; d < region.sizes.size(); ++d) {
@@ -50,7 +50,7 @@ View Narrowed(View view, const Region& region) {
   return view;
 }
 
-// Copies a part out of what has been computed of the tensor, a region around it.
+// Copies `part` out of `computed`, which holds the elements of `region` around it.
 void CopyInner(const TensorView& computed, const Region& region, Region part,
                const TensorView& output);
 

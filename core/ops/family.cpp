@@ -28,7 +28,7 @@ void RunOwnPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              op.info().family);
 }
 
-// A part of an output whose activation needs more of the operator's own result than that.
+// Computes a part of an output if the activation needs more of the operator's own result than that.
 void RunWidened(const OperatorDesc& op, InputViews inputs, const Region& part, const Region& needed,
                 const TensorView& output) {
   Buffer buffer(static_cast<size_t>(needed.count()) * ByteWidth(output.type));

@@ -1,5 +1,5 @@
-// What operators compute, as far as they do it in one way: an operator names its family and says
-// what is its own. Everything else that can be asked of it is answered once for each family.
+// Families of operators that compute in the same way. An operator names its family and adds what is
+// specific to it; every other question about it is answered once per family.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ namespace dmlop {
 class OperatorDesc;
 struct Region;
 
-// For each way that leads from an input to an output, the part of the input that a part of the
-// output is computed from; for one element exactly, for several perhaps more. Empty where there is
-// none. The descriptor must outlive the maps.
+// Maps a part of an output to the part of an input that it is computed from: exactly for a single
+// element, perhaps more for several; nothing if that output does not depend on the input. There is
+// one map for each way from an input to an output. The descriptor must outlive the maps.
 using SourceMap = std::function<std::optional<Region>(const Region& output)>;
 
-// The tensors of an operator by role, in the order of its slots.
+// The tensors of one role, in the order of the operator's slots.
 using InputViews = std::span<const ConstTensorView>;
 using OutputViews = std::span<const TensorView>;
 
@@ -43,30 +43,30 @@ using FormulaNode = uint32_t;
 using FormulaFunction = FormulaNode (*)(const OperatorDesc& op, const Region& element,
                                         Formula& formula);
 
-// --- elements are computed from those at their place in the inputs -------------------------------
+// --- elements computed from those at the same place in the inputs --------------------------------
 
 struct ElementWise {
   ElementWiseFunction function = ElementWiseFunction::kCast;
-  // Sets what fields say besides ScaleBias: parameters, or another function. Null: nothing.
+  // Sets what other fields than ScaleBias say: parameters, or another function. Null: nothing.
   void (*prepare)(const OperatorDesc& op, ElementWiseCall& call) = nullptr;
-  // What the function takes, in its order, and what else elements of the inputs say. The first has
-  // the output's sizes, the others too, or sizes that divide them: then each element is that of a
-  // block of the output's. Null: the inputs.
+  // Returns the function's operands in its order, and sets what elements of inputs determine. The
+  // first operand has the output's sizes. The others have the same sizes or divisors of them; then
+  // each of their elements applies to a block of the output. Null: the operands are the inputs.
   std::vector<ConstTensorView> (*operands)(const OperatorDesc& op, InputViews inputs,
                                            ElementWiseCall& call) = nullptr;
   FormulaFunction formula = nullptr;  // null: that of the function
 };
 
-// --- elements change their places, and nothing else ----------------------------------------------
+// --- elements that only change their places ------------------------------------------------------
 
-// What becomes what: a view of an input and a view of an output, with equal sizes.
+// Moves a view of an input to a view of an output with the same sizes.
 struct TensorMove {
   size_t input;
   ConstTensorView from;
   size_t output;
   TensorView to;
 
-  // Adds a dimension with a stride on each side.
+  // Adds a dimension with one stride for each side.
   void PushDim(int64_t size, int64_t from_stride, int64_t to_stride) {
     from.layout.sizes.push_back(size);
     from.layout.strides.push_back(from_stride);
@@ -75,81 +75,82 @@ struct TensorMove {
   }
 };
 
-// Where an element of the output lies in the windows of an input: the window and the tap within it.
+// The window of an input, and the tap within it, that an element of the output lies in.
 struct WindowPlace {
   Dims block;       // the window's place in each spatial dimension, counted in steps
-  Dims tap;         // within the window
+  Dims tap;         // within the window, in each spatial dimension
   int64_t channel;  // of the input
-  Dims position;    // spatial dimensions of the input; outside it in the padding
+  Dims position;    // in the input's spatial dimensions; outside of them if in the padding
   bool in_padding;
 };
 
 struct Movement {
   // Null: nothing is moved.
   std::vector<TensorMove> (*moves)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
-  // What elements have that no move reaches. Null, or nothing: moves reach all.
+  // The value of elements that no move reaches. Null, or no value: moves reach all.
   std::optional<ElementBytes> (*fill)(const OperatorDesc& op) = nullptr;
-  // Does the same as the moves, where that is quicker. Null: nothing is.
+  // Does the same as the moves, but faster. Null: there is nothing faster.
   void (*run)(const OperatorDesc& op, InputViews inputs, OutputViews outputs) = nullptr;
   // Null: there are no windows.
   WindowPlace (*window)(const OperatorDesc& op, const Dims& output_index) = nullptr;
-  // What covers a part of the only output, whatever moves there. Null: nothing does.
+  // The band that overwrites a part of the only output after the moves. Null: there is none.
   DiagonalBand (*band)(const OperatorDesc& op) = nullptr;
 };
 
-// --- the elements along some axes become one -----------------------------------------------------
+// --- elements along some axes reduced to one -----------------------------------------------------
 
 struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
-// --- a function of the tensors' views ------------------------------------------------------------
+// --- functions of the tensors' views -------------------------------------------------------------
 
-// A part of the outputs is the same function of parts of the inputs: matrix products, gathering by
-// indices, statistics of slices.
+// A part of the outputs is the same function of parts of the inputs, as in matrix products,
+// gathering by indices, and statistics of slices.
 struct Custom {
-  // All that it needs of sizes and strides is in the views.
+  // Sizes and strides come from the views alone.
   void (*run)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
-  // Elements that are read only where values say so count as sources. One map at most for an input.
+  // Elements that are read only if values say so count as sources. There is at most one map per
+  // input.
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
-  // Dimensions of the outputs, which have equal sizes in the others, along which no part is
-  // computed by itself. Null: there are none.
+  // Dimensions of the outputs that cannot be computed in parts. Outputs have equal sizes in the
+  // other dimensions. Null: there are none.
   std::vector<uint32_t> (*whole)(const OperatorDesc& op) = nullptr;
-  // Warns of values of the inputs. Null: of none.
+  // Warns of suspicious values of the inputs. Null: there is nothing to warn of.
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
-  // Multiply-adds of the whole. Null: none that count beside the memory's time.
+  // The multiply-adds of the whole operator. Null: too few to matter beside memory traffic.
   int64_t (*operations)(const OperatorDesc& op) = nullptr;
-  // Indices choose the elements of the first input that are read.
+  // Indices select the elements of the first input that are read.
   bool chooses = false;
   FormulaFunction formula = nullptr;
 };
 
-// Of outputs that are computed as a whole.
+// Every dimension: such an output is computed as a whole.
 std::vector<uint32_t> AllDimensions(const OperatorDesc& op);
 
-// --- a function of the places of elements --------------------------------------------------------
+// --- functions of the places of elements ---------------------------------------------------------
 
-// What an element is computed from depends on where it is in the whole tensor, as with windows that
-// padding cuts off.
+// What an element is computed from depends on its place in the whole tensor, as with windows that
+// are clipped at the padding.
 struct Placed {
-  // Computes the part of the outputs that begins at an index. `inputs` are whole. Outputs have
-  // equal sizes, and one without data is not wanted.
+  // Computes the part of the outputs that begins at `begin`. `inputs` are whole tensors. Outputs
+  // have equal sizes; those without data are not computed.
   void (*run)(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
-  int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as of Custom
+  int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as in Custom
   FormulaFunction formula = nullptr;
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
-  // Of which weighted sums of the first input the only output is. Null: it is nothing of that kind.
+  // The output as a weighted sum of the first input; null if it is not one.
   WeightedSource (*weights)(const OperatorDesc& op, const ConstTensorView& input) = nullptr;
 };
 
 using Family = std::variant<Custom, ElementWise, Movement, Placed, Reduction>;
 
-// --- what each family answers --------------------------------------------------------------------
+// --- questions that every family answers ---------------------------------------------------------
 
 // A part of a tensor: the elements whose indices lie in a box, in row-major order.
 struct Region {
-  size_t tensor;  // its number among those of its role
+  size_t tensor;  // index among the tensors of its role
   Dims begin;
   Dims sizes;
 
@@ -157,9 +158,9 @@ struct Region {
   Dims IndexAt(int64_t k) const;
 };
 
-// Runs a valid descriptor. The views have the sizes and types of the slots of their role, in order;
-// their strides are their own and need not be those of the descriptor. Outputs overlap nothing, but
-// for an operator that runs in place.
+// Runs a valid descriptor. The views have the sizes and types of the slots of their role, in order,
+// but may have other strides than the descriptor. No output overlaps another tensor, unless the
+// operator runs in place.
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
 std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
@@ -168,21 +169,21 @@ std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
 void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
-// What of an output is computed together with a part of it, such as whole rows.
+// Returns the part of an output that is computed together with `part`, such as whole rows.
 Region ComputedWith(const OperatorDesc& op, const Region& part);
 
-// Whether parts that are computed by themselves take together no more work than all at once.
+// Returns whether computing parts one by one takes no more work than computing all at once.
 bool HasCheapParts(const OperatorDesc& op);
 
-// Whether each element of the outputs is computed from those at its place in the inputs, and from
-// nothing else: then Run takes views of one part of all tensors, too.
+// Returns whether each output element depends only on the elements at its place in the inputs; then
+// Run also accepts views of the same part of all tensors.
 bool RunsOnAnyPart(const OperatorDesc& op);
 
-// The multiply-adds of a valid descriptor; 0 where only memory counts.
+// The multiply-adds of a valid descriptor; 0 if only memory traffic counts.
 int64_t OperationsOf(const OperatorDesc& op);
 
-// Warns of values of the inputs that are most likely wrong, such as an index that is out of range
-// (IDX-5). Pointers are relative to the descriptor. A run itself says nothing of them.
+// Warns of values of the inputs that are most likely wrong, such as indices out of range (IDX-5).
+// Pointers are relative to the descriptor. Run itself does not warn.
 void WarnOfValues(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics);
 
 }  // namespace dmlop

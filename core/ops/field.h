@@ -1,5 +1,5 @@
-// The fields of operators: their names and kinds as DirectML has them, what they may hold, and the
-// values that a descriptor gives them. Source: the structs of DirectML.h.
+// The fields of operators: names and kinds as in DirectML, allowed values, and the values that a
+// descriptor gives them. Source: the structs of DirectML.h.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class OperatorDesc;
 enum class FieldKind : uint8_t {
   kTensor,
   kTensors,
-  kCount,  // of the entries that each array after it has, up to the next count; one comes next
+  kCount,  // entries in each of the following arrays, at least one, up to the next count
   kUint,
   kInt,
   kFloat,
@@ -39,54 +39,54 @@ enum class FieldKind : uint8_t {
   kActivations,
 };
 
-// Tensors and data types of one variable agree. Which types each variable may have at which feature
-// level stands in an operator's support rows.
+// Tensors and data types of one variable have equal types. The types that each variable may have at
+// a feature level are in the operator's support rows.
 enum class TypeVariable : uint8_t { kT, kU, kV, kIndex, kW };
 inline constexpr size_t kTypeVariables = 5;
 
-// Tensors of one group may have the same ranks; they stand in an operator's support rows too.
+// Tensors of one group may have the same ranks, which are in the operator's support rows, too.
 enum class RankGroup : uint8_t { kMain, kSide, kOther, kFurther };
 inline constexpr size_t kRankGroups = 4;
 
-// What a field may hold whatever the other fields say. Without a code, `rule` and `count_rule`, a
-// limit is there for the schema alone, and the operator checks it.
+// The values that a field may have regardless of other fields. A limit without a code in `rule` or
+// `count_rule` is there for the schema only; the operator itself checks it.
 struct Limits {
   uint32_t min = 0;  // of each number
   uint32_t max = UINT32_MAX;
   std::string_view rule = {};
   uint32_t min_count = 0;  // entries of an array
   uint32_t max_count = UINT32_MAX;
-  std::string_view count_rule = {};  // also: as many entries as the first array of a count
-  bool per_dimension = false;        // an entry for each dimension of the first input
-  bool distinct = false;             // no number stands twice
+  std::string_view count_rule = {};  // also: as many entries as in the count's first array
+  bool per_dimension = false;        // one entry for each dimension of the first input
+  bool distinct = false;             // no number occurs twice
   bool wraps = false;                // negative numbers may stand for unsigned ones, modulo 2^width
 };
 
 struct EnumNames {
   std::string_view prefix;
   std::span<const std::string_view> names;   // indexed by value
-  std::span<const FeatureLevel> since = {};  // of each name; empty: as long as the operator
+  std::span<const FeatureLevel> since = {};  // for each name; empty: as old as the operator
   std::string_view since_rule = "FL-1";
 };
 
-// Operators that take a fused activation, as far as they take different ones.
+// Kinds of operators with a fused activation; each kind accepts different activations.
 enum class ActivationHost : uint8_t { kElements, kMatrices, kConvolution, kNetwork };
 inline constexpr size_t kActivationHosts = 4;
 
 struct Field {
   std::string_view name;
   FieldKind kind;
-  bool optional = false;  // left out, it is not there; other fields get a value from elsewhere
+  bool optional = false;  // absent if left out, while other fields get a value from elsewhere
   TensorRole role = TensorRole::kInput;
   TypeVariable type = TypeVariable::kT;
-  TypeVariable other_entries = type;  // of an array's entries behind the first one
+  TypeVariable other_entries = type;  // for the entries of an array after the first
   RankGroup ranks = RankGroup::kMain;
-  // Speaks in place of BUF-3 where a tensor is empty along the operator's Axis.
+  // The rule that replaces BUF-3 for a tensor that is empty along the operator's Axis.
   std::string_view empty_axis_rule = {};
   Limits limits = {};
   EnumNames names = {};
   ActivationHost host = ActivationHost::kElements;
-  std::string_view meaning = {};  // a sentence, where an operator does not say something else
+  std::string_view meaning = {};  // a sentence, unless an operator has one of its own
 
   constexpr bool is_tensor() const {
     return kind == FieldKind::kTensor || kind == FieldKind::kTensors;
@@ -102,23 +102,23 @@ struct Size2d {
   uint32_t height;
 };
 
-// DML_SCALAR_UNION: the first bytes are a number of the type. UNKNOWN, until the type that other
-// fields or a file tell is known.
+// DML_SCALAR_UNION: the first bytes hold a number of the type. The type is UNKNOWN until it follows
+// from other fields or from a file.
 struct Scalar {
   DataType type = DataType::kUnknown;
   ElementBytes bytes{};
 };
 
-// Empty: left out. An activation is an operator without tensors.
+// An empty value is left out. An activation is an operator without tensors.
 using FieldValue =
     std::variant<std::monostate, TensorDesc, std::vector<TensorDesc>, uint32_t, int32_t, float,
                  bool, DataType, std::vector<uint32_t>, std::vector<int32_t>, std::vector<float>,
                  ScaleBias, Size2d, Scalar, std::vector<OperatorDesc>>;
 
-// Of an array; empty for anything else.
+// The length of an array; empty for any other value.
 std::optional<size_t> LengthOf(const FieldValue& value);
 
-// A field with values of type T, by which a descriptor is asked for them.
+// A field whose values have type T; it is the key to a descriptor's value.
 template <typename T>
 struct FieldOf : Field {
   constexpr FieldOf Means(std::string_view text) const {
@@ -142,7 +142,7 @@ constexpr FieldOf<TensorDesc> Output(std::string_view name, TypeVariable type = 
            .type = type,
            .ranks = ranks}};
 }
-// One tensor at least.
+// At least one tensor.
 constexpr FieldOf<std::vector<TensorDesc>> Tensors(std::string_view name, TensorRole role,
                                                    std::string_view count_rule,
                                                    std::string_view empty_axis_rule = {}) {
@@ -170,7 +170,7 @@ constexpr FieldOf<bool> Bool(std::string_view name) {
 constexpr FieldOf<uint32_t> Enum(std::string_view name, EnumNames names) {
   return {{.name = name, .kind = FieldKind::kEnum, .names = names}};
 }
-// It is the DataType of tensors.
+// The DataType of tensors.
 constexpr FieldOf<DataType> TypeOf(std::string_view name, std::string_view rule = "ELW-4") {
   return {{.name = name, .kind = FieldKind::kDataType, .limits = {.rule = rule}}};
 }
@@ -193,12 +193,12 @@ constexpr FieldOf<Scalar> Wrapping(FieldOf<Scalar> field) {
   field.limits.wraps = true;
   return field;
 }
-// Of the gates of a network.
+// The activations of a network's gates.
 constexpr FieldOf<std::vector<OperatorDesc>> Activations(std::string_view name) {
   return {{.name = name, .kind = FieldKind::kActivations, .host = ActivationHost::kNetwork}};
 }
 
-// An activation of what the operator has rounded.
+// An activation of the operator's rounded result.
 constexpr FieldOf<std::vector<OperatorDesc>> FusedActivation(ActivationHost host) {
   return {{.name = "FusedActivation",
            .kind = FieldKind::kActivation,
@@ -215,7 +215,7 @@ constexpr FieldOf<T> Optional(FieldOf<T> field) {
 
 }  // namespace field
 
-// Fields with one meaning wherever they stand.
+// Fields with the same meaning in every operator.
 inline constexpr auto kInputTensor = field::Input("InputTensor").Means(meaning::kInputTensor);
 inline constexpr auto kOutputTensor = field::Output("OutputTensor").Means(meaning::kOutputTensor);
 inline constexpr auto kATensor = field::Input("ATensor").Means(meaning::kATensor);

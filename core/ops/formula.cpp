@@ -182,7 +182,7 @@ Formula::Node Formula::definition(Node node) const {
   return functions_[nodes_[node].function].definition.value_or(node);
 }
 
-// --- of reductions -------------------------------------------------------------------------------
+// --- formulas of operators -----------------------------------------------------------------------
 
 namespace {
 
@@ -294,7 +294,7 @@ std::optional<Node> FormulaOf(const Custom& family, const OperatorDesc& op, cons
   return family.formula(op, element, formula);
 }
 
-// A tap of all dimensions, times the wholes of these.
+// The product of one tap in each dimension; its weight is part / WeightedTaps::whole.
 struct WeightedTap {
   int64_t element;  // of the input, in row-major order
   Dyadic part;
@@ -319,7 +319,7 @@ struct WeightedTaps {
     return true;
   }
 
-  // Weights without a divisor are easier to read.
+  // Weights without a divisor are easier to read, so a power of two is divided out of them.
   void DividePowersOfTwo() {
     if (whole.bit_length() != 1) return;
     for (WeightedTap& tap : taps) tap.part = tap.part.TimesPowerOfTwo(-whole.exponent());

@@ -1,6 +1,6 @@
-// What one element of an output is made of, as data: operations on elements of the inputs and on
-// numbers, each on nodes that are there before it. A row's formula makes it; others say it, or
-// evaluate it in an arithmetic of theirs.
+// The formula of one element of an output, as data: operations on elements of the inputs and on
+// numbers. Each node's operands precede it. An operator's row builds the formula; others print it,
+// or evaluate it in an arithmetic of their own.
 #pragma once
 
 #include <array>
@@ -22,13 +22,13 @@
 namespace dmlop {
 
 enum class FormulaOperation : uint8_t {
-  kElement,  // of an input
+  kElement,  // an element of an input
   kNumber,
-  // Of any number of operands.
+  // Operations on any number of operands.
   kSum,
   kMean,
   kProduct,
-  kMaximum,  // a NaN is passed over where there is another operand
+  kMaximum,  // ignores NaN if there is another operand
   kMinimum,
   // The place of these among the operands, from 0 on; -0 and +0 are equal.
   kFirstMaximum,
@@ -38,10 +38,10 @@ enum class FormulaOperation : uint8_t {
   // Of four, x, y, z and w.
   kIfAtLeast,  // z where x >= y, else w
   kIfGreater,  // z where x > y, else w
-  // Of two.
+  // Operations on two operands.
   kDifference,
   kQuotient,
-  kQuotientOrDividend,  // x / y, but x where y is 0
+  kQuotientOrDividend,  // x / y, but x if y is 0
   kPower,               // as IEEE pow
   kWeighted,            // x * y, but 0 where x is 0
   kAtLeast,             // x, but y where x is less
@@ -50,7 +50,7 @@ enum class FormulaOperation : uint8_t {
   // Of two, to a whole number.
   kFlooredQuotient,
   kTruncatedQuotient,
-  // Of one.
+  // Operations on one operand.
   kMagnitude,
   kSquare,
   kSquareRoot,
@@ -62,7 +62,7 @@ enum class FormulaOperation : uint8_t {
   kRoundToFloat16,
   kRound,     // to a whole number, ties to even; NaN becomes 0
   kTruncate,  // to a whole number, toward zero
-  // Of a number and the ends of a range.
+  // Operations on a number and the ends of a range.
   kClamp,  // NaN becomes 0
   kWrap,   // modulo the size of the range
 };
@@ -74,24 +74,23 @@ class Formula {
   using Node = FormulaNode;
   using Operation = FormulaOperation;
 
-  // Of formulas that would have more nodes, nothing is kept.
+  // A formula that would have more nodes is dropped.
   static constexpr size_t kMostNodes = size_t{1} << 22;
 
-  // Of an operator whose inputs have these elements, which may decide what is computed.
-  // Node 0 is 0, and stands for all that would be too much.
+  // `inputs` are the operator's inputs; their values may decide what is computed.
   explicit Formula(InputViews inputs) : inputs_(inputs) { Number(0.0); }
   InputViews inputs() const { return inputs_; }
 
-  // --- how it is made ----------------------------------------------------------------------------
+  // --- building ----------------------------------------------------------------------------------
 
   std::vector<Node> Elements(const Region& region);
-  // Those that are `steps` apart in each dimension, from the region's first on.
+  // The elements of the region that are `steps` apart in each dimension, from its first on.
   std::vector<Node> Elements(const Region& region, const Dims& steps);
-  // That of a region of one.
+  // The element of a region of one.
   Node Element(const Region& region);
   Node Number(double value);
   Node Number(const Dyadic& value);
-  // A number that was computed elsewhere and has a name there, such as the state of a step before.
+  // A number that was computed elsewhere and has a name, such as the state of the previous step.
   Node Given(double value, std::string name);
 
   // Of a list of any length.
@@ -103,24 +102,23 @@ class Formula {
   Node Product(std::initializer_list<Node> factors) { return Apply(Operation::kProduct, factors); }
   Node Difference(Node a, Node b) { return Apply(Operation::kDifference, {a, b}); }
   Node Quotient(Node a, Node b) { return Apply(Operation::kQuotient, {a, b}); }
-  // x itself where the factor is 1.
+  // Returns x itself if the factor is 1.
   Node Scaled(double factor, Node x) { return factor == 1 ? x : Product({Number(factor), x}); }
-  // Of a function with parameters p and q. A definition is what it is made of, which arithmetics
-  // that lose digits would not come near to it by.
+  // Applies an element-wise function with parameters p and q.
   Node Function(ElementWiseFunction function, std::span<const Node> operands,
                 std::array<double, 2> numbers = {}, std::optional<Node> definition = std::nullopt);
   Node Function(ElementWiseFunction function, std::initializer_list<Node> operands,
                 std::array<double, 2> numbers = {}) {
     return Function(function, std::span(operands.begin(), operands.size()), numbers);
   }
-  // To a float type.
+  // Rounds to a float type.
   Node Rounded(DataType type, Node x);
-  // Clamped to, or wrapped into, the range of an integer type.
+  // Clamps to, or wraps into, the range of an integer type.
   Node Confined(Operation how, Node x, DataType type);
-  // The integer that stands for a real number, which is given in units: rounded to a whole number,
-  // the zero point added, clamped to the type.
+  // Quantizes a real number that is given in units of the scale: rounds it to an integer, adds the
+  // zero point, and clamps the sum to the type.
   Node Quantized(Node units, std::optional<Node> zero_point, DataType type);
-  // A function of each node.
+  // Applies a function to each node.
   template <typename Function>
   std::vector<Node> Each(std::span<const Node> nodes, Function&& function) {
     std::vector<Node> results;
@@ -137,13 +135,13 @@ class Formula {
   // Evaluated once, as it is used more than once.
   Node Shared(Node node);
 
-  // What people call the node, which is evaluated once.
+  // Gives the node a name for readers; a named node is evaluated only once.
   Node Named(std::string_view name, Node node);
 
   // How near the last node is to a result that is not always the nearest number: "0.51 ULP".
   void Promise(std::string bound) { promise_ = std::move(bound); }
 
-  // --- how it is read ----------------------------------------------------------------------------
+  // --- reading -----------------------------------------------------------------------------------
 
   bool is_too_long() const { return is_too_long_; }
   bool is_unknown() const { return is_unknown_; }
@@ -158,11 +156,11 @@ class Formula {
   // The value of an element, which may decide what is computed.
   double ValueOf(Node element) const;
   double number(Node node) const { return numbers_[nodes_[node].first].value; }
-  // Empty where the number is not finite.
+  // Empty if the number is not finite.
   const std::optional<Dyadic>& exact_number(Node node) const {
     return numbers_[nodes_[node].first].exact;
   }
-  // Empty but for what is given.
+  // Empty unless the number came from Given.
   const std::string& number_name(Node node) const { return numbers_[nodes_[node].first].name; }
   ElementWiseFunction function(Node node) const { return functions_[nodes_[node].function].name; }
   std::span<const double> parameters(Node node) const {
@@ -176,7 +174,8 @@ class Formula {
   const std::string& promise() const { return promise_; }
 
  private:
-  // The operands; an element's region and its number there; the place of a number.
+  // `first` and `count` are the range of operands; of an element, its region and its number in
+  // there; of a number, its place.
   struct Entry {
     Operation operation;
     uint32_t first, count;
@@ -213,8 +212,8 @@ class Formula {
 FormulaNode Reduced(ReduceFunction function, bool takes_last, std::span<const FormulaNode> elements,
                     DataType type, Formula& formula);
 
-// The formula of an element of a valid descriptor's output, and its last node; none where the
-// operator has none, where bits are only moved, or where the formula is too long.
+// Builds the formula of an element of an output of a valid descriptor and returns its last node;
+// none if the operator has no formula, only moves bits, or the formula is too long.
 std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& element,
                                      Formula& formula);
 
@@ -223,7 +222,7 @@ std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& eleme
 std::optional<FormulaNode> FormulaOf(const ElementWiseCall& call,
                                      std::span<const FormulaNode> operands, Formula& formula);
 
-// The values of nodes. An arithmetic has a type Value and the functions
+// Computes the values of nodes. An arithmetic has a type Value and the functions
 //
 //   Value Element(const ConstTensorView& view, int64_t offset)
 //   Value Number(double value, const std::optional<Dyadic>& exact)
@@ -245,7 +244,7 @@ class FormulaEvaluation {
   }
 
  private:
-  // What may be asked for more than once, or is long.
+  // Values of named nodes, which may be used repeatedly, and of long operations are kept.
   bool IsKept(Formula::Node node) const {
     constexpr size_t kLong = 8;
     return formula_.operands(node).size() >= kLong || formula_.IsShared(node);

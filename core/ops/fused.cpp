@@ -18,7 +18,7 @@ void SetTensors(DataType type, const std::vector<uint32_t>& sizes, OperatorDesc&
   }
 }
 
-// Networks have four dimensions. Where an output is not known, no axis may seem to be too large.
+// Networks have four dimensions. If the output is unknown, the maximum rank lets every axis pass.
 OperatorDesc OnMadeUpTensors(const OperatorDesc& activation, ActivationHost host) {
   constexpr size_t kNetworkRank = 4;
   OperatorDesc alone = activation;

@@ -1,5 +1,5 @@
-// Activations within operators: one that follows an operator's own result, which is judged and
-// computed as if it stood alone on the output (FUSE-2, FUSE-4), and those of the gates of networks.
+// Activations within operators: those that follow the operator's own result, judged and computed as
+// if they stood alone on the output (FUSE-2, FUSE-4), and those of the gates of networks.
 #pragma once
 
 #include <functional>
@@ -10,16 +10,16 @@
 
 namespace dmlop {
 
-// The activation of a descriptor with the output's type and sizes; none where there is no
-// activation, or where they are not known.
+// Returns the fused activation with the output's type and sizes; none if there is no activation, or
+// if these are not known.
 std::optional<OperatorDesc> FusedAlone(const OperatorDesc& host);
 
-// An activation of a descriptor as if it stood alone.
+// An activation of a descriptor, as if it stood alone.
 struct LoneActivation {
   const Field& field;  // of the host
   std::string path;    // "ActivationDescs/1"
   OperatorDesc op;
-  bool on_output;  // its tensors are the host's output; else they are made up, and valid
+  bool on_output;  // its tensors are the host's output; otherwise they are made up and valid
 };
 
 void ForEachActivation(const OperatorDesc& host,
@@ -30,7 +30,7 @@ OperatorDesc WithoutActivation(OperatorDesc host);
 // Runs an activation that has no tensors of its own.
 void RunActivation(OperatorDesc activation, const ConstTensorView& input, const TensorView& output);
 
-// The same in the place of its input.
+// Likewise, but overwrites its input.
 void ActivateInPlace(const OperatorDesc& activation, const TensorView& tensor);
 
 // What such an activation makes of a node; none where it is not one of elements by themselves. Its

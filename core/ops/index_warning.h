@@ -1,4 +1,4 @@
-// What is said of indices that choose nothing (IDX-5).
+// Warnings of indices that select nothing (IDX-5).
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace dmlop {
 
-// Warns of those that were found, if any, among `all`; `path` is their tensor's, and `what_happens`
-// to them is that they are clamped, or not used.
+// Warns if any of the indices `all` were found to be stray. `path` is that of their tensor;
+// `what_happens` says whether they are clamped or not used.
 void WarnOfStray(const StrayIndices& stray, std::string_view path, const Layout& all,
                  std::string_view what_happens, Diagnostics& diagnostics);
 

@@ -9,7 +9,7 @@
 namespace dmlop {
 namespace {
 
-// The sizes that NumPy broadcasts both to; empty where it does not.
+// Returns the sizes to which NumPy broadcasts both; empty if they are not compatible.
 std::optional<Sizes> Broadcast(const Sizes& a, const Sizes& b) {
   const size_t rank = std::max(a.size(), b.size());
   Sizes sizes = BehindOnes(rank, a);
@@ -28,8 +28,8 @@ std::string RepetitionOf(const TensorSlot& slot, const Sizes& to) {
                      fmt::join(*strides, ", "), DisplayName(slot.path));
 }
 
-// How the tensor is repeated to the expected sizes, as NumPy would; or, where it is these that are
-// to be repeated, the first tensor, where it has them. Empty where nothing is repeated.
+// Says how NumPy would repeat the tensor to the expected sizes, or, if these have to be repeated
+// instead, how the first input is repeated if it has them. Empty if nothing can be repeated.
 std::string Repetitions(const OperatorDesc& op, const TensorAt& tensor, const Sizes& expected) {
   const std::optional<Sizes> common = Broadcast(tensor.sizes(), expected);
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);

@@ -1,6 +1,6 @@
-// What an operator says of its fields: what they must be to one another, and what its outputs must
-// be. What an output leaves out is filled in from that; what it says is compared. So completing and
-// checking cannot disagree.
+// Lets an operator state how its fields relate and what its outputs must be. An output takes what
+// it leaves out from there, and is compared in what it states, so completing and checking cannot
+// disagree.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace dmlop {
 
 using Sizes = std::vector<uint32_t>;
 
-// Of operators with a fused activation.
+// Rules for operators with a fused activation.
 inline constexpr Rule kCanBeFused = {"FUS-2", "FusedActivation is an activation that can be fused"};
 inline constexpr Rule kFusedHasNoTensors = {"FUS-4", "a fused activation has no tensors"};
 inline constexpr Rule kFusedSteepness = {
@@ -26,8 +26,8 @@ inline constexpr Rule kFusedSteepness = {
 // A place within a descriptor, for messages.
 struct Place {
   std::string_view field;
-  std::optional<size_t> entry = std::nullopt;  // of an array
-  std::string_view member = {};                // of a tensor
+  std::optional<size_t> entry = std::nullopt;  // index in an array
+  std::string_view member = {};                // member of a tensor
   std::optional<size_t> dimension = std::nullopt;
 
   std::string path() const;  // "InputTensors/1/Sizes/0"
@@ -68,7 +68,7 @@ class Inference {
     Report(code, place, fmt::format(text, std::forward<Args>(args)...));
   }
 
-  // Reports what does not hold, and returns whether it does.
+  // Reports a condition that does not hold, and returns whether it holds.
   template <typename... Args>
   bool Require(bool holds, std::string_view code, const Place& place,
                fmt::format_string<Args...> text, Args&&... args) {
@@ -83,22 +83,22 @@ class Inference {
     return {field.name, entry, op_[field][entry]};
   }
 
-  // The axis is one of the tensor's.
+  // Requires an axis of the tensor.
   bool RequireAxis(std::string_view code, const Place& place, uint32_t axis,
                    const TensorAt& tensor);
-  // The tensors have as many dimensions.
+  // Requires tensors of the same rank.
   bool RequireSameRank(std::string_view code, const TensorAt& tensor, const TensorAt& like);
-  // The tensor has those sizes, of which 0 is one that is not known after a fault elsewhere.
+  // Requires these sizes; a size of 0 is unknown, if an error has been reported before.
   bool RequireSizes(std::string_view code, const TensorAt& tensor, Sizes expected);
 
-  // The output has those sizes, and takes them where they are left out and known.
+  // Requires these sizes of the output, or fills them in if they are left out and known.
   void Output(std::string_view code, const FieldOf<TensorDesc>& field, const Sizes& sizes);
-  // Those that are too large for a tensor are reported, too.
+  // Likewise, but also reports sizes too large for a tensor.
   void Output(std::string_view code, const FieldOf<TensorDesc>& field,
               const std::vector<uint64_t>& sizes);
   void Output(std::string_view code, const FieldOf<std::vector<TensorDesc>>& field, size_t entry,
               const Sizes& sizes);
-  // Where the output's type is left out, it is this.
+  // Sets the type of the output if that is left out.
   void OutputType(const FieldOf<TensorDesc>& field, DataType type);
 
  private:
@@ -110,14 +110,14 @@ class Inference {
   Diagnostics& diagnostics_;
 };
 
-// Sizes with 1s in front, up to a rank.
+// Puts 1s in front of the sizes, up to a rank.
 Sizes BehindOnes(size_t rank, Sizes last);
 
-// The only output has the sizes of the input.
+// Requires the only output to have the sizes of the input.
 void InferSameSizes(std::string_view code, const OperatorDesc& op, const FieldOf<TensorDesc>& input,
                     Inference& infer);
 
-// No axis is listed twice, and all are the tensor's. Returns whether they are its.
+// Requires axes of the tensor without duplicates. Returns whether all are in range.
 bool CheckAxes(std::string_view range_code, std::string_view twice_code,
                const FieldOf<std::vector<uint32_t>>& axes, const OperatorDesc& op,
                const TensorAt& tensor, Inference& infer);

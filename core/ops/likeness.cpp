@@ -1,4 +1,4 @@
-// What stands here for names of other libraries.
+// Finds the operators that correspond to names of other libraries.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,11 +14,11 @@
 namespace dmlop {
 namespace {
 
-// What several operators or none compute, or other programs call so.
+// Names for operations that take several operators or none, or that only other programs use.
 struct Composition {
   std::string_view names;      // separated by blanks
   std::string_view operators;  // likewise
-  std::string_view note = {};  // without one, each of the operators does it alone
+  std::string_view note = {};  // without a note, each of the operators suffices
 };
 
 constexpr Composition kCompositions[] = {
@@ -117,7 +117,7 @@ constexpr Composition kCompositions[] = {
     {"argwhere CountNonzero count_nonzero", "NONZERO_COORDINATES"},
 };
 
-// Names that nothing here computes.
+// Names of operations that no operators here compute.
 constexpr std::string_view kNowhere =
     "NonMaxSuppression nms GridSample grid_sample DeformConv Det FFT DFT STFT Unique Compress "
     "AffineGrid CenterCropPad MelWeightMatrix BitCast ImageDecoder Loop Scan If Shape Size cummax "
@@ -139,7 +139,7 @@ bool Names(const std::vector<std::string_view>& words, std::string_view bare) {
   return std::ranges::any_of(words, [&](std::string_view word) { return Bare(word) == bare; });
 }
 
-// A name as a program has it: what stands before it says whose it is.
+// A name as written in a program, and the libraries that its qualifiers point to.
 struct ProgramName {
   std::string_view name;
   Libraries libraries;
@@ -175,7 +175,7 @@ Likeness LikeIn(const Libraries& libraries, std::string_view name) {
     like.libraries.onnx |= onnx;
     like.libraries.webnn |= webnn;
     like.libraries.pytorch |= pytorch;
-    // ONNX's Sum and Mean are of several tensors; others mean the reduction.
+    // ONNX's Sum and Mean take several tensors; elsewhere these names mean the reduction.
     const bool is_reduction = info->name == "REDUCE" && name != "Sum" && name != "Mean";
     (is_reduction ? like.operators : others).push_back(info);
   }
@@ -197,12 +197,12 @@ void AddCompositions(std::string_view name, Likeness& like) {
   }
 }
 
-// Of functions that are activations, too, and reductions.
+// If a function is an activation, too, or a name is ambiguous, these operators come first.
 bool IsFirstOf(const OperatorInfo& info) {
   return info.name == "REDUCE" || info.name.starts_with("ELEMENT_WISE_");
 }
 
-// The name, and what follows the group that is its first word.
+// Returns the name, and the name without a group such as ELEMENT_WISE_ in front.
 std::vector<std::string_view> WithoutGroup(std::string_view name) {
   std::vector<std::string_view> names = {name};
   for (const std::string_view group : {"ELEMENT_WISE_", "ACTIVATION_"}) {
@@ -213,8 +213,8 @@ std::vector<std::string_view> WithoutGroup(std::string_view name) {
   return names;
 }
 
-// "'REDUCE' with "Function": "SUM"" for SUM, REDUCE_SUM and reduceSum: operators one of whose
-// functions the name is.
+// Returns "'REDUCE' with "Function": "SUM"" for SUM, REDUCE_SUM and reduceSum, that is, the
+// operators with a function of that name.
 std::vector<std::string> FunctionsCalled(std::string_view name,
                                          std::span<const OperatorInfo* const> among) {
   std::vector<std::string> found;

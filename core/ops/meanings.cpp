@@ -6,7 +6,7 @@
 namespace dmlop {
 namespace {
 
-// What a field means with some operators, where that is not what it means elsewhere.
+// The meaning of a field in some operators, if it differs from the usual one.
 struct Row {
   std::string_view operators;  // separated by blanks
   std::string_view field;

@@ -1,4 +1,4 @@
-// What fields mean that several operators define, each with limits and types of its own.
+// Meanings of fields that several operators define, each with its own limits and types.
 #pragma once
 
 #include <string_view>

@@ -12,7 +12,7 @@ namespace {
 template <typename Slot, typename Op>
 std::vector<Slot> SlotsOf(Op& op) {
   std::vector<Slot> slots;
-  slots.reserve(4);  // few operators have more
+  slots.reserve(4);  // enough for most operators
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
     auto& value = op.values()[i];
@@ -53,7 +53,7 @@ void FillInCountsOfActivations(OperatorDesc& op) {
   }
 }
 
-// An enumeration of one name leaves no choice.
+// Fills in fields whose enumeration has a single name.
 void FillInOnlyNames(OperatorDesc& op) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const bool is_only = op.fields()[i]->names.names.size() == 1;
@@ -63,7 +63,7 @@ void FillInOnlyNames(OperatorDesc& op) {
   }
 }
 
-// What tensors and fields say of each type variable; the first counts.
+// Returns the first type that tensors or fields state for each type variable.
 std::array<std::optional<DataType>, kTypeVariables> StatedTypes(const OperatorDesc& op) {
   std::array<std::optional<DataType>, kTypeVariables> types;
   const auto state = [&](TypeVariable variable, std::optional<DataType> type) {
@@ -179,7 +179,7 @@ void FillInTypes(OperatorDesc& op) {
   FillInCountsOfActivations(op);
   FillInOnlyNames(op);
   const auto known = StatedTypes(op);
-  // An input's type is told by the descriptor or a file, and by nothing else.
+  // The type of an input comes only from the descriptor or a file.
   for (const MutableTensorSlot& slot : TensorSlots(op)) {
     if (slot.role() == TensorRole::kInput || slot.desc->data_type) continue;
     slot.desc->data_type = known[static_cast<size_t>(slot.type)];

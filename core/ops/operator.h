@@ -1,4 +1,4 @@
-// An operator is a row of a table, and a descriptor is a row with the values of its fields.
+// An operator is a row of a table; a descriptor is a row with values for its fields.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Inference;
 
 inline constexpr std::string_view kOperatorPrefix = "DML_OPERATOR_";
 
-// Where an operator may be a fused activation, and from which level on besides its own.
+// The hosts in which an operator may be fused, and the level that this needs besides its own.
 struct Fusable {
   uint8_t hosts = 0;  // a bit for each ActivationHost
   FeatureLevel since = {};
@@ -28,7 +28,7 @@ struct Fusable {
   constexpr bool In(ActivationHost host) const {
     return (hosts >> static_cast<unsigned>(host) & 1) != 0;
   }
-  // Networks take what there is.
+  // Networks accept an activation as soon as it exists.
   constexpr FeatureLevel SinceIn(ActivationHost host) const {
     return host == ActivationHost::kNetwork ? FeatureLevel{} : since;
   }
@@ -40,50 +40,50 @@ inline constexpr Fusable kFusableEverywhere = {(1u << kActivationHosts) - 1};
 
 // A row of the table of operators.
 struct OperatorInfo {
-  std::string_view name;  // without its prefix
+  std::string_view name;  // without the prefix DML_OPERATOR_
   std::string_view summary;
   std::span<const Field* const> fields;  // in DirectML's order
   std::span<const SupportTable> support;
-  std::string_view type_rule;   // tensors and data types of one type variable agree
-  std::span<const Rule> rules;  // besides those of tensors alone
-  // Says what the outputs must be and checks what the fields must be to one another. Called when
-  // every field is there and keeps to its limits; only outputs may be incomplete.
+  std::string_view type_rule;   // the rule that tensors and data types of one type variable agree
+  std::span<const Rule> rules;  // besides the rules for single tensors
+  // States what the outputs must be, and checks how the fields relate. Called only if every field
+  // is there and within its limits; only outputs may be incomplete.
   void (*infer)(const OperatorDesc& op, Inference& infer);
   Family family;
-  bool values_choose = false;    // which of the sources count, as indices and lengths say
-  bool in_place = false;         // an output may take the place of an input
-  bool implies_outputs = false;  // where none of its optional outputs is there, all are (REC-8)
+  bool values_choose = false;    // values, such as indices, decide what is read
+  bool in_place = false;         // an output may overwrite an input
+  bool implies_outputs = false;  // if none of its optional outputs is given, all are (REC-8)
   Fusable fusable = {};
-  // What the WebNN conformance suite grants every backend for results from floats (RED-26, ID-8).
-  // Null: elements must be equal.
+  // The tolerance that the WebNN conformance suite grants every backend for float results (RED-26,
+  // ID-8). Null: elements must be equal.
   Tolerance (*hardware_tolerance)(const OperatorDesc& op) = nullptr;
-  std::string_view alias = {};  // another name of the same type, which is read and never written
+  std::string_view alias = {};  // another name of the same type, accepted but never written
 };
 
 std::span<const OperatorInfo* const> Operators();
 std::span<const std::string_view> OperatorNames();  // in the same order, then aliases
 
-// By a name or an alias, with or without its prefix; null where there is none.
+// Finds an operator by name or alias, with or without its prefix; null if there is none.
 const OperatorInfo* FindOperator(std::string_view name);
 
-// That whose OutputTensor has the elements of its InputTensor, in any layout.
+// The operator that copies the elements of InputTensor to OutputTensor, in any layouts.
 const OperatorInfo& CopyOperator();
 
-// Asking for a field that the operator does not have is a bug.
+// It is a bug to ask for a field that the operator does not have.
 class OperatorDesc {
  public:
-  // With nothing filled in. Tensors that must be there are there, without type and sizes.
+  // All fields are left out, except for required tensors, which have neither type nor sizes.
   explicit OperatorDesc(const OperatorInfo& info);
 
   const OperatorInfo& info() const { return *info_; }
   std::string_view name() const { return info_->name; }
 
-  // A value that is there, as all are that must be once a descriptor is checked.
+  // A value that is there; in a checked descriptor, every required one is.
   template <typename T>
   const T& operator[](const FieldOf<T>& field) const {
     return std::get<T>(values_[IndexOf(field)]);
   }
-  // Null where it is left out.
+  // Null if left out.
   template <typename T>
   const T* find(const FieldOf<T>& field) const {
     return std::get_if<T>(&values_[IndexOf(field)]);
@@ -98,7 +98,7 @@ class OperatorDesc {
   }
   bool Has(const Field& field) const;
 
-  // Null also where the operator has no such field.
+  // Null if left out, or if the operator has no such field.
   template <typename T>
   const T* find_if_known(const FieldOf<T>& field) const {
     return std::find(info_->fields.begin(), info_->fields.end(), &field) == info_->fields.end()
@@ -106,20 +106,20 @@ class OperatorDesc {
                : find(field);
   }
 
-  // Puts a tensor that is left out in its place, without type and sizes: a file is bound to it.
+  // Adds a tensor that was left out, without type and sizes, since a file is bound to it.
   void AddTensor(const Field& field);
 
-  // Puts all optional outputs there where none is, if the operator implies them.
+  // Adds all optional outputs if none is there and the operator implies them.
   void AddImpliedOutputs();
 
   void Remove(const Field& field) { values_[IndexOf(field)] = std::monostate(); }
 
-  // The sizes of a tensor that has them.
+  // The sizes of a tensor, which must be known.
   const std::vector<uint32_t>& sizes(const FieldOf<TensorDesc>& tensor) const {
     return *(*this)[tensor].sizes;
   }
 
-  // In the order of the row's fields.
+  // In the order of the operator's row.
   std::span<const Field* const> fields() const { return info_->fields; }
   std::span<const FieldValue> values() const { return values_; }
   std::span<FieldValue> values() { return values_; }
@@ -131,16 +131,16 @@ class OperatorDesc {
   std::vector<FieldValue> values_;
 };
 
-// The activation that follows an operator's own result; null where there is none.
+// The activation that is applied to an operator's own result; null if there is none.
 const OperatorDesc* FusedActivationOf(const OperatorDesc& host);
 
-// A sentence about a field of the operator, for people.
+// A sentence that explains a field of the operator.
 std::string_view MeaningOf(const OperatorInfo& info, const Field& field);
 
-// The fields that are tensors, or arrays of them.
+// The fields that are tensors or arrays of tensors.
 std::vector<const Field*> TensorFieldsOf(const OperatorInfo& info);
 
-// A tensor of an operator, by its path: "InputTensor", "OutputTensors/1".
+// A tensor of an operator, and its path: "InputTensor", "OutputTensors/1".
 template <typename Desc>
 struct BasicTensorSlot {
   std::string path;
@@ -153,7 +153,7 @@ struct BasicTensorSlot {
 using TensorSlot = BasicTensorSlot<const TensorDesc>;
 using MutableTensorSlot = BasicTensorSlot<TensorDesc>;
 
-// Views of tensors, one after another.
+// Views of tensors by role, in the order in which they were added.
 struct RoleViews {
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
@@ -170,27 +170,26 @@ struct RoleViews {
 // "InputTensors[1]" for "InputTensors/1".
 std::string DisplayName(std::string_view path);
 
-// Inputs and outputs that are there, in the order of the fields.
+// The tensors that are there, in the order of the fields.
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op);
 std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& op);
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role);
 // The number of an input among those that are there.
 std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field);
 
-// More tensors than this of an array that was left out are not made up from a count alone.
+// A count alone implies at most this many tensors of an array that was left out.
 inline constexpr size_t kMaxImpliedTensors = 1 << 16;
 
-// Fills in what was left out as far as the rest implies it, counts, data types, and what the
-// outputs must be, and reports every rule that the descriptor breaks at `level`, into a list that
-// has no errors yet. Pointers are relative to the descriptor. Scalars that have no type yet are not
-// judged.
+// Fills in what the rest implies (counts, data types, outputs), and reports every rule that the
+// descriptor breaks at `level`. `diagnostics` has no errors before. Pointers are relative to the
+// descriptor. Scalars whose type is still unknown are not judged.
 void Check(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics);
 
-// The first part of that alone: counts, enumerators where there is one only, and the data types
-// that type variables and fields tell.
+// Only the first step of Check: fills in counts, enumerations with a single name, and the data
+// types that type variables and fields imply.
 void FillInTypes(OperatorDesc& op);
 
-// What tensors and fields say of a type variable; empty where none of them does.
+// The type that tensors and fields state for a type variable; empty if none does.
 std::optional<DataType> StatedType(const OperatorDesc& op, TypeVariable variable);
 
 // The lowest level at which a valid descriptor runs.

@@ -4,7 +4,7 @@
 
 #include "core/ops/groups.h"
 
-// The namespaces of the sources that have rows, and what kind of operators they are.
+// The namespaces of the sources that define rows, and the kind of their operators.
 #define DMLOP_ROWS(ROWS)                    \
   ROWS(activation, kElementWise)            \
   ROWS(adam, kElementWise)                  \

@@ -7,8 +7,7 @@ namespace dmlop {
 namespace {
 
 struct Row {
-  std::string_view
-      operators;  // separated by blanks; without any, all that have no row of their own
+  std::string_view operators;  // separated by blanks; empty: all without a row
   std::string_view field;
   std::string_view onnx, webnn, pytorch;
   std::string_view note = {};

@@ -12,8 +12,8 @@ struct Row {
   std::string_view onnx, webnn, pytorch;  // separated by blanks
 };
 
-// Sources: the operators of the ONNX Runtime's DirectML provider and of Chromium's WebNN backend,
-// and for PyTorch the function of the same formula.
+// Sources: the operators of the ONNX Runtime's DirectML provider and of Chromium's WebNN backend;
+// for PyTorch, the function with the same formula.
 constexpr Row kRows[] = {
     {"ACTIVATION_CELU", "Celu", "", "celu"},
     {"ACTIVATION_ELU", "Elu", "elu", "elu"},

@@ -1,4 +1,4 @@
-// What ONNX, WebNN and PyTorch call the operators and their fields, for those who know these names.
+// Names of the operators and their fields in ONNX, WebNN and PyTorch.
 #pragma once
 
 #include <array>
@@ -11,14 +11,16 @@
 
 namespace dmlop {
 
-// Operators there that the operator computes, alone or with other fields left at rest.
+// The foreign operators that an operator computes, alone or with its other fields at neutral
+// values.
 struct OtherNames {
   std::vector<std::string_view> onnx, webnn, pytorch;
 };
 
 OtherNames OtherNamesOf(const OperatorInfo& info);
 
-// What a field is there, each empty where it is nothing; the note says what differs.
+// The names of a field in the other libraries, empty where there is none. The note says what
+// differs.
 struct Argument {
   std::string_view onnx, webnn, pytorch;
   std::string_view note;
@@ -26,37 +28,37 @@ struct Argument {
 
 Argument ArgumentOf(const OperatorInfo& info, const Field& field);
 
-// The libraries that are looked at.
+// A set of libraries.
 struct Libraries {
   bool onnx = true, webnn = true, pytorch = true;
 };
 
-// What stands here for an operator elsewhere.
+// The operators here that correspond to a foreign one.
 struct Likeness {
-  std::vector<const OperatorInfo*> operators;  // each alone, or together as `note` says; best first
+  std::vector<const OperatorInfo*> operators;  // each by itself, or together as `note` says; best
+                                               // first
   std::string_view note;
-  Libraries libraries;  // that have the name
+  Libraries libraries;  // the libraries that have the name
 };
 
-// By the name that the operator has there, or in programs: "torch.nn.functional.conv2d",
-// "F.conv2d", "nn.Conv2d", "np.concatenate", "onnx::MatMul". Case, underscores and "2d" do not
-// count.
+// Finds operators by a foreign name, also as programs write it: "torch.nn.functional.conv2d",
+// "F.conv2d", "nn.Conv2d", "np.concatenate", "onnx::MatMul". Case, underscores and "2d" are
+// ignored.
 Likeness FindLike(std::string_view name);
 
 // Every name that FindLike knows, sorted.
 std::vector<std::string_view> NamesElsewhere();
 
-// " (did you mean 'Softmax'?)" for a name that is nearly one of these; empty where none is near.
+// Returns " (did you mean 'Softmax'?)" for a name close to one of these; empty if none is close.
 std::string DidYouMeanElsewhere(std::string_view name);
 
-// The operator that a name means elsewhere, or that has it here, of those that can stand in a
-// place; null where there is none.
+// Returns the operator in `among` with this name here or in another library; null if there is none.
 const OperatorInfo* NearestOperator(std::string_view name,
                                     std::span<const OperatorInfo* const> among);
 
-// " (did you mean 'GEMM'?)" of those that can stand in a place: by another library's name, or the
-// nearest spelling; empty where none is near. What others call mean is 'REDUCE' with "Function":
-// "AVERAGE", and perhaps another operator.
+// Returns " (did you mean 'GEMM'?)" for the operator in `among` with this name in another library,
+// or the one whose name is closest; empty if none is close. For "mean" it is 'REDUCE' with
+// "Function": "AVERAGE", and perhaps another operator.
 std::string DidYouMeanOperator(std::string_view name,
                                std::span<const OperatorInfo* const> among = Operators());
 

@@ -8,7 +8,7 @@ namespace dmlop {
 
 PartGrid::PartGrid(const Dims& sizes, int64_t max_elements)
     : sizes_(sizes), dim_(sizes.size() - 1) {
-  int64_t inner = 1;  // elements of one index of the dimension
+  int64_t inner = 1;  // elements per index of the dimension
   while (dim_ > 0 && inner * sizes[dim_] <= max_elements) inner *= sizes[dim_--];
   const int64_t longest = std::max<int64_t>(1, max_elements / inner);
   range_ = CeilDiv(sizes[dim_], CeilDiv(sizes[dim_], longest));

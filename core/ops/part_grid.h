@@ -1,5 +1,5 @@
-// A tensor cut into parts that lie without gaps in it, where it has none itself: the dimensions
-// before one into single indices, that one into ranges.
+// Divides a packed tensor into contiguous parts: one dimension is cut into ranges, and those before
+// it into single indices.
 #pragma once
 
 #include "core/ops/family.h"
@@ -14,14 +14,14 @@ class PartGrid {
   int64_t count() const { return Product(grid_); }
   Region PartAt(int64_t number) const;
 
-  // Of the largest part.
+  // The number of elements of the largest part.
   int64_t elements() const { return PartAt(0).count(); }
 
  private:
   Dims sizes_;
-  size_t dim_;     // that is cut into ranges
-  int64_t range_;  // along it
-  Dims grid_;      // how many parts lie along each dimension up to that one
+  size_t dim_;     // the dimension cut into ranges
+  int64_t range_;  // length of a range
+  Dims grid_;      // number of parts along each dimension up to that one
 };
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
-// The work of an operator in pieces, for outputs that are written as they come: parts of the
-// outputs that lie without gaps in them.
+// Computes an operator in pieces, for outputs that are written while others are computed. Pieces
+// are contiguous in the outputs.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ namespace dmlop {
 
 class Pieces {
  public:
-  // Of a valid descriptor whose outputs are packed, with the inputs that Run takes. A piece has at
+  // Takes a valid descriptor with packed outputs, and the inputs that Run takes. A piece has at
   // most `max_bytes`, but at least one element.
   Pieces(const OperatorDesc& op, InputViews inputs, int64_t max_bytes);
 
   int64_t count() const { return outputs_.back().before + outputs_.back().grid.count(); }
 
-  // How long a buffer Run needs.
+  // The size of the buffer that Run needs.
   size_t buffer_size() const { return buffer_size_; }
 
   // A part of a packed output.
@@ -27,7 +27,7 @@ class Pieces {
     std::span<const std::byte> bytes;
   };
 
-  // Computes a piece into `buffer`, aligned for every type, and says where it belongs.
+  // Computes a piece into `buffer`, which is aligned for every type, and returns where it belongs.
   Part Run(int64_t number, std::span<std::byte> buffer) const;
 
  private:
@@ -35,7 +35,7 @@ class Pieces {
     DataType type;
     Dims strides;
     PartGrid grid;
-    int64_t before;  // pieces of earlier outputs
+    int64_t before;  // number of pieces in earlier outputs
   };
 
   const OperatorDesc& op_;

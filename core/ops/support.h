@@ -1,4 +1,4 @@
-// Which data types and ranks an operator takes at which feature level: the tables of the reference
+// Data types and ranks that an operator accepts at each feature level: the tables of the reference
 // pages as data, shared by the checks, the listings and the tests.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace dmlop {
 
-// What a descriptor must not break; `code` is the rule's stable id.
+// A condition that descriptors must meet; `code` is its stable id.
 struct Rule {
   std::string_view code;
   std::string_view text;
@@ -28,7 +28,7 @@ struct SupportRow {
   struct Ranks {
     size_t min = 0, max = 0;
   };
-  std::array<Ranks, kRankGroups - 1> other_ranks = {};  // 0: those above
+  std::array<Ranks, kRankGroups - 1> other_ranks = {};  // max of 0: the same as the main ranks
 
   Ranks RanksOf(RankGroup group) const {
     const Ranks main{min_rank, max_rank};
@@ -37,22 +37,22 @@ struct SupportRow {
     return own.max == 0 ? main : own;
   }
   DataTypeSet TypesOf(TypeVariable variable) const { return types[static_cast<size_t>(variable)]; }
-  // Of a tensor, or of all entries of an array.
+  // The types of a tensor, or of any entry of an array.
   DataTypeSet TypesOf(const Field& field) const {
     return TypesOf(field.type) | TypesOf(field.other_entries);
   }
 };
 
-// The rows of an operator, or of some enumerators of one of its fields.
+// The rows for an operator, or for some enumerators of one of its fields.
 struct SupportTable {
   std::span<const SupportRow> rows;       // oldest first
   const FieldOf<uint32_t>* of = nullptr;  // null: for the whole operator
-  uint32_t enumerators = 0;               // a bit for each value
+  uint32_t enumerators = 0;               // one bit for each value
 
   constexpr bool Holds(uint32_t value) const { return (enumerators >> value & 1) != 0; }
 };
 
-// The row in force at `level`, or null where the operator does not exist yet.
+// The row in force at `level`; null if the operator does not exist yet.
 const SupportRow* RowAt(const SupportTable& table, FeatureLevel level);
 
 namespace types {

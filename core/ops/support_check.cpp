@@ -11,7 +11,7 @@
 namespace dmlop {
 namespace {
 
-// The first row that takes what `takes` asks for, at any level.
+// Returns the first row, at any level, for which `takes` is true.
 template <typename Takes>
 const SupportRow* FirstRow(const SupportTable& table, Takes&& takes) {
   for (const SupportRow& row : table.rows) {
@@ -20,7 +20,7 @@ const SupportRow* FirstRow(const SupportTable& table, Takes&& takes) {
   return nullptr;
 }
 
-// True when another rule ties an output's type to those of inputs.
+// Returns whether another rule ties an output's type to those of inputs.
 bool TypeFollowsInputs(const OperatorDesc& op, const SupportRow& row, const TensorSlot& slot) {
   if (slot.role() == TensorRole::kInput) return false;
   if (row.TypesOf(slot.type).empty()) return true;
@@ -39,7 +39,7 @@ bool TakesRank(const SupportRow& row, const TensorSlot& slot) {
   return ranks.min <= slot.desc->rank() && slot.desc->rank() <= ranks.max;
 }
 
-// Calls visit(field, value) for each enumerator that has a level of its own.
+// Calls visit(field, value) for each enumerator whose name has levels of its own.
 template <typename Visit>
 void ForEachLateEnumerator(const OperatorDesc& op, Visit&& visit) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
@@ -49,7 +49,7 @@ void ForEachLateEnumerator(const OperatorDesc& op, Visit&& visit) {
   }
 }
 
-// Whether the fields of a descriptor that is valid at some level may be what they are at this one.
+// Returns whether a descriptor that is valid at some level keeps the operator's rules at this one.
 bool TakesFields(const OperatorDesc& op, FeatureLevel level) {
   OperatorDesc copy = op;
   Diagnostics diagnostics;
@@ -120,7 +120,7 @@ class SupportChecker {
                : "expected " + taken);
   }
 
-  // An earlier row may have taken what the level does not, where another rule told of the types.
+  // Only later rows count: an earlier one may list types that later ones leave to another rule.
   template <typename Takes>
   const SupportRow* FirstLater(Takes&& takes) const {
     return FirstRow(table_,

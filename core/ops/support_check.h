@@ -1,4 +1,4 @@
-// What a feature level takes of an operator.
+// Checks an operator against a feature level.
 #pragma once
 
 #include "core/base/diagnostic.h"
@@ -6,17 +6,17 @@
 
 namespace dmlop {
 
-// The table in force for the descriptor; null while the field that it depends on is left out.
+// Returns the table for the descriptor; null if the field that selects the table is left out.
 const SupportTable* SupportFor(const OperatorDesc& op);
 
-// Reports an operator that the level does not have, as it is there only since another.
+// Reports an operator that needs a later level than `level`.
 void RequireLevel(const OperatorDesc& op, FeatureLevel since, std::string_view pointer,
                   FeatureLevel level, Diagnostics& diagnostics);
 
-// Whether no level takes any other type of a variable.
+// Returns whether no level allows a second type for the variable.
 bool HasOneType(const OperatorDesc& op, TypeVariable variable);
 
-// Reports the operator, types, ranks and enumerators that the level does not have.
+// Reports an operator, types, ranks and enumerators that the level does not support.
 void CheckSupport(const OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics);
 
 }  // namespace dmlop

@@ -5,7 +5,7 @@
 namespace dmlop {
 namespace {
 
-// Exact where dimensions of other strides than 0 do not overlap, or leave no gaps.
+// Exact if dimensions with strides other than 0 do not overlap, or leave no gaps.
 int64_t DistinctElements(const Layout& layout) {
   int64_t count = 1;
   for (size_t d = 0; d < layout.rank(); ++d) {
@@ -14,7 +14,7 @@ int64_t DistinctElements(const Layout& layout) {
   return count == 0 ? 0 : std::min(count, Extent(layout));
 }
 
-// Elements that moves need of an input: all, or fewer where they leave some out.
+// Returns how many elements of an input the moves read, which may be fewer than it has.
 int64_t MovedElements(const std::vector<TensorMove>& moves, size_t input) {
   int64_t count = 0;
   for (const TensorMove& move : moves) {
@@ -37,7 +37,7 @@ Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs
     moves = movement->moves(op, inputs, outputs);
   }
   const auto* custom = std::get_if<Custom>(&op.info().family);
-  // Indices choose as many elements of the first input as there are in the output.
+  // Indices select as many elements of the first input as the output has.
   const bool chooses = custom != nullptr && custom->chooses;
   Traffic traffic;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// The bytes that an operator has to move, whatever its loops do.
+// The bytes that an operator must move, no matter how its loops are written.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace dmlop {
 
-// Every element that the operator needs is read once, and every output element written once.
-// Elements that share a place in memory, as along a stride of 0, are one.
+// Every needed input element is read once, and every output element written once. Elements that
+// share a place in memory, as along a stride of 0, count once.
 struct Traffic {
   int64_t read_bytes = 0;
   int64_t written_bytes = 0;
@@ -18,11 +18,11 @@ struct Traffic {
   int64_t total_bytes() const { return read_bytes + written_bytes; }
 };
 
-// Of a valid desc on views as Run takes them.
+// Takes a valid descriptor and views as Run takes them.
 Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
-// Bytes that the loops of a valid desc go through at least: elements of the inputs of reductions,
-// of the outputs of the others.
+// The minimum number of bytes that the loops of a valid descriptor process: those of the inputs for
+// reductions, of the outputs for other operators.
 int64_t WorkBytes(const OperatorDesc& op);
 
 // Copy, unless one direction has at least three times the bytes of the other.

@@ -11,8 +11,8 @@ int64_t PaddedSize(const OperatorDesc& op, size_t d, int64_t size) {
   return size + op[kStartPadding][d] + op[kEndPadding][d];
 }
 
-// What a window covers, dilation included; saturates, since a product of two 32-bit numbers and a
-// little more does not fit in 64 signed bits.
+// Returns the size of a dilated window. It saturates, since the product of two 32-bit numbers may
+// not fit into 64 signed bits.
 int64_t WindowExtent(const OperatorDesc& op, size_t d) {
   const CheckedU64 reach = CheckedMul(op[kDilations][d], uint64_t{op[kWindowSizes][d]} - 1);
   constexpr uint64_t kFar = uint64_t{1} << 62;

@@ -1,4 +1,4 @@
-// The fields of UNFOLD and FOLD, and where their windows are in a tensor of spatial sizes S:
+// The fields of UNFOLD and FOLD, and the places of their windows in a tensor of spatial sizes S:
 //
 //   Reach[d] = Dilations[d] * (WindowSizes[d] - 1) + 1
 //   Blocks[d] = floor((S[d] + StartPadding[d] + EndPadding[d] - Reach[d]) / Strides[d]) + 1
@@ -37,12 +37,12 @@ inline constexpr Rule kCounts = {"UNF-1",
 inline constexpr Rule kFit = {"UNF-10", "the padded tensor holds at least one window"};
 inline constexpr Rule kNoZeros = {"UNF-11", "WindowSizes, Strides and Dilations are not 0"};
 
-// Positions of the window along spatial dimension d, whose size is `size`; at least 1 where it
-// fits.
+// Returns the number of window positions along spatial dimension d of `size` elements; at least 1
+// if the window fits.
 int64_t BlocksAlong(const OperatorDesc& op, size_t d, int64_t size);
 
-// prod(WindowSizes) and prod(Blocks), for the sizes of a tensor (N, C, S...). Reports windows that
-// do not fit, and what is more than a tensor may have, in C * prod(WindowSizes) too.
+// prod(WindowSizes) and prod(Blocks) for the sizes (N, C, S...) of a tensor. Reports windows that
+// do not fit, and counts, including C * prod(WindowSizes), that exceed what a tensor may have.
 struct WindowCounts {
   uint32_t rows;  // C * prod(WindowSizes)
   uint32_t blocks;
