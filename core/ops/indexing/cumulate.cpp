@@ -1,5 +1,5 @@
-// DML_CUMULATIVE_SUMMATION_OPERATOR_DESC and DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: each element
-// with all before it along Axis.
+// DML_CUMULATIVE_SUMMATION_OPERATOR_DESC and DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: combine each
+// element with all those before it along Axis.
 #include "core/engine/scan/scan.h"
 #include "core/ops/formula.h"
 #include "core/ops/indexing/shared.h"
@@ -46,7 +46,7 @@ ScanCall CallOf(const OperatorDesc& op) {
   return {op[kAxis], op[kAxisDirection] == 1, op[kExclusive]};
 }
 
-// The elements that are before those of a part, and they themselves.
+// Returns the elements that a part accumulates: all before it, and its own unless exclusive.
 std::optional<Region> Before(const ScanCall& call, int64_t length, const Region& part) {
   const int64_t itself = call.is_exclusive ? 0 : 1;
   const int64_t begin = part.begin[call.axis];

@@ -1,5 +1,5 @@
-// DML_GATHER_OPERATOR_DESC and DML_GATHER_ELEMENTS_OPERATOR_DESC: an index chooses the coordinate
-// along Axis.
+// DML_GATHER_OPERATOR_DESC and DML_GATHER_ELEMENTS_OPERATOR_DESC: indices select coordinates along
+// Axis.
 #include <algorithm>
 
 #include "core/base/counted.h"
@@ -44,7 +44,7 @@ constexpr Rule kElementsRules[] = {
 
 // --- GATHER --------------------------------------------------------------------------------------
 
-// A dimension of the output, and where it comes from.
+// A dimension of the output, and its origin.
 struct GatherDim {
   uint32_t size;
   IndexLinks::Dim link;
@@ -57,7 +57,8 @@ void CropLeadingOnes(std::vector<GatherDim>& dims, size_t begin, size_t end, siz
   }
 }
 
-// The output's dimensions; more than the input's where they do not fit (GAT-3, GAT-4).
+// Returns the output's dimensions; there are more than the input has if they do not fit (GAT-3,
+// GAT-4).
 std::vector<GatherDim> GatherDims(const OperatorDesc& op) {
   const std::vector<uint32_t>& input = op.sizes(kInputTensor);
   const std::vector<uint32_t>& indices = op.sizes(kIndicesTensor);

@@ -1,4 +1,4 @@
-// DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices choose slices.
+// DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices select slices.
 #include "core/ops/indexing/tuples.h"
 
 namespace dmlop::gather_nd {

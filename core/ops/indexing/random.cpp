@@ -1,4 +1,4 @@
-// DML_RANDOM_GENERATOR_OPERATOR_DESC: numbers that follow from a state.
+// DML_RANDOM_GENERATOR_OPERATOR_DESC: pseudo-random numbers computed from a state.
 #include "core/engine/random/philox.h"
 #include "core/ops/indexing/shared.h"
 

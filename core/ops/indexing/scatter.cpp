@@ -1,5 +1,5 @@
 // DML_SCATTER_OPERATOR_DESC, DML_SCATTER_ND_OPERATOR_DESC and DML_MAX_UNPOOLING_OPERATOR_DESC:
-// elements are written where indices say, the last of several for one place.
+// write elements to the places that indices select. If several share a place, the last one wins.
 #include "core/engine/copy/fill.h"
 #include "core/engine/index/indexed_rows.h"
 #include "core/ops/indexing/tuples.h"

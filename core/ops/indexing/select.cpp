@@ -1,5 +1,5 @@
 // DML_TOP_K_OPERATOR_DESC, DML_TOP_K1_OPERATOR_DESC and DML_NONZERO_COORDINATES_OPERATOR_DESC:
-// elements chosen by their values.
+// select elements by their values.
 #include <algorithm>
 
 #include "core/engine/select/nonzero.h"
@@ -92,11 +92,11 @@ void InferNonzero(const OperatorDesc& op, Inference& infer) {
   infer.Output("NZC-1", kCount, Sizes(op[kCount].sizes ? op[kCount].rank() : rank, 1));
   const int64_t elements = LayoutOf(op[kInputTensor]).element_count();
   const bool is_given = op[kCoordinates].sizes.has_value();
-  if (is_given && op[kCoordinates].rank() < 2) return;  // no level takes that
+  if (is_given && op[kCoordinates].rank() < 2) return;  // no level allows that
   const size_t output_rank = is_given ? op[kCoordinates].rank() : std::max<size_t>(2, rank);
   const uint32_t columns = is_given ? op.sizes(kCoordinates).back() : static_cast<uint32_t>(rank);
   Sizes expected(output_rank, 1);
-  // More elements than a size can say are refused because they are.
+  // Saturates: an input with more elements has been refused already.
   expected[output_rank - 2] = static_cast<uint32_t>(std::min<int64_t>(elements, UINT32_MAX));
   expected[output_rank - 1] = columns;
   infer.Output("NZC-1", kCoordinates, expected);

@@ -1,5 +1,5 @@
-// DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC and DML_ONE_HOT_OPERATOR_DESC: a number for each sequence
-// along Axis says what becomes of it.
+// DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC and DML_ONE_HOT_OPERATOR_DESC: one number for each
+// sequence along Axis determines how that is treated.
 #include "core/engine/index/indexed_rows.h"
 #include "core/ops/indexing/shared.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 using namespace indexing;
 
-// What the elements of a sequence share: all coordinates but that on Axis.
+// The elements of a sequence share all coordinates except that on Axis.
 IndexLinks SequenceLinks(const OperatorDesc& op, size_t rank, bool shares_data) {
   IndexLinks links;
   links.position = op[kAxis];
@@ -93,7 +93,7 @@ void InferOneHot(const OperatorDesc& op, Inference& infer) {
   infer.RequireSizes("OHT-1", indices, expected);
 }
 
-// Off and on are the first two of the values.
+// The first two values are off and on.
 void OneHot(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const ConstTensorView& values = inputs[1];
   const int64_t on = OffsetOfElement(values.layout, 1);

@@ -1,4 +1,4 @@
-// What operators share that go by indices.
+// Shared by the operators that work with indices.
 #pragma once
 
 #include <span>
@@ -34,7 +34,7 @@ inline constexpr DataTypeSet kUint32 = {DataType::kUint32};
 inline constexpr DataTypeSet kUnsigned = {DataType::kUint64, DataType::kUint32};
 inline constexpr DataTypeSet kAnyIndex = types::kInt64s | types::kInt32s;
 
-// A row whose index tensors have types of their own.
+// A row with separate types for the index tensors.
 constexpr SupportRow Row(FeatureLevel since, size_t min_rank, size_t max_rank, DataTypeSet data,
                          DataTypeSet index) {
   return {since, min_rank, max_rank, {data, {}, {}, index}};
@@ -45,42 +45,43 @@ inline constexpr Rule kAxisExists = {"MOV-4", "Axis < DimensionCount"};
 
 // --- links ---------------------------------------------------------------------------------------
 
-// Each walked element has the coordinates of the data's but on Axis, where its index chooses.
+// Each walked element has the coordinates of its data element, except on Axis, where its index
+// selects.
 IndexLinks ElementLinks(const OperatorDesc& op);
 
-// The sizes of the dimensions of the data that the indices of a tuple choose in.
+// Returns the sizes of those dimensions of the data that a tuple's indices select in.
 std::vector<int64_t> ChosenSizes(const IndexLinks& links, const Layout& data);
 
 // --- sources -------------------------------------------------------------------------------------
 
-// The walked tensor is the output, the data an input.
+// The output is walked; the data is the first input.
 std::vector<SourceMap> GatherSources(const OperatorDesc& op, const IndexLinks& links);
 
-// Of inputs data, indices, updates: the updates are walked, the output is like the data.
+// The inputs are data, indices and updates. The updates are walked; the output is like the data.
 std::vector<SourceMap> ScatterSources(const OperatorDesc& op, const IndexLinks& links);
 
-// The whole of an input, whatever the part of an output.
+// Maps every part of an output to the whole input.
 SourceMap AllOfInput(const OperatorDesc& op, size_t input);
 
-// The part of an input at the same place, all of it along the axis.
+// Maps to the same place in an input, but to all of it along the axis.
 SourceMap AlongAxis(const OperatorDesc& op, size_t input);
 
-// The dimension along which outputs are computed whole.
+// The dimension along which outputs cannot be computed in parts.
 std::vector<uint32_t> TheAxis(const OperatorDesc& op);
 
 // --- warnings ------------------------------------------------------------------------------------
 
-// Warns of indices that choose no coordinate of the data, which an operator clamps or drops
-// (IDX-5). `sizes` are those that the indices of a tuple index.
+// Warns of indices that are out of range of the data, which an operator clamps or ignores (IDX-5).
+// `sizes` are those of the dimensions that the indices of a tuple select in.
 void WarnOfIndices(const OperatorDesc& op, InputViews inputs, std::span<const int64_t> sizes,
                    std::string_view what_happens, Diagnostics& diagnostics);
 
 // --- families ------------------------------------------------------------------------------------
 
-// Reads the data where the indices say.
+// Reads the data at the selected places.
 void Gather(const IndexLinks& links, InputViews inputs, OutputViews outputs);
 
-// Writes the updates into a copy of the data where the indices say.
+// Copies the data and writes the updates to the selected places.
 void Scatter(const IndexLinks& links, InputViews inputs, OutputViews outputs);
 
 using LinksFunction = IndexLinks (*)(const OperatorDesc& op);

@@ -1,11 +1,12 @@
-// Tensors of index tuples, as the operators of the name ..._ND have them.
+// Tensors of index tuples, as in the operators named ..._ND.
 #pragma once
 
 #include "core/ops/indexing/shared.h"
 
 namespace dmlop::indexing {
 
-// The letters of the pages; counts of trailing dimensions, and the size of a tuple.
+// Counts as on the reference pages: the rank, counts of trailing dimensions, and the size of a
+// tuple.
 struct Tuples {
   size_t rank;
   size_t input_dims;
@@ -18,13 +19,13 @@ struct Tuples {
   size_t first_index() const { return rank - index_dims; }
 };
 
-// Of a valid descriptor; InputTensor is what the tuples index.
+// Takes a valid descriptor. The tuples index InputTensor.
 Tuples TuplesOf(const OperatorDesc& op);
 
-// How what the tuples choose is walked: batches, tuples, and the rest of the input's dimensions.
+// The walked dimensions are the batches, the tuples, and the remaining dimensions of the input.
 IndexLinks TupleLinks(const OperatorDesc& op);
 
-// The sizes of what the tuples choose.
+// The sizes of the result of selecting with all tuples.
 Sizes TupleSizes(const OperatorDesc& op);
 
 struct TupleRules {
@@ -36,7 +37,7 @@ struct TupleRules {
   std::string_view output;
 };
 
-// Checks all but what is chosen. Returns whether TupleSizes is to be had.
+// Checks everything but the selected result. Returns whether TupleSizes may be called.
 bool CheckTuples(const TupleRules& rules, const OperatorDesc& op, Inference& infer);
 
 inline constexpr auto kBatchDims =
