@@ -1,5 +1,5 @@
-// DML_ARGMIN_OPERATOR_DESC and DML_ARGMAX_OPERATOR_DESC: as REDUCE has them, but of equal elements
-// the last one may be asked for.
+// DML_ARGMIN_OPERATOR_DESC and DML_ARGMAX_OPERATOR_DESC: like REDUCE, but of equal elements either
+// the first or the last can be chosen.
 #include "core/ops/reduction/shared.h"
 
 namespace dmlop::arg {

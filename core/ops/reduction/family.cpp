@@ -5,7 +5,7 @@
 namespace dmlop {
 namespace {
 
-// The inputs' part that becomes a part of the output.
+// Returns the part of the input that is reduced to a part of the output.
 Region GroupsOf(const Reduction& reduction, const OperatorDesc& op, Region part) {
   const std::vector<uint32_t>& input_sizes = *TensorSlots(op).front().desc->sizes;
   part.tensor = 0;

@@ -1,4 +1,4 @@
-// DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which keep size 1;
+// DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which get size 1;
 // see reduce_function.h.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/reduction/shared.h"

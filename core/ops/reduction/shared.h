@@ -1,4 +1,4 @@
-// What operators share that reduce along axes.
+// Shared by the operators that reduce along axes.
 #pragma once
 
 #include <string_view>
@@ -19,10 +19,11 @@ inline constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
 inline constexpr Rule kAxesExist = {"RED-3", "Axes lie in [0, DimensionCount - 1]"};
 inline constexpr Rule kAxesDiffer = {"RED-4", "no axis is listed twice"};
 
-// The output holds an index that `function` gives; UINT32 where its type is left out (RED-2).
+// The output holds indices if `function` yields them; if its type is left out, it is UINT32
+// (RED-2).
 void InferIndexType(const OperatorDesc& op, std::string_view function, Inference& infer);
 
-// The output's sizes are 1 on Axes, else the input's (RED-1, RED-3, RED-4).
+// The output's sizes are 1 on Axes and otherwise those of the input (RED-1, RED-3, RED-4).
 void InferReducedSizes(const OperatorDesc& op, Inference& infer);
 
 }  // namespace dmlop::reduction
