@@ -1,5 +1,5 @@
-// DML_ROI_ALIGN_OPERATOR_DESC and DML_ROI_ALIGN1_OPERATOR_DESC: regions of images, sampled at a
-// grid of points.
+// DML_ROI_ALIGN_OPERATOR_DESC and DML_ROI_ALIGN1_OPERATOR_DESC: sample regions of images on a grid
+// of points.
 #include "core/engine/region/align_regions.h"
 #include "core/ops/region/shared.h"
 
@@ -51,7 +51,7 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
                {inputs[0], inputs[1], inputs[2]}, begin, outputs[0]);
 }
 
-// The values of the regions choose pixels of any image.
+// The regions are values, so they may select pixels of any image.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const auto rows_of = [&op](size_t input, const FieldOf<TensorDesc>& tensor, size_t from_end) {
     return [&op, &tensor, input, from_end](const Region& output) {

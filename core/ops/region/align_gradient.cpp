@@ -1,5 +1,5 @@
-// DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradient of ROI_ALIGN1 with respect to its images and to
-// the corners of its regions.
+// DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradient of ROI_ALIGN1 with respect to the images and the
+// corners of the regions.
 #include "core/engine/region/align_regions_gradient.h"
 
 #include "core/ops/region/shared.h"
@@ -36,7 +36,7 @@ bool HasImage(const OperatorDesc& op) {
   return op.find(kImage) != nullptr;
 }
 
-// {N, C, H, W}.
+// The sizes {N, C, H, W} of the images.
 const Sizes& ImageSizes(const OperatorDesc& op) {
   return op.sizes(HasImage(op) ? kImage : kImageGradient);
 }
@@ -80,7 +80,7 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   if (op.Has(kRegionGradient)) GradientOfCorners(alignment, outputs.back());
 }
 
-// Images are read and written where the values of the regions say.
+// The regions are values, so they may select pixels of any image to be read and written.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
   const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
@@ -88,7 +88,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   for (size_t input = 0; input < inputs.size(); ++input) {
     const std::string_view path = inputs[input].path;
     const Sizes sizes = *inputs[input].desc->sizes;
-    // Regions lie along this dimension, or along none.
+    // Regions, if the tensor has any, lie along dimension `along`.
     const bool has_regions = path != kImage.name;
     const size_t along = path == kRegions.name   ? sizes.size() - 2
                          : path == kBatches.name ? sizes.size() - 1

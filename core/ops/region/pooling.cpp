@@ -29,7 +29,7 @@ constexpr Rule kRules[] = {
 };
 
 void Infer(const OperatorDesc& op, Inference& infer) {
-  if (op[kInputTensor].rank() != 4 || op[kRegions].rank() != 4) return;  // no level takes that
+  if (op[kInputTensor].rank() != 4 || op[kRegions].rank() != 4) return;  // no level allows that
   const uint32_t count = op.sizes(kRegions)[2];
   infer.RequireSizes("RPL-1", infer.tensor(kRegions), {1, 1, count, 5});
   const Size2d& pooled = op[kPooledSize];
@@ -43,7 +43,7 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
               outputs[0]);
 }
 
-// The values of the regions choose elements of any image.
+// The regions are values, so they may select elements of any image.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
             return region::ChannelsOf(0, op.sizes(kInputTensor), output.begin[1], output.sizes[1]);

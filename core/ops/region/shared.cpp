@@ -26,7 +26,7 @@ std::optional<uint32_t> CheckRegions(std::string_view code, const OperatorDesc& 
                                      Inference& infer) {
   const TensorAt regions = infer.tensor(kRegions);
   const TensorAt batches = infer.tensor(kBatches);
-  if (regions.sizes().size() < 2) return std::nullopt;  // no level takes that
+  if (regions.sizes().size() < 2) return std::nullopt;  // no level allows that
   const uint32_t count = regions.sizes()[regions.sizes().size() - 2];
   const bool are_regions =
       infer.RequireSizes(code, regions, BehindOnes(regions.sizes().size(), {count, 4}));

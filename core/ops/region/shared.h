@@ -1,4 +1,4 @@
-// What operators share that sample regions of images.
+// Shared by the operators that sample regions of images.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ inline constexpr auto kAlignToCorners =
     field::Bool("AlignRegionsToCorners")
         .Means("Whether the first and the last sample lie on the corners of the region.");
 
-// Of a level that takes such batch indices.
+// A row with the given types of batch indices.
 constexpr SupportRow Row(FeatureLevel since, DataTypeSet batches) {
   return {since, 4, 4, {types::kFloats, {}, {}, batches}, {{{2, 4}, {1, 4}}}};
 }
@@ -65,21 +65,21 @@ inline constexpr Rule kSamples = {
 
 bool IsMax(const OperatorDesc& op);
 
-// ROITensor is {R, 4} and BatchIndicesTensor {R}, each behind 1s; R, where that is so.
+// Requires ROITensor {R, 4} and BatchIndicesTensor {R}, after leading 1s. Returns R if they fit.
 std::optional<uint32_t> CheckRegions(std::string_view code, const OperatorDesc& op,
                                      Inference& infer);
 
-// The fields about samples, for outputs of so many rows and columns.
+// Checks the fields about samples for the sizes of the output.
 void CheckSamples(const OperatorDesc& op, const Sizes& outputs, Inference& infer);
 
-// For outputs of sizes {R, C, height, width}. The pixel offsets are half a pixel and the corners
-// not aligned where an operator has no such fields.
+// `outputs` are {R, C, height, width}. For operators without these fields, pixel offsets are half a
+// pixel and corners are not aligned.
 RegionRule RuleOf(const OperatorDesc& op, const Sizes& outputs);
 
-// Channels [begin, begin + count) of a tensor {N, C, H, W}, as the whole of its other dimensions.
+// Channels [begin, begin + count) of a tensor {N, C, H, W}, whole in its other dimensions.
 Region ChannelsOf(size_t tensor, const Sizes& sizes, int64_t begin, int64_t count);
 
-// Regions [begin, begin + count) of a tensor with them along a dimension.
+// Regions [begin, begin + count) of a tensor that has them along `dimension`.
 Region RegionsOf(size_t tensor, const Sizes& sizes, size_t dimension, int64_t begin, int64_t count);
 
 // --- formulas ------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ std::vector<Fraction> TellFractions(const AxisSamples& along, int64_t output, st
 // (1 - fraction) * a + fraction * b; what has no weight is left out.
 FormulaNode Between(FormulaNode a, FormulaNode b, Fraction fraction, Formula& formula);
 
-// Warns of batches that the images do not have, and that are clamped.
+// Warns of batch indices that are out of range of the images and will be clamped.
 void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& diagnostics);
 
 }  // namespace dmlop::region
