@@ -80,7 +80,7 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
            {inputs[0], inputs[1], inputs[2], inputs[3], outputs[0], outputs[1], outputs[2]});
 }
 
-// A moment needs its own and the gradient, parameters all.
+// A moment depends on its previous value and the gradient; the parameters depend on all inputs.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   enum Slot : size_t { kX, kM, kV, kG, kT };
   const auto at = [](size_t input, std::initializer_list<bool> outputs) -> SourceMap {
@@ -131,13 +131,13 @@ class AdamFormula {
   FormulaNode RootOf(FormulaNode x) { return formula_.Apply(FormulaOperation::kSquareRoot, {x}); }
   FormulaNode OneLess(FormulaNode x) { return formula_.Difference(formula_.Number(1.0), x); }
 
-  // beta * x + (1 - beta) * y.
+// Returns beta * x + (1 - beta) * y.
   FormulaNode Blend(const FieldOf<float>& beta, FormulaNode x, FormulaNode y) {
     return formula_.Sum(
         {formula_.Product({Number(beta), x}), formula_.Product({OneLess(Number(beta)), y})});
   }
 
-  // How much of a moment that began as 0 has come from gradients: 1 - beta^step.
+// Returns 1 - beta^step, the part of its mean that a moment has reached that began as 0.
   FormulaNode OneLessPower(const FieldOf<float>& beta) {
     return OneLess(formula_.Apply(FormulaOperation::kPower, {Number(beta), Input(4)}));
   }
