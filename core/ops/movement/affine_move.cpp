@@ -7,12 +7,12 @@
 namespace dmlop {
 namespace {
 
-// Where tensors without memory are.
+// A fictitious address for tensors without memory.
 std::byte* Nowhere() {
   return reinterpret_cast<std::byte*>(uintptr_t{1} << 40);
 }
 
-// The axis of a packed tensor that a stride leads along, and how far.
+// The axis of a packed tensor that a stride belongs to, and the number of steps along it.
 struct AxisStep {
   size_t axis;
   int64_t step;
@@ -32,7 +32,7 @@ Dims IndexIn(const View& view, const std::byte* data) {
                  (data - view.data) / static_cast<int64_t>(ByteWidth(view.type)));
 }
 
-// The dimensions of a move that lead along one axis of the output, the longest step first.
+// Returns the dimensions of a move that run along one axis of the output, the longest step first.
 std::vector<size_t> DimsAlong(const std::vector<MoveDim>& dims, size_t axis) {
   std::vector<size_t> along;
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -43,7 +43,7 @@ std::vector<size_t> DimsAlong(const std::vector<MoveDim>& dims, size_t axis) {
   return along;
 }
 
-// Cuts boxes along one axis, so that they lead from `first` to `last` of it only.
+// Cuts boxes so that they reach only indices `first` to `last` of one axis.
 class AxisCutter {
  public:
   AxisCutter(const std::vector<MoveDim>& dims, size_t axis)
@@ -64,7 +64,7 @@ class AxisCutter {
     const size_t d = along_[i];
     const int64_t step = dims_[d].to_step;
     const int64_t reach = Reach(i + 1);
-    // Indices that lead there with all that the other dimensions add, and with some of it.
+    // The indices that stay within for all offsets of the other dimensions, and for some offset.
     const int64_t whole_first = std::max<int64_t>(0, CeilDiv(first, step));
     const int64_t whole_last = std::min(dims_[d].size - 1, FloorDiv(last - reach, step));
     const int64_t part_first = std::max<int64_t>(0, CeilDiv(first - reach, step));
@@ -82,7 +82,7 @@ class AxisCutter {
     }
   }
 
-  // What dimensions from number i on add at most.
+  // Returns the greatest offset that dimensions i and later add.
   int64_t Reach(size_t i) const {
     int64_t reach = 0;
     for (; i < along_.size(); ++i) {

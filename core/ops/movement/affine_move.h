@@ -1,4 +1,4 @@
-// A move by the indices of its tensors, without their memory: which element becomes which.
+// A move in terms of the indices of its tensors, without their memory.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace dmlop {
 
-// Index d of the move runs from 0 to `size` - 1 and steps along one axis of each tensor.
+// Index d of the move runs from 0 to `size` - 1 and steps along one axis in each tensor.
 struct MoveDim {
   int64_t size;
   size_t from_axis, to_axis;
-  int64_t from_step, to_step;  // from_step 0: the same element again
+  int64_t from_step, to_step;  // from_step 0: the same element is repeated
 };
 
-// Indices of a move from `first` to `last` along each dimension.
+// The indices of a move from `first` to `last` along each dimension.
 struct MoveBox {
   Dims first, last;
 };
@@ -25,19 +25,19 @@ struct AffineMove {
   Dims from_begin, to_begin;  // the elements at index 0, 0, ...
   std::vector<MoveDim> dims;
 
-  // The smallest box with all indices that lead into a region of the output; for one element, that
-  // of its index alone. Empty where there are none.
+  // Returns the smallest box that has all indices that lead into a region of the output, which is
+  // exact for a single element; empty if there are none.
   std::optional<MoveBox> Reaching(const Region& region) const;
 
-  // The same as boxes that lead nowhere else.
+  // Returns those indices as boxes that have no others.
   std::vector<MoveBox> BoxesWithin(const Region& region) const;
 
-  // The smallest region of the input that a box leads from.
+  // Returns the smallest region of the input that has all elements that a box reads.
   Region SourceOf(const MoveBox& box) const;
 };
 
-// Views with the sizes of the operator's tensors, which lie in no memory: only distances within a
-// tensor mean something.
+// Views with the sizes of the operator's tensors but without memory. Only distances within a tensor
+// have a meaning.
 struct IndexViews {
   explicit IndexViews(const OperatorDesc& op);
 
@@ -45,7 +45,7 @@ struct IndexViews {
   std::vector<TensorView> outputs;
 };
 
-// The moves of an operator, as it makes them of views.
+// Builds the moves of an operator from its moves of IndexViews.
 std::vector<AffineMove> AffineMoves(const Movement& movement, const OperatorDesc& op);
 AffineMove AffineMoveOf(const TensorMove& move, const IndexViews& views);
 

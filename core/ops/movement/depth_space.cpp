@@ -51,7 +51,7 @@ bool RequireMultiple(const OperatorDesc& op, size_t d, uint64_t divisor, Inferen
                        divisor, op[kBlockSize]);
 }
 
-// Feature levels say that inputs of other ranks are none.
+// Inputs of other ranks are reported by the check of the feature level.
 void InferToSpace(const OperatorDesc& op, Inference& infer) {
   const Sizes& input = op.sizes(kInputTensor);
   if (input.size() != kRank) return;
@@ -74,8 +74,8 @@ void InferToDepth(const OperatorDesc& op, Inference& infer) {
                                      input[3] / block});
 }
 
-// A tensor as N, wide channels, rows of blocks, rows in a block, columns of blocks, columns in a
-// block: the deep one, whose channels are those of a block's elements,
+// Views a tensor as {N, channels of the wide tensor, rows of blocks, rows in a block, columns of
+// blocks, columns in a block}. The deep tensor has the elements of a block in its channels,
 template <typename View>
 View Deep(const OperatorDesc& op, View tensor) {
   const auto [sizes, strides] = tensor.layout;
@@ -90,7 +90,7 @@ View Deep(const OperatorDesc& op, View tensor) {
   return tensor;
 }
 
-// and the wide one, whose rows and columns are.
+// and the wide tensor has them in its rows and columns.
 template <typename View>
 View Wide(const OperatorDesc& op, View tensor) {
   const auto [sizes, strides] = tensor.layout;

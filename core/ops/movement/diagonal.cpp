@@ -1,6 +1,6 @@
-// DML_DIAGONAL_MATRIX_OPERATOR_DESC: matrices with a value along one diagonal, and zeros.
-// DML_DIAGONAL_MATRIX1_OPERATOR_DESC: a value along some diagonals, or along all others, of zeros
-// or of a tensor's elements.
+// DML_DIAGONAL_MATRIX_OPERATOR_DESC: matrices with a value along one diagonal and zeros elsewhere.
+// DML_DIAGONAL_MATRIX1_OPERATOR_DESC: writes a value along some diagonals, or along all others, of
+// zeros or of a tensor's elements.
 #include <algorithm>
 #include <optional>
 
@@ -81,7 +81,8 @@ std::vector<TensorMove> Copy(const OperatorDesc&, InputViews inputs, OutputViews
   return {{0, inputs[0], 0, outputs[0]}};
 }
 
-// Where the end comes first, all diagonals but those from it to before the beginning.
+// If the end precedes the beginning, the band is all diagonals except those from the end up to, but
+// without, the beginning.
 DiagonalBand SomeDiagonals(const OperatorDesc& op) {
   const auto [begin, end] = std::minmax(op[kBegin], op[kEnd]);
   return {begin, end, op[kBegin] > op[kEnd], op[kTypedValue].bytes};

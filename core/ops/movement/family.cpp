@@ -13,7 +13,7 @@ std::optional<ElementBytes> FillOf(const Movement& movement, const OperatorDesc&
   return movement.fill != nullptr ? movement.fill(op) : std::nullopt;
 }
 
-// The value to every element, as a move. The value must outlive it.
+// Returns a move that writes the value to every element. The value must outlive it.
 Move FillMove(const ElementBytes& value, const TensorView& output) {
   const Dims& sizes = output.layout.sizes;
   return {{value.data(), output.type, {sizes, Dims::Filled(sizes.size(), 0)}}, output};
@@ -23,7 +23,8 @@ void Fill(const Movement& movement, const OperatorDesc& op, const TensorView& ou
   if (const auto value = FillOf(movement, op)) FillView(*value, output);
 }
 
-// The region of the output that a move reaches, if it reaches all elements of it, in their order.
+// Returns the region of the output that a move writes, if it writes all its elements in their
+// order.
 std::optional<Region> BoxOf(const AffineMove& move) {
   Region box{move.output, move.to_begin, Dims::Filled(move.to_begin.size(), 1)};
   for (const MoveDim& dim : move.dims) {
@@ -33,7 +34,7 @@ std::optional<Region> BoxOf(const AffineMove& move) {
   return box;
 }
 
-// Fills what lies around a box: before and behind it along each axis in turn.
+// Fills the surroundings of a box: what lies before and behind it along each axis in turn.
 void FillAround(const Region& box, const ElementBytes& value, TensorView rest,
                 std::vector<Move>& moves) {
   for (size_t axis = 0; axis < box.begin.size(); ++axis) {
@@ -46,7 +47,7 @@ void FillAround(const Region& box, const ElementBytes& value, TensorView rest,
   }
 }
 
-// A box of a move into a part of its output, whose memory the view shows.
+// Returns the copy that a box of a move makes into a part of its output; `output` views that part.
 Move CopyOf(const AffineMove& move, const MoveBox& box, ConstTensorView from, const Region& part,
             const TensorView& output) {
   TensorView to = output;
@@ -68,7 +69,7 @@ Move CopyOf(const AffineMove& move, const MoveBox& box, ConstTensorView from, co
   return {from, to};
 }
 
-// Writes what covers a part of the output.
+// Overwrites the part of the output with the band.
 void Cover(const Movement& movement, const OperatorDesc& op, const Dims& begin,
            const TensorView& part) {
   if (movement.band == nullptr) return;
@@ -82,7 +83,7 @@ bool IsCovered(const Movement& movement, const OperatorDesc& op, const Region& o
   return movement.band(op).Has(output.begin[rank - 2], output.begin[rank - 1]);
 }
 
-// Fills and moves. What a single box is moved into is not written twice.
+// Fills and moves. If there is a single move to a box, the box is not filled first.
 void MoveAll(const Movement& movement, const OperatorDesc& op, InputViews inputs,
              OutputViews outputs) {
   const auto value = FillOf(movement, op);
@@ -104,7 +105,7 @@ void MoveAll(const Movement& movement, const OperatorDesc& op, InputViews inputs
   CopyAll(copies);
 }
 
-// Without dimensions of size 1, as AffineMove has them.
+// Removes dimensions of size 1, as AffineMove does.
 ConstTensorView Squeezed(const ConstTensorView& view) {
   ConstTensorView squeezed{view.data, view.type, {}};
   for (size_t d = 0; d < view.layout.rank(); ++d) {
@@ -115,13 +116,13 @@ ConstTensorView Squeezed(const ConstTensorView& view) {
   return squeezed;
 }
 
-// The moves into a part of an output, whose memory the view shows.
+// Performs the moves into a part of an output; `output` views that part.
 void MovePart(const Movement& movement, const OperatorDesc& op, InputViews inputs,
               const Region& part, const TensorView& output) {
   if (movement.moves == nullptr) return;
   const IndexViews views(op);
   const std::vector<TensorMove> places = movement.moves(op, views.inputs, views.outputs);
-  // Inputs that are not there have no sizes, which say where others go.
+  // Absent inputs have no sizes, but the places of other inputs depend on these.
   std::vector<ConstTensorView> known(inputs.begin(), inputs.end());
   for (size_t i = 0; i < known.size(); ++i) {
     if (known[i].data == nullptr) known[i] = views.inputs[i];

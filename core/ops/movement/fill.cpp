@@ -1,4 +1,4 @@
-// DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: one value everywhere.
+// DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: fills a tensor with one value.
 #include <optional>
 
 #include "core/ops/inference.h"
@@ -22,7 +22,7 @@ constexpr Rule kRules[] = {
     {"UNI-2", "a member of the union goes with that type"},
 };
 
-// Nothing tells the output's sizes but the output itself.
+// The output's sizes follow from nothing else.
 void Infer(const OperatorDesc&, Inference&) {}
 
 std::optional<ElementBytes> Value(const OperatorDesc& op) {

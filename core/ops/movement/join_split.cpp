@@ -1,6 +1,5 @@
-// DML_JOIN_OPERATOR_DESC puts the input tensors one after another along Axis;
-// DML_SPLIT_OPERATOR_DESC cuts the input tensor into parts along Axis. Each is the inverse of the
-// other.
+// DML_JOIN_OPERATOR_DESC concatenates the input tensors along Axis; DML_SPLIT_OPERATOR_DESC cuts
+// the input tensor into parts along Axis. Each is the inverse of the other.
 #include <algorithm>
 
 #include "core/ops/inference.h"
@@ -52,7 +51,8 @@ constexpr Rule kSplitRules[] = {
     {"SPLIT-4", "no output is empty along Axis"},
 };
 
-// A part has the sizes of another tensor but along the axis. Returns whether it has its rank.
+// Requires a part to have the sizes of another tensor, except along the axis. Returns whether the
+// ranks agree.
 bool RequirePart(std::string_view rank_code, std::string_view sizes_code, const TensorAt& part,
                  const TensorAt& like, uint32_t axis, Inference& infer) {
   if (!infer.RequireSameRank(rank_code, part, like)) return false;
@@ -84,7 +84,7 @@ void InferJoin(const OperatorDesc& op, Inference& infer) {
   }
   if (!op[kOutputTensor].sizes) {
     Sizes sizes = first.sizes();
-    // A sum beyond 32 bits saturates, and is then refused because it is not the sum.
+    // Saturates: RequireSum then reports that this is not the sum.
     sizes[axis] = static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX));
     infer.Output("JOIN-4", kOutputTensor, sizes);
   }
@@ -106,8 +106,8 @@ std::vector<TensorMove> Join(const OperatorDesc& op, InputViews inputs, OutputVi
 
 // --- SPLIT ---------------------------------------------------------------------------------------
 
-// What each output without sizes gets along the axis, where they share equally what the others
-// leave.
+// Returns the size along the axis of each output without sizes: these share equally what the other
+// outputs leave.
 std::optional<uint32_t> EqualPart(const OperatorDesc& op, size_t left_out) {
   uint64_t taken = 0;
   for (const TensorDesc& output : op[kOutputTensors]) {

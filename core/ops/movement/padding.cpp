@@ -1,5 +1,5 @@
 // DML_PADDING_OPERATOR_DESC and DML_PADDING1_OPERATOR_DESC put elements before and after each
-// dimension: one value, or the input's own, folded or repeated as often as the padding asks for.
+// dimension: a single value, or the input's own elements, reflected or repeated as often as needed.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -76,22 +76,22 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   infer.Output("PDG-1", kOutputTensor, sizes);
 }
 
-// --- what is where along one axis ----------------------------------------------------------------
+// --- segments of one axis ---
 
-// Elements of the output, one after another, and the same again every `period` elements.
+// Consecutive elements of the output, and copies of them every `period` elements.
 struct Segment {
   int64_t begin, size;
-  int64_t from, step;  // where the first is in the input, and how far the next is from it
+  int64_t from, step;  // place of the first in the input, and the step to the next
   int64_t repeats = 1;
   int64_t period = 0;
 
-  // The elements from number `first` to before `last`.
+  // Returns the elements from number `first` up to, but without, `last`.
   Segment Part(int64_t first, int64_t last) const {
     return {begin + first, last - first, from + first * step, step};
   }
 };
 
-// The segments along an axis of the output, which has `size` elements.
+// Divides an axis of the output, which has `size` elements, into segments.
 class Axis {
  public:
   Axis(Mode mode, int64_t input_size, int64_t start, int64_t size) : size_(size) {
@@ -127,10 +127,10 @@ class Axis {
     if (segment.size > 0) segments_.push_back(segment);
   }
 
-  // The segment every `period` elements, before and after it, as far as the axis goes: only the
-  // first and the last may be cut.
+  // Adds the segment and its copies every `period` elements, in both directions, as far as the axis
+  // goes. Only the first and the last can be cut.
   void AddPeriodic(Segment one, int64_t period) {
-    int64_t count = FloorDiv(size_ - 1 - one.begin, period) + 1;  // that do not begin behind it
+    int64_t count = FloorDiv(size_ - 1 - one.begin, period) + 1;  // copies that begin on the axis
     const int64_t before = FloorDiv(one.begin + one.size - 1, period);
     one.begin -= before * period;
     count += before;
@@ -168,7 +168,8 @@ void Narrow(const Segment& segment, size_t axis, const ConstTensorView& input,
   move.PushDim(segment.size, segment.step * from_stride, to_stride);
 }
 
-// Each segment of an axis with each of the others: at most four of an axis, mostly one or three.
+// Combines each segment of an axis with each of the others. An axis has at most four, mostly one or
+// three.
 std::vector<TensorMove> Pad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   TensorMove whole{0, inputs[0], 0, outputs[0]};
   whole.from.layout = {};

@@ -1,5 +1,5 @@
-// A window of a tensor, in steps: DML_SLICE_OPERATOR_DESC in steps forward, and
-// DML_SLICE1_OPERATOR_DESC also back, from the last element of the window on.
+// Windows of tensors, taken in steps: forward in DML_SLICE_OPERATOR_DESC, and in
+// DML_SLICE1_OPERATOR_DESC also backward from the window's last element.
 // DML_SLICE_GRAD_OPERATOR_DESC puts what SLICE1 would take back in its place, among zeros.
 #include <algorithm>
 #include <cstdlib>
@@ -122,7 +122,7 @@ constexpr Rule kGradRules[] = {
      "dimension"},
 };
 
-// The sizes that a window in a tensor of `sizes` has at most, in steps of its strides.
+// Returns how many steps of its strides the window has in a tensor of `sizes`.
 std::optional<Sizes> MostSteps(const OperatorDesc& op, const Sizes& sizes, Inference& infer) {
   Sizes most;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -140,7 +140,7 @@ std::optional<Sizes> MostSteps(const OperatorDesc& op, const Sizes& sizes, Infer
   return most;
 }
 
-// The tensor takes some steps of the window, from its beginning on.
+// Requires the tensor to have no more elements than the window has steps.
 void RequireSteps(const OperatorDesc& op, const TensorAt& tensor, const Sizes& most,
                   Inference& infer) {
   for (size_t d = 0; d < most.size(); ++d) {
@@ -159,7 +159,7 @@ void InferSlice1(const OperatorDesc& op, Inference& infer) {
   RequireSteps(op, output, *most, infer);
 }
 
-// What the gradient was a window of is not implied by it.
+// The output's sizes do not follow from the gradient, so they must be given.
 void InferGrad(const OperatorDesc& op, Inference& infer) {
   if (!op[kOutputGradientTensor].sizes) return;
   const TensorAt input = infer.tensor(kInputGradientTensor);
@@ -168,7 +168,7 @@ void InferGrad(const OperatorDesc& op, Inference& infer) {
   if (const auto most = MostSteps(op, output.sizes(), infer)) RequireSteps(op, input, *most, infer);
 }
 
-// Where the window's first element is, in the order of its steps.
+// Returns the element at which the steps begin.
 int64_t BeginOf(const OperatorDesc& op, size_t d) {
   const int64_t last = int64_t{op[kWindowSizes][d]} - 1;
   return op[kWindowOffsets][d] + (op[kWindowStrides][d] < 0 ? last : 0);
@@ -182,7 +182,7 @@ std::vector<TensorMove> Slice1(const OperatorDesc& op, InputViews inputs, Output
   return {{0, from, 0, outputs[0]}};
 }
 
-// Where the steps go back the input is read from its end on, so that outputs are written forward.
+// For negative strides the input is read backward, so that the output is written forward.
 std::vector<TensorMove> Grad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   ConstTensorView from = inputs[0];
   TensorView to = outputs[0];

@@ -1,4 +1,4 @@
-// DML_TILE_OPERATOR_DESC: the input again and again, Repeats times along each dimension.
+// DML_TILE_OPERATOR_DESC: repeats the input Repeats times along each dimension.
 #include "core/ops/inference.h"
 
 namespace dmlop::tile {

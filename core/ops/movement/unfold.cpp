@@ -53,7 +53,7 @@ std::vector<UnfoldDim> DimsOf(const OperatorDesc& op, const Layout& input) {
   for (size_t d = 0; d < op[kWindowSizes].size(); ++d) {
     const int64_t size = input.sizes[d + 2];
     const int64_t blocks = BlocksAlong(op, d, size);
-    // Steps that are never taken may be too long for an offset.
+    // A step that is never taken may exceed the range of offsets.
     dims.push_back({size, op[kWindowSizes][d], blocks, blocks == 1 ? 1 : op[kStrides][d],
                     op[kDilations][d], op[kStartPadding][d], size == 1 ? 0 : input.strides[d + 2]});
   }
