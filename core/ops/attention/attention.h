@@ -1,5 +1,5 @@
-// The fields of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, the sizes that their tensors have in
-// common, and the calls of the engine.
+// The fields of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, and the sizes that their tensors
+// share.
 #pragma once
 
 #include <cstdint>
@@ -115,22 +115,22 @@ inline constexpr Source kKeySources[] = {
 inline constexpr Source kValueSources[] = {
     {&kValue}, {&kStackedKeyValue, 1}, {&kStackedQueryKeyValue, 2}};
 
-// Of a tensor that may be left out, and that not every operator has.
+// Whether the operator has such a tensor, and it is not left out.
 bool Has(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor);
 
 struct Shapes {
   uint32_t batches;
   uint32_t queries;  // tokens
-  uint32_t fresh;    // keys that are not past
+  uint32_t fresh;    // new keys
   uint32_t past;     // keys in PastKeyTensor
   uint32_t keys;     // all
   uint32_t query_heads;
   uint32_t key_heads;
-  uint32_t size;        // of a head of queries and keys
-  uint32_t value_size;  // of a head of values
+  uint32_t size;        // components of a head of queries or keys
+  uint32_t value_size;  // components of a head of values
 };
 
-// Of a valid descriptor.
+// Takes a valid descriptor.
 Shapes ShapesOf(const OperatorDesc& op);
 
 void Infer(const OperatorDesc& op, Inference& infer);
@@ -138,7 +138,7 @@ void Infer(const OperatorDesc& op, Inference& infer);
 // Returns the maps from an output to the elements of inputs from which it is computed.
 std::vector<SourceMap> Sources(const OperatorDesc& op);
 
-// Of a valid descriptor.
+// Takes a valid descriptor.
 void RunAttention(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 
 // The keys that values of the inputs select: how many of each batch are past, and which ones a mask
@@ -152,7 +152,7 @@ KeyChoice KeysOf(const OperatorDesc& op, InputViews inputs);
 // Makes the formula of an element of any output.
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula);
 
-// Tells lengths of the past that are out of range, which RunAttention clamps.
+// Warns of lengths of the past that are out of range; RunAttention clamps them.
 void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics);
 
 }  // namespace dmlop::attention

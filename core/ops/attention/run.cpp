@@ -19,14 +19,14 @@ namespace {
 
 // --- heads ---------------------------------------------------------------------------------------
 
-// {B, N, tokens, size}.
+// The sizes of a view of heads: {B, N, tokens, size}.
 struct HeadSizes {
   int64_t batches, heads, tokens, size;
 
   Dims dims() const { return {batches, heads, tokens, size}; }
 };
 
-// A tensor {.., B, tokens, N * size}.
+// Views a tensor {.., B, tokens, N * size} as heads.
 ConstTensorView HeadsOfRows(const ConstTensorView& tensor, const HeadSizes& sizes) {
   const Dims& strides = tensor.layout.strides;
   const size_t n = strides.size();
@@ -36,14 +36,14 @@ ConstTensorView HeadsOfRows(const ConstTensorView& tensor, const HeadSizes& size
            {strides[n - 3], sizes.size * strides[n - 1], strides[n - 2], strides[n - 1]}}};
 }
 
-// A stack {B, tokens, N, .., size}.
+// Views one place of a stack {B, tokens, N, .., size} as heads.
 ConstTensorView HeadsOfStack(const ConstTensorView& tensor, int64_t place, const HeadSizes& sizes) {
   const ConstTensorView slice = tensor.Slice(3, place, 1);
   const Dims& strides = slice.layout.strides;
   return {slice.data, slice.type, {sizes.dims(), {strides[0], strides[2], strides[1], strides[4]}}};
 }
 
-// The last four dimensions of a tensor {.., B, N, tokens, size}.
+// Removes all but the last four dimensions of a tensor {.., B, N, tokens, size}.
 template <typename View>
 View LastFour(const View& tensor) {
   View view = tensor;
@@ -56,9 +56,9 @@ View LastFour(const View& tensor) {
   return view;
 }
 
-// --- what an operator is called with -------------------------------------------------------------
+// --- arguments of the engine ---
 
-// Tensors by their fields; those that are left out have no data.
+// Looks tensors up by field. Tensors that are left out have no data.
 class Tensors {
  public:
   Tensors(const OperatorDesc& op, InputViews inputs, OutputViews outputs)
@@ -86,7 +86,7 @@ class Tensors {
   OutputViews outputs_;
 };
 
-// An element for each batch.
+// Returns one number for each batch.
 std::vector<double> NumbersOf(const ConstTensorView& lengths, int64_t batches) {
   std::vector<double> numbers;
   VisitDataType(TypeList<int32_t, float, Half>(), lengths.type, [&]<typename T>() {
@@ -181,7 +181,7 @@ class Execution {
 
   // --- bias --------------------------------------------------------------------------------------
 
-  // The sums are rounded, as the cache has them.
+  // The sums are rounded, since the cache stores them.
   void AddBias() {
     const ConstTensorView bias = tensors_.input(kBias);
     if (bias.data == nullptr) return;
@@ -205,7 +205,7 @@ class Execution {
 
   // --- past and present --------------------------------------------------------------------------
 
-  // All keys or all values: the past ones and the new ones, in the output where they are wanted.
+  // Returns all keys or all values, past and new, which are stored in the output if that is wanted.
   ConstTensorView Cached(const ConstTensorView& fresh, const Field& past_field,
                          const Field& present_field, int64_t size) {
     const ConstTensorView past = tensors_.input(past_field);
@@ -240,7 +240,7 @@ class Execution {
     return tensor.data == nullptr ? tensor : LastFour(tensor).Slice(0, batch, 1);
   }
 
-  // What is not there is what the cache holds already.
+  // Copies the tensors that are there. The rest is in the cache already.
   static void CopyInto(const ConstTensorView& past, const ConstTensorView& fresh, int64_t first,
                        const TensorView& present) {
     if (past.data != nullptr) {
@@ -268,7 +268,7 @@ class Execution {
   const Tensors& tensors_;
   Shapes shapes_;
   Attention call_;
-  ConstTensorView keys_, values_;  // new ones
+  ConstTensorView keys_, values_;  // without the past ones
   Buffer query_sums_, key_sums_, value_sums_;
   std::vector<Buffer> caches_;
 };
@@ -298,7 +298,7 @@ void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnost
   const int64_t most = MostPast(shapes);
   const std::vector<double> numbers = NumbersOf(lengths, shapes.batches);
   const auto is_stray = [&](double number) {
-    return !(number >= 0 && number <= static_cast<double>(most));  // or NaN
+    return !(number >= 0 && number <= static_cast<double>(most));  // also true for NaN
   };
   const auto count = std::count_if(numbers.begin(), numbers.end(), is_stray);
   if (count == 0) return;

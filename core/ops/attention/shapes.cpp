@@ -16,7 +16,7 @@ uint32_t FromEnd(const Sizes& sizes, size_t d) {
   return sizes[sizes.size() - d];
 }
 
-// What is more than a size can say is none that a tensor has.
+// Saturates: no tensor has a size above UINT32_MAX.
 Sizes BehindOnes(size_t rank, const std::vector<uint64_t>& last) {
   Sizes sizes;
   for (const uint64_t size : last) {
@@ -30,7 +30,7 @@ uint32_t HeadsOf(const OperatorDesc& op, const FieldOf<uint32_t>& field) {
   return one_for_all != nullptr ? *one_for_all : op[field];
 }
 
-// --- where queries, keys and values come from ----------------------------------------------------
+// --- sources of queries, keys and values ---
 
 bool CheckSources(const OperatorDesc& op, Inference& infer) {
   std::vector<std::string_view> names;
@@ -53,7 +53,7 @@ bool CheckSources(const OperatorDesc& op, Inference& infer) {
                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
-// Whether tensors have so many dimensions that sizes can be taken from them; no level takes others.
+// Returns whether ranks suffice to take sizes from the tensors. No level allows others.
 bool HaveRanks(const OperatorDesc& op) {
   const auto has = [&](const FieldOf<TensorDesc>& tensor, size_t rank) {
     return !op.Has(tensor) || op[tensor].rank() >= rank;
@@ -92,7 +92,7 @@ void RequireSizes(std::string_view code, const FieldOf<TensorDesc>& tensor,
   infer.RequireSizes(code, infer.tensor(tensor), BehindOnes(op[tensor].rank(), last));
 }
 
-// So many elements along one dimension.
+// Returns whether the tensor has `count` elements along one dimension and 1 along all others.
 bool IsRow(const Sizes& sizes, uint32_t count) {
   const auto is_one = [](uint32_t size) { return size == 1; };
   const auto first = std::find_if_not(sizes.begin(), sizes.end(), is_one);
@@ -105,7 +105,7 @@ void CheckInputs(const OperatorDesc& op, const Shapes& shapes, Inference& infer)
   RequireSizes("MHA-2", kQuery, {b, s, uint64_t{nq} * h}, op, infer);
   RequireSizes("MHA-2", kKey, {b, l, uint64_t{nk} * h}, op, infer);
   RequireSizes("MHA-2", kValue, {b, l, uint64_t{nk} * hv}, op, infer);
-  // Queries of a stack have as many heads as its keys.
+  // Stacked queries have as many heads as the keys.
   RequireSizes("MHA-2", kStackedQueryKey, {b, s, nq, 2, h}, op, infer);
   RequireSizes("MHA-2", kStackedKeyValue, {b, l, nk, 2, h}, op, infer);
   RequireSizes("MHA-2", kStackedQueryKeyValue, {b, s, nq, 3, h}, op, infer);
@@ -145,7 +145,7 @@ void CheckMask(const OperatorDesc& op, const Shapes& shapes, Inference& infer) {
   }
 }
 
-// As many dimensions as the output says, or as its model has.
+// The output keeps its own rank if it has one; otherwise it gets `rank`.
 void InferOutput(std::string_view code, const FieldOf<TensorDesc>& output, size_t rank,
                  const std::vector<uint64_t>& last, const OperatorDesc& op, Inference& infer) {
   if (!op.Has(output)) return;
@@ -162,7 +162,7 @@ void InferOutputs(const OperatorDesc& op, const Shapes& shapes, Inference& infer
   InferOutput(code, kPresentValue, 4, {b, nk, t, hv}, op, infer);
 }
 
-// The keys that a cache of its own sizes has, where it says how many.
+// Returns how many keys the cache has, if its sizes are given.
 std::optional<uint32_t> PresentKeys(const OperatorDesc& op) {
   for (const FieldOf<TensorDesc>* present : {&kPresentKey, &kPresentValue}) {
     if (!op.Has(*present) || !op[*present].sizes || op[*present].rank() < 4) continue;

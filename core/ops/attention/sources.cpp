@@ -11,15 +11,15 @@ struct Span {
   int64_t begin, size;
 };
 
-// What a part of an output says of the inputs.
+// The ranges that a part of an output covers in the sizes that tensors share.
 struct Part {
   enum Output { kResult, kKeys, kValues };
   Output output;
   Span batches;
-  Span tokens;       // of the queries, or of the present keys
-  Span query_heads;  // of the result
+  Span tokens;       // of queries if part of the result, otherwise of present keys
+  Span query_heads;  // only for parts of the result
   Span key_heads;
-  Span components;  // of a head, as far as one has to do with it
+  Span components;  // within a head; all of them if the part spans several heads
 
   bool is_result() const { return output == kResult; }
 };
@@ -28,13 +28,13 @@ Span Whole(int64_t size) {
   return {0, size};
 }
 
-// A span of heads with `size` components each, in a row of all.
+// The columns of heads, each with `size` components, in a row of all heads.
 Span InRow(const Span& heads, int64_t size, const Span& components) {
   if (heads.size == 1) return {heads.begin * size + components.begin, components.size};
   return {heads.begin * size, heads.size * size};
 }
 
-// What of the tokens [begin, begin + count) of the keys lies in a span.
+// Returns which of the `count` tokens that begin at `begin` lie in a span.
 std::optional<Span> Within(const Span& tokens, int64_t begin, int64_t count) {
   const int64_t first = std::max(tokens.begin, begin);
   const int64_t last = std::min(tokens.begin + tokens.size, begin + count);
@@ -87,12 +87,12 @@ class Map {
             first == last ? Span{columns.begin % size, columns.size} : Whole(size)};
   }
 
-  // The components of keys that a part has to do with, and of values.
+  // The components of keys that a part depends on: for the result, all.
   Span KeyComponents(const Part& part) const {
     return part.is_result() ? Whole(shapes_.size) : part.components;
   }
 
-  // New keys, or what a part of the present ones is of them. Where lengths say, they lie anywhere.
+  // The new keys that a part depends on. If their places depend on lengths, it may be any of them.
   std::optional<Span> Fresh(const Part& part) const {
     if (part.is_result() || Has(op_, kPastLengths)) return Whole(shapes_.fresh);
     return Within(part.tokens, shapes_.past, shapes_.fresh);
@@ -133,7 +133,7 @@ class Map {
     return Spans{part.batches, *tokens, InRow(part.key_heads, size, components)};
   }
 
-  // A stack of some, of which keys and values have these places.
+  // The tensor is a stack of `count`, with keys and values at these places, if it has them.
   std::optional<Spans> OfStack(const Part& part, int64_t count, std::optional<int64_t> keys,
                                std::optional<int64_t> values) const {
     const auto tokens = Fresh(part);
@@ -165,7 +165,7 @@ class Map {
     return Spans{part.batches, part.key_heads, *tokens, components};
   }
 
-  // Batches lie along the only dimension that has more than one element.
+  // The batches lie along the only dimension with more than one element.
   Spans OfPastLengths(const Part& part) const {
     Spans spans;
     for (const uint32_t size : op_.sizes(kPastLengths)) {
