@@ -1,4 +1,4 @@
-// DML_GRU_OPERATOR_DESC: gated recurrent units, see engine/recurrent/gru_cell.cpp.
+// DML_GRU_OPERATOR_DESC: gated recurrent units; see engine/recurrent/gru_cell.cpp.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
 

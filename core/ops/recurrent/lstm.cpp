@@ -1,4 +1,4 @@
-// DML_LSTM_OPERATOR_DESC: long short-term memory, see engine/recurrent/lstm_cell.cpp.
+// DML_LSTM_OPERATOR_DESC: long short-term memory; see engine/recurrent/lstm_cell.cpp.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
 

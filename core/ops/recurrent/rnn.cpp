@@ -1,4 +1,4 @@
-// DML_RNN_OPERATOR_DESC: a recurrent network of one gate, see engine/recurrent/rnn_cell.cpp.
+// DML_RNN_OPERATOR_DESC: a recurrent network with one gate; see engine/recurrent/rnn_cell.cpp.
 #include "core/ops/recurrent/shared.h"
 
 namespace dmlop::rnn {

@@ -24,7 +24,7 @@ uint32_t Directions(const OperatorDesc& op) {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// Products of sizes may be more than a size can say, which no tensor has then.
+// Saturates: no tensor has a size above UINT32_MAX.
 Sizes SizesOfNumbers(std::initializer_list<uint64_t> numbers) {
   Sizes sizes;
   for (const uint64_t number : numbers) {
@@ -60,7 +60,7 @@ void CheckActivations(const NetworkKind& kind, const OperatorDesc& op, Inference
 
 // --- views ---------------------------------------------------------------------------------------
 
-// A view without its first dimensions, at some of their indices.
+// Selects one index of each of a view's first dimensions and removes these.
 template <typename View>
 View At(View view, const Dims& index) {
   for (size_t d = 0; d < index.size(); ++d) view = view.Slice(d, index[d], 1);
@@ -69,7 +69,7 @@ View At(View view, const Dims& index) {
   return view;
 }
 
-// {B, H} of {S, D, B, H}, {S, B, H} with S kept.
+// Returns {S, B, H} of {S, D, B, H} for one direction.
 template <typename View>
 View WithoutDirection(View view, int64_t direction) {
   const Layout all = view.layout;
@@ -79,7 +79,7 @@ View WithoutDirection(View view, int64_t direction) {
   return view;
 }
 
-// The tensors of a descriptor and their views.
+// Looks tensors up by field.
 class Tensors {
  public:
   Tensors(const OperatorDesc& op, InputViews inputs, OutputViews outputs)
@@ -88,7 +88,7 @@ class Tensors {
         input_slots_(TensorSlots(op, TensorRole::kInput)),
         output_slots_(TensorSlots(op, TensorRole::kOutput)) {}
 
-  // Without data where it is left out.
+  // Without data if left out.
   ConstTensorView Input(const Field& field) const { return Find(field, input_slots_, inputs_); }
   TensorView Output(const Field& field) const { return Find(field, output_slots_, outputs_); }
 
@@ -189,8 +189,8 @@ std::vector<double> NumbersOf(const TensorView& states) {
 
 // --- sources -------------------------------------------------------------------------------------
 
-// The part of an input for some directions, steps and items of an output: along each dimension that
-// stands for one of them, as many of its indices; along the others, all.
+// The dimensions of an input along which its directions, steps and items lie. A part of an output
+// depends on a range along these, and on everything along the others.
 struct InputDims {
   const Field* field;
   std::optional<size_t> direction, step, item;
@@ -206,7 +206,7 @@ constexpr InputDims kInputDims[] = {
     {&kPeepholeTensor, 2, {}, {}},
 };
 
-// The steps that some steps of a sequence may depend on.
+// The range of steps of the input that a part of an output may depend on.
 struct Steps {
   int64_t begin, size;
 };
@@ -245,7 +245,7 @@ void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& in
                 kOutputSingleTensor.name);
   const Sizes& input = op.sizes(kInputTensor);
   const Sizes& recurrence = op.sizes(kRecurrenceTensor);
-  if (input.size() != 4 || recurrence.size() != 4) return;  // no level takes that
+  if (input.size() != 4 || recurrence.size() != 4) return;  // no level allows that
   const uint32_t directions = Directions(op);
   const uint32_t units = recurrence[3];
   const uint64_t rows = uint64_t{kind.gates} * units;

@@ -1,4 +1,4 @@
-// What RNN, LSTM and GRU share. Sizes: S steps, B items, I inputs, H units, D directions.
+// Shared by RNN, LSTM and GRU. Sizes: S steps, B items, I inputs, H units, D directions.
 #pragma once
 
 #include <span>
@@ -82,7 +82,7 @@ inline constexpr Rule kNetworkActivations = {
     "FUS-2", "ActivationDescs are activations that can be fused, SOFTMAX, LOG_SOFTMAX or HARDMAX"};
 inline constexpr Rule kAnOutput = {"REC-8", "there is an output"};
 
-// What an operator of the family is made of.
+// The numbers of gates and activations of an operator.
 struct NetworkKind {
   uint32_t gates;
   uint32_t activations;
@@ -90,7 +90,7 @@ struct NetworkKind {
 
 void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& infer);
 
-// Makes the cell for the parameters of a direction.
+// Makes a cell from the parameters of one direction.
 template <typename T>
 using CellMaker = std::unique_ptr<Cell<T>> (*)(const OperatorDesc& op,
                                                const CellParameters& parameters);
