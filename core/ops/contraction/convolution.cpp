@@ -8,8 +8,8 @@
 // with the strides S, dilations L and the start padding SP. In the mode CONVOLUTION the filter is
 // turned around in every spatial dimension.
 //
-// BACKWARD is a forward convolution for each residue of p modulo S: those taps reach it whose k * L
-// has the right residue, and the elements that they read are neighbours.
+// BACKWARD is a forward convolution for each residue of p modulo S: the taps with the right residue
+// of k * L contribute, and they read adjacent elements.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -75,8 +75,8 @@ void CheckChannels(const OperatorDesc& op, Inference& infer) {
                 "{}; expected {}, the channels of a group", filter.sizes()[1], channels / groups);
 }
 
-// The spatial sizes that the windows make, which BACKWARD may be less than 1; empty where a window
-// does not fit.
+// Returns the spatial sizes that the windows imply, which may be less than 1 with BACKWARD; empty
+// if a window does not fit.
 std::vector<int64_t> InferPositions(const OperatorDesc& op, Inference& infer) {
   std::vector<int64_t> sizes;
   bool all_fit = true;
@@ -92,14 +92,14 @@ std::vector<int64_t> InferPositions(const OperatorDesc& op, Inference& infer) {
   return all_fit ? sizes : std::vector<int64_t>();
 }
 
-// How much larger the output may be: BACKWARD, without OutputPadding, several sizes have the same
-// windows forward.
+// Returns how much larger the output may be: with BACKWARD and without OutputPadding, several sizes
+// have the same windows in the forward direction.
 int64_t Leeway(const OperatorDesc& op, size_t d) {
   if (IsForward(op) || op[kOutputPadding][d] != 0) return 0;
   return int64_t{std::max(op[kStrides][d], op[kDilations][d])} - 1;
 }
 
-// The size of the output in dimension d, at least `least`; 0 where it is wrong.
+// Returns the size of the output in dimension d, at least `least`; 0 if it is wrong.
 uint64_t InferSize(const OperatorDesc& op, size_t d, int64_t least, bool is_stated,
                    Inference& infer) {
   const int64_t most = least + (is_stated ? Leeway(op, d) : 0);
@@ -145,7 +145,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   if (!positions.empty()) InferOutput(op, positions, infer);
 }
 
-// The terms of an output are those of the window in all channels of a group.
+// An output has one term for each tap of the window and each channel of its group.
 Tolerance HardwareTolerance(const OperatorDesc& op) {
   std::vector<uint32_t> terms = op.sizes(kFilterTensor);
   terms[0] = 1;

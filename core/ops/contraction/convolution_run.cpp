@@ -1,5 +1,5 @@
-// Convolutions as products of matrices: the filter's output channels are rows, windows of the input
-// columns, which are packed as they are.
+// Computes convolutions as products of matrices: the rows are the filter's output channels, the
+// columns are windows of the input, which are gathered while they are packed.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,9 +15,9 @@ namespace {
 alignas(float) constexpr std::array<std::byte, sizeof(float)> kZero{};
 
 // The part of the output that one product of matrices computes: output channels of one group, and
-// a residue in each dimension.
+// one residue in each dimension.
 struct ProductPart {
-  IndexRange channels;  // of the output, as the operator has them
+  IndexRange channels;  // output channels, numbered as in the operator
   std::vector<Residue> residues;
 };
 
@@ -31,7 +31,7 @@ class Convolution {
     const std::vector<ProductPart> parts = Parts();
     const int64_t count = static_cast<int64_t>(parts.size());
     const int64_t work = output_.layout.element_count() / count * channels_.inputs * TapCount(op_);
-    // Large products run on all threads one after another.
+    // With fewer products than threads, they run one after another, each on all threads.
     const int64_t grain = count < ThreadCount() ? count : kParallelElements / (work + 1) + 1;
     ParallelFor(count, grain, output_.element_bytes(), [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) Multiply(parts[static_cast<size_t>(i)]);
@@ -86,7 +86,7 @@ class Convolution {
     MultiplyMatrices(rows, columns, terms, to);
   }
 
-  // The sum of no products is +0.
+  // An empty sum of products is +0.
   void MultiplyZeros(const MatrixTerms& terms, const MatrixOutput& to) const {
     const auto zeros = [&](const Layout& lines) {
       return MatrixView{kZero.data(),
@@ -99,7 +99,7 @@ class Convolution {
     MultiplyMatrices(rows, columns, terms, to);
   }
 
-  // Whether windows are single elements, none of them in the padding.
+  // Returns whether every window is a single element and none of them lies in the padding.
   static bool TakesEachElement(const ProductPart& part) {
     return std::all_of(part.residues.begin(), part.residues.end(), [](const Residue& residue) {
       const WindowAxis& axis = residue.axis;
@@ -124,7 +124,7 @@ class Convolution {
     return view;
   }
 
-  // Output channels, each with the taps of the part, and the channels of the group within them.
+  // Returns rows for output channels; each holds the part's taps for the channels of the group.
   MatrixView FilterOf(const ProductPart& part) const {
     const ConstTensorView& filter = inputs_[1];
     const Dims& strides = filter.layout.strides;

@@ -8,7 +8,7 @@
 namespace dmlop::convolution {
 namespace {
 
-// The tensors of a descriptor that hold what a part of the output is computed from by one tap.
+// Finds the elements that contribute to a part of the output by one tap.
 class TapSources {
  public:
   TapSources(const OperatorDesc& op, int64_t tap)

@@ -1,4 +1,4 @@
-// Where the windows of CONVOLUTION are: see convolution.cpp.
+// The places of the windows of CONVOLUTION; see convolution.cpp.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +75,7 @@ inline int64_t KernelSize(const OperatorDesc& op, size_t d) {
   return op.sizes(kFilterTensor)[d + 2];
 }
 
-// step * (count - 1), or a number that is too large for any tensor.
+// Returns step * (count - 1). It saturates at a value too large for any tensor.
 inline int64_t Reach(uint32_t step, int64_t count) {
   constexpr uint64_t kFar = uint64_t{1} << 60;
   const CheckedU64 reach = CheckedMul(step, static_cast<uint64_t>(count - 1));
@@ -86,7 +86,7 @@ inline int64_t Padding(const OperatorDesc& op, size_t d) {
   return int64_t{op[kStartPadding][d]} + op[kEndPadding][d];
 }
 
-// The positions of a dimension that have a window, without OutputPadding.
+// Returns how many positions along a dimension have a window, without OutputPadding.
 inline int64_t WindowPositions(const OperatorDesc& op, size_t d) {
   const int64_t input = op.sizes(kInputTensor)[d + 2];
   const int64_t window = Reach(op[kDilations][d], KernelSize(op, d)) + 1;
@@ -101,8 +101,8 @@ inline uint64_t OutputChannels(const OperatorDesc& op) {
 
 // --- one dimension -------------------------------------------------------------------------------
 
-// Positions of a part of the output that the same taps reach: `first`, and every step-th after it.
-// The taps are those of the filter from `first_tap` on, with steps between them, too.
+// Positions of a part of the output that are reached by the same taps: `first` and every step-th
+// after it. These are every tap_step-th tap of the filter, beginning with `first_tap`.
 struct Residue {
   int64_t first, step;
   WindowAxis axis;
@@ -123,7 +123,7 @@ class Dimension {
 
   int64_t kernel() const { return kernel_; }
 
-  // Of the positions [begin, begin + size) of the output.
+  // Returns the residues of the positions [begin, begin + size) of the output.
   std::vector<Residue> Residues(int64_t begin, int64_t size) const {
     if (is_forward_) return {Forward(begin, size)};
     std::vector<Residue> residues;
@@ -133,7 +133,7 @@ class Dimension {
     return residues;
   }
 
-  // The elements of the input that a tap takes to positions; empty where it takes none.
+  // Returns the input elements that a tap contributes to the positions; empty if there are none.
   IndexRange ElementsOf(int64_t tap, int64_t begin, int64_t size) const {
     const int64_t last = begin + size - 1;
     int64_t first_element, last_element;
@@ -153,7 +153,7 @@ class Dimension {
     return {first_element, std::max<int64_t>(0, last_element - first_element + 1)};
   }
 
-  // Where the filter has a tap.
+  // Returns the place of a tap in the filter.
   int64_t InFilter(int64_t tap) const { return is_turned_ ? kernel_ - 1 - tap : tap; }
 
  private:
@@ -163,7 +163,7 @@ class Dimension {
     return {0, 1, axis, InFilter(0), is_turned_ ? -1 : 1};
   }
 
-  // Without taps where none reaches the positions.
+  // The residue has no taps if none reaches its positions.
   Residue Backward(int64_t begin, int64_t size, int64_t first) const {
     const int64_t place = begin + first + start_padding_;
     const int64_t divisor = std::gcd(stride_, dilation_);
@@ -183,7 +183,7 @@ class Dimension {
   }
 
   int64_t input_, kernel_, stride_, dilation_, start_padding_;
-  int64_t windows_;  // positions that have one, FORWARD
+  int64_t windows_;  // positions with a window if FORWARD
   bool is_forward_, is_turned_;
 };
 

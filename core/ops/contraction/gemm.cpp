@@ -50,7 +50,7 @@ constexpr Rule kRules[] = {
     kFusedSteepness,
 };
 
-// The sizes of a tensor, as if it were not transposed.
+// Returns the sizes that a tensor has after its transform.
 Sizes Untransposed(Sizes sizes, const OperatorDesc& op, const FieldOf<uint32_t>& transform) {
   if (op[transform] != 0) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
   return sizes;
@@ -75,7 +75,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 
 // --- parts ---------------------------------------------------------------------------------------
 
-// The part of A or B: `kept` is the dimension of the output that it has, the other one is whole.
+// Maps to a part of A or B: only `kept` is a dimension of the output, the other one is whole.
 template <const FieldOf<TensorDesc>& kTensor, const FieldOf<uint32_t>& kTransform, size_t kKept>
 SourceMap LinesMap(const OperatorDesc& op) {
   return [&op](const Region& output) {
@@ -123,7 +123,7 @@ int64_t Operations(const OperatorDesc& op) {
 
 // --- products ------------------------------------------------------------------------------------
 
-// Both last dimensions of a view, which has more before them.
+// Swaps the last two dimensions of a view.
 template <typename View>
 View Swapped(View view) {
   const size_t last = view.layout.rank() - 1;
@@ -134,11 +134,11 @@ View Swapped(View view) {
 
 // Views as rows x columns for each index in the leading dimensions.
 struct Operands {
-  std::vector<ConstTensorView> inputs;  // A as M x K, B as N x K, and C where it is there
+  std::vector<ConstTensorView> inputs;  // A as M x K, B as N x K, and C if there is one
   TensorView output;
 };
 
-// Leading dimensions in which B repeats are as good as more rows.
+// Leading dimensions along which B repeats are treated as more rows.
 size_t BatchRank(const Operands& operands) {
   const Layout& b = operands.inputs[1].layout;
   size_t rank = b.rank() - 2;
@@ -151,7 +151,7 @@ Layout Between(const Layout& layout, size_t begin, size_t end) {
           Dims(layout.strides.begin() + begin, layout.strides.begin() + end)};
 }
 
-// One product of matrices: rows are what lies between `batch` and the last dimension.
+// One product of matrices. Its rows are the dimensions from `batch_rank` up to the last one.
 class OneProduct {
  public:
   OneProduct(const OperatorDesc& op, const Operands& operands, size_t batch_rank, int64_t batch)
@@ -200,7 +200,7 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const Layout& output = operands.output.layout;
   const int64_t batches = Between(output, 0, batch_rank).element_count();
   const int64_t work = output.element_count() / batches * operands.inputs[0].layout.sizes.back();
-  // Large products run on all threads one after another.
+  // With fewer products than threads, they run one after another, each on all threads.
   const int64_t grain = batches < ThreadCount() ? batches : kParallelElements / work + 1;
   ParallelFor(batches, grain, operands.output.element_bytes(), [&](int64_t begin, int64_t end) {
     for (int64_t batch = begin; batch < end; ++batch) {

@@ -36,14 +36,14 @@ uint64_t PaddedSize(const OperatorDesc& op, size_t d) {
   return uint64_t{op.sizes(kInputTensor)[d + 2]} + op[kStartPadding][d] + op[kEndPadding][d];
 }
 
-// From the first tap of a window to the last. The filter's sizes are not 0.
+// Returns the distance from the first tap of a window to the last. The filter's sizes are not 0.
 uint64_t Reach(const OperatorDesc& op, size_t d) {
   return uint64_t{op[kDilations][d]} * (op.sizes(kFilter)[d + 2] - 1);
 }
 
 bool CheckRanks(std::string_view code, const OperatorDesc& op, Inference& infer) {
   const size_t rank = op.sizes(kInputTensor).size();
-  if (rank < 3) return false;  // no level takes that
+  if (rank < 3) return false;  // no level allows that
   if (!infer.RequireSameRank(code, infer.tensor(kFilter), infer.tensor(kInputTensor))) return false;
   const size_t count = op[kStrides].size();
   return infer.Require(count + 2 == rank, "CTR-4", At(kStrides),
@@ -51,7 +51,7 @@ bool CheckRanks(std::string_view code, const OperatorDesc& op, Inference& infer)
                        Counted(count, "entry"), rank - 2);
 }
 
-// The filter is {O, C / GroupCount, ..} and has a group's share of O.
+// Requires the filter to be {O, C / GroupCount, ..} and the groups to divide O.
 bool CheckGroups(std::string_view code, const OperatorDesc& op, Inference& infer) {
   const uint32_t groups = op[kGroupCount];
   const uint32_t channels = op.sizes(kInputTensor)[1];
@@ -68,7 +68,7 @@ bool CheckGroups(std::string_view code, const OperatorDesc& op, Inference& infer
                        filter.sizes()[1], channels / groups);
 }
 
-// {N, O, F}; none where something does not fit.
+// Returns {N, O, F}; none if something does not fit.
 std::optional<std::vector<uint64_t>> OutputSizes(std::string_view code, const OperatorDesc& op,
                                                  Inference& infer) {
   const Sizes& filter = op.sizes(kFilter);
@@ -103,7 +103,7 @@ int64_t Operations(const OperatorDesc& op) {
 
 // --- sums ----------------------------------------------------------------------------------------
 
-// A filter as rows of a matrix; it is copied where its strides do not tell one stride for all taps.
+// The filter as rows of a matrix. It is copied unless a single stride fits all taps.
 class FilterMatrix {
  public:
   explicit FilterMatrix(const ConstTensorView& filter) {
@@ -126,11 +126,11 @@ class FilterMatrix {
   ConstTensorView matrix_;
 };
 
-// A part of the output: where it begins, and its sizes.
+// A part of the output by its beginning and its sizes.
 struct Part {
   Dims begin, sizes;
 
-  // Without channels.
+  // Removes the channels.
   static Dims Places(const Dims& dims) {
     Dims places = {dims[0]};
     for (size_t d = 2; d < dims.size(); ++d) places.push_back(dims[d]);
@@ -138,7 +138,7 @@ struct Part {
   }
 };
 
-// Tells the sums of a part; rows are the output's channels, columns the part's places.
+// Passes the sums of a part to the sink: rows are output channels, columns the places in the part.
 template <typename Sum>
 void SumWindows(const OperatorDesc& op, InputViews inputs, const Part& part,
                 const SumSink<Sum>& sink) {
@@ -167,7 +167,7 @@ void SumWindows(const OperatorDesc& op, InputViews inputs, const Part& part,
   }
 }
 
-// What is stored for a sum of a channel; its place is that in the part. The arguments outlive the
+// Stores the function of each sum; a column is a place in the part. The arguments must outlive the
 // sink.
 template <typename T, typename Sum, typename Function>
 SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Function& function) {

@@ -1,4 +1,4 @@
-// The fields of CONVOLUTION_INTEGER and QUANTIZED_LINEAR_CONVOLUTION: see integer_convolution.cpp.
+// The fields of CONVOLUTION_INTEGER and QUANTIZED_LINEAR_CONVOLUTION; see integer_convolution.cpp.
 #pragma once
 
 #include <cstdint>
@@ -71,10 +71,10 @@ inline std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
   return axes;
 }
 
-// The places of a window.
+// The number of taps in a window.
 int64_t TapCount(const OperatorDesc& op);
 
-// What a part of the sums is computed from: two maps for each tap, of which there may be very many.
+// Sources of a part of the sums: two maps for each tap, so there may be very many.
 std::vector<SourceMap> WindowSources(const OperatorDesc& op);
 
 }  // namespace dmlop::integer_convolution

@@ -11,7 +11,7 @@ namespace {
 
 using namespace contraction;
 
-// The taps of a window, and where a part of the output has the elements under one of them.
+// The taps of a window, and the elements under each tap for a part of the output.
 class TapSources {
  public:
   explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {

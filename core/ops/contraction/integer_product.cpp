@@ -23,7 +23,7 @@ namespace {
 
 using namespace contraction;
 
-// Scales, and what is computed by them; also the sums.
+// kReal is the type of scales and of what they scale, and also that of plain sums.
 constexpr auto kReal = TypeVariable::kV;
 constexpr auto kQuantized = TypeVariable::kIndex;
 constexpr auto kSide = RankGroup::kSide;
@@ -66,9 +66,8 @@ int64_t Operations(const OperatorDesc& op) {
   return SaturatedProduct({SaturatedProduct(op.sizes(kATensor)), op.sizes(kB).back()});
 }
 
-// Stores what becomes of sums. `functions(index)` is what is to be done along a row of the output
-// from an index on: a function of the number of the column and the sum. Both arguments outlive the
-// sink.
+// Stores functions of sums. `functions(index)` returns the function for the columns of a row of the
+// output from an index on; it takes the column and the sum. Both arguments must outlive the sink.
 template <typename T, typename Sum, typename Functions>
 SumSink<Sum> StoreInto(const TensorView& output, const Functions& functions) {
   return [&](const SumRow<Sum>& sums) {
@@ -89,7 +88,7 @@ SumSink<Sum> StoreInto(const TensorView& output, const Functions& functions) {
   };
 }
 
-// The sums of bytes.
+// Passes the sums for 8-bit integers to the sink.
 template <typename Sum>
 void MultiplyBytes(InputViews inputs, size_t b_number, std::span<const int64_t> a_zeros,
                    std::span<const int64_t> b_zeros, const SumSink<Sum>& sink) {
@@ -103,7 +102,7 @@ void MultiplyBytes(InputViews inputs, size_t b_number, std::span<const int64_t> 
                         IntegerMatrixLines(b, rows + 1, rows, b_zeros), sink);
 }
 
-// Parameters of A are for rows of the output, those of B for columns.
+// Parameters of A apply to rows of the output, those of B to columns.
 std::optional<FormulaNode> OfA(const OperatorDesc& op, const Field& field, const Region& element,
                                Formula& formula) {
   return ParameterOf(op, field, RowDim(op), element, formula);
@@ -209,7 +208,7 @@ void InferFloat(const OperatorDesc& op, Inference& infer) {
   infer.Output("MMF-1", kSums, *sizes);
 }
 
-// What becomes of sums.
+// Turns sums into real numbers.
 template <typename T>
 class Scaler {
  public:

@@ -9,7 +9,7 @@
 namespace dmlop::contraction {
 namespace {
 
-// The dimensions of a parameter of some rank along which its values may lie.
+// Returns the dimensions of a parameter with `rank` dimensions along which its values may lie.
 std::vector<size_t> DimsFor(Along along, size_t rank) {
   if (along == Along::kNothing) return {};
   if (rank == 1) return {0};
@@ -19,7 +19,7 @@ std::vector<size_t> DimsFor(Along along, size_t rank) {
     case Along::kColumns:
       return {rank - 1};
     default:
-      // {1, O, 1, 1} without leading or trailing 1s.
+      // This is {1, O, 1, 1} without leading or trailing 1s.
       return rank < 4 ? std::vector<size_t>{1, 0} : std::vector<size_t>{1};
   }
 }

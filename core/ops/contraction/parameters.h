@@ -1,4 +1,4 @@
-// Scales and zero points of matrices and filters (QSH-1, QSH-2), and where matrices lie.
+// Scales and zero points of matrices and filters (QSH-1, QSH-2), and sizes of products.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ inline constexpr Rule kParameterSizes = {
     "of B, each output channel of a filter"};
 inline constexpr Rule kZeroPointTypes = {"QSH-2", "a zero point has the DataType of its tensor"};
 
-// What the values of a parameter are for.
+// The dimension for whose indices a parameter has values.
 enum class Along : uint8_t { kNothing, kRows, kColumns, kChannels };
 
-// A parameter that is there has sizes for so many values.
+// Requires the sizes of a parameter, if it is there, to fit `count` values or one.
 void CheckParameter(const OperatorDesc& op, const FieldOf<TensorDesc>& field, Along along,
                     uint32_t count, Inference& infer);
 
-// All tensors that are there have as many dimensions as the first of them.
+// Requires all tensors that are there to have the rank of the first one.
 template <size_t kCount>
 void RequireOneRank(std::string_view code, const OperatorDesc& op,
                     const std::array<const FieldOf<TensorDesc>*, kCount>& fields,
@@ -40,20 +40,20 @@ void RequireOneRank(std::string_view code, const OperatorDesc& op,
   }
 }
 
-// The sizes of the product of A {.., M, K} and B {.., K, N}: {.., M, N}, or {.., M, 0} after
-// reporting that B does not fit. Empty where they are no matrices of one rank.
+// Returns the sizes {.., M, N} of the product of A {.., M, K} and B {.., K, N}. If B does not fit,
+// reports that and returns {.., M, 0}; empty if they are not matrices of the same rank.
 std::optional<Sizes> ProductSizes(std::string_view code, const OperatorDesc& op,
                                   const FieldOf<TensorDesc>& a, const FieldOf<TensorDesc>& b,
                                   Inference& infer);
 
 // --- values --------------------------------------------------------------------------------------
 
-// The integers of a zero point or bias in row-major order; none where it is left out.
+// Returns the integers of a zero point or bias in row-major order; none if it is left out.
 std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
-// The real numbers of scales.
+// Returns the real numbers of scales.
 std::vector<double> NumbersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
 
-// The value for an index, of as many or of the only one.
+// Returns the value for an index; a single value holds for every index.
 template <typename T>
 T ValueAt(const std::vector<T>& values, int64_t index) {
   return values[values.size() == 1 ? 0 : static_cast<size_t>(index)];
@@ -61,30 +61,30 @@ T ValueAt(const std::vector<T>& values, int64_t index) {
 
 // --- sources -------------------------------------------------------------------------------------
 
-// Adds the map of a parameter that is there; its values are for a dimension of the output.
+// Adds the map of a parameter if it is there. Its values belong to a dimension of the output.
 void AddParameter(const OperatorDesc& op, const Field& field, size_t output_dim,
                   std::vector<SourceMap>& maps);
 
-// Rows of A, columns of B.
+// Map to rows of A and to columns of B.
 SourceMap RowsOfA(const OperatorDesc& op, const FieldOf<TensorDesc>& a);
 SourceMap ColumnsOfB(const OperatorDesc& op, const FieldOf<TensorDesc>& b);
 
 // --- formulas ------------------------------------------------------------------------------------
 
-// The element of a parameter that is there, for an index of a dimension of the output.
+// Returns the element of a parameter for an index of the output's dimension; none if left out.
 std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
                                        size_t output_dim, const Region& element, Formula& formula);
 
-// What stands for 0 in both factors of products; nothing for 0 itself.
+// The zero points of both factors; none stands for 0.
 struct ZeroPoints {
   std::optional<FormulaNode> first, second;
 };
 
-// The sum of the products of what pairs of sources have for an element of the output.
+// Returns the sum of the products of the elements that pairs of sources have for an output element.
 FormulaNode SumOfProducts(std::span<const SourceMap> pairs, const Region& element,
                           const ZeroPoints& zeros, Formula& formula);
 
-// An integer of the output: a sum in units of the product of two scales, in units of a third one.
+// Scales for an output integer: the sum is in units of a * b, the result in units of `output`.
 struct Units {
   FormulaNode a, b, output;
   std::optional<FormulaNode> zero_point;
