@@ -18,7 +18,7 @@ constexpr auto kBiasTensor =
     field::Input("BiasTensor")
         .Means("The addend behind the scale, with the size of the input or 1 in each dimension.");
 
-// --- by moments that are given -------------------------------------------------------------------
+// --- with given moments ---
 
 constexpr auto kSpatial = field::Bool("Spatial").Means(
     "Without effect from feature level 4_0 on; before, false asks for a mean and a variance for "
@@ -43,7 +43,7 @@ constexpr Rule kRules[] = {
     kFusedSteepness,
 };
 
-// The last two dimensions are height and width.
+// Requires the input's height and width in the last two dimensions.
 void RequirePlanes(const TensorAt& parameter, const TensorAt& input, Inference& infer) {
   const size_t rank = input.sizes().size();
   if (parameter.sizes().size() != rank) return;
@@ -78,7 +78,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return sources;
 }
 
-// Scale * (x - mean) / deviation + Bias.
+// Returns Scale * (x - mean) / deviation + Bias.
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const auto input = [&](size_t i) { return ElementAt(op, i, element, formula); };
   const FormulaNode centered = formula.Difference(input(0), input(1));
@@ -87,7 +87,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Sum({scaled, input(4)});
 }
 
-// --- by moments of slices ------------------------------------------------------------------------
+// --- with moments of slices ---
 
 constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"))
                                      .Means(

@@ -43,7 +43,7 @@ constexpr Rule kRules[] = {
     {"BN-4", "Epsilon is finite"},
 };
 
-// 0 where it is left out.
+// Returns 0 if it is left out.
 float EpsilonOf(const OperatorDesc& op) {
   const float* epsilon = op.find_if_known(kOptionalEpsilon);
   if (epsilon == nullptr) epsilon = op.find_if_known(kEpsilon);
@@ -71,7 +71,7 @@ NormalizationGradient GradientOf(const OperatorDesc& op, InputViews inputs) {
           inputs[3], inputs[4], static_cast<double>(EpsilonOf(op))};
 }
 
-// Both operators give the same of scale and bias.
+// Both operators compute the gradients of scale and bias in the same way.
 void RunParameters(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   GradientOfScale(GradientOf(op, inputs), AxesOf(op), outputs[1]);
   Reduce({ReduceFunction::kSum, AxesOf(op)}, inputs[1], outputs[2]);
@@ -91,7 +91,7 @@ void RunTraining(const OperatorDesc& op, InputViews inputs, OutputViews outputs)
 enum Input : size_t { kX, kDy, kMean, kVariance, kScale };
 enum Output : size_t { kDx, kDscale, kDbias };
 
-// Dx of the inference form depends on its own gradient only.
+// In the inference form, dX depends only on its own element of dY.
 template <bool kTraining>
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const std::vector<uint32_t> axes = AxesOf(op);
@@ -107,7 +107,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           OfOutputs({kDx}, SliceOfInput(op, kScale, {}))};
 }
 
-// With v = Variance + Epsilon, dX is dY * Scale / sqrt(v) or, where the moments depend on x too,
+// With v = Variance + Epsilon, dX is dY * Scale / sqrt(v), or, if the moments depend on x, too,
 // Scale / sqrt(v) * ((dY - mean(dY)) - (x - mean(x)) * mean(dY * (x - mean(x))) / v).
 class GradientMeaning {
  public:
@@ -149,7 +149,7 @@ class GradientMeaning {
   FormulaNode Deviation() {
     return DeviationOf(Own(kVariance), static_cast<double>(EpsilonOf(op_)), formula_);
   }
-  // Of gradients with what their elements are beyond the mean.
+  // Multiplies each gradient by the deviation of its element from the mean.
   std::vector<FormulaNode> Products(FormulaNode mean) {
     const std::vector<FormulaNode> elements = Slice(kX);
     const std::vector<FormulaNode> gradients = Slice(kDy);

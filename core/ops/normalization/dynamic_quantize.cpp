@@ -54,12 +54,12 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {SliceOfInput(op, 0, AllOf(op))};
 }
 
-// The ends of an output's type.
+// The least and the greatest number of an output's type.
 std::pair<double, double> EndsOf(DataType type) {
   return IsSigned(type) ? std::pair(-128.0, 127.0) : std::pair(0.0, 255.0);
 }
 
-// The ends of the range are elements or 0.
+// The ends of the range of the elements and 0.
 struct Range {
   FormulaNode hi, lo;
 };
@@ -72,7 +72,7 @@ Range RangeOf(Formula& formula) {
           formula.Named("minimum", formula.Apply(FormulaOperation::kMinimum, numbers))};
 }
 
-// Before it is rounded: the range in as many steps as the type has.
+// Returns the scale before rounding: the range divided by the number of the type's steps.
 FormulaNode ScaleOf(const Range& range, DataType type, Formula& formula) {
   if (HasNoRange(formula.inputs()[0])) {
     return formula.Named("scale where all is 0", formula.Number(1.0));

@@ -1,4 +1,4 @@
-// DML_LP_NORMALIZATION_OPERATOR_DESC: slices along an axis are divided by their norms.
+// DML_LP_NORMALIZATION_OPERATOR_DESC: divides slices along an axis by their norms.
 #include <algorithm>
 
 #include "core/engine/normalization/normalize.h"
@@ -36,7 +36,7 @@ std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
 }
 
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  // A floor of -0 is one of 0.
+  // A floor of -0 becomes +0.
   const double epsilon = std::max(0.0, static_cast<double>(op[kEpsilon]));
   DivideByNorm({op[kP] == 2, epsilon}, AxesOf(op), inputs[0], outputs[0]);
 }

@@ -1,6 +1,6 @@
 // DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC and
-// DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC: slices are shifted and scaled to a mean of 0 and
-// a variance of 1.
+// DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC: shift and scale slices to a mean of 0 and a
+// variance of 1.
 #include <algorithm>
 #include <numeric>
 
@@ -79,7 +79,7 @@ void InferParameters(const OperatorDesc& op, Inference& infer) {
   InferSameSizes("MVN-1", op, kInputTensor, infer);
 }
 
-// Parameters of the channels, as they were at first.
+// Requires one parameter for each channel, as before feature level 4_0.
 void RequireChannels(const TensorAt& parameter, const TensorAt& input, Inference& infer) {
   if (parameter.sizes().size() != input.sizes().size()) return;
   for (size_t d = 0; d < input.sizes().size(); ++d) {
@@ -131,7 +131,7 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   NormalizeByMoments(how, AxesOf(op), inputs[0], outputs[0], {});
 }
 
-// A slice is of no account where neither of its moments is used.
+// An element depends on its whole slice only if one of the slice's moments is used.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const MomentNormalization how = HowOf(op);
   const bool uses_slice = how.use_mean || how.use_variance;
@@ -161,7 +161,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return result;
 }
 
-// WebNN normalizes instances, which are the channels of an item, and other slices as layers.
+// WebNN normalizes instances (the channels of an item) by one operator and other slices as layers.
 bool IsOfInstances(const OperatorDesc& op) {
   std::vector<uint32_t> axes = AxesOf(op);
   std::sort(axes.begin(), axes.end());

@@ -1,4 +1,4 @@
-// What operators share that work on slices.
+// Shared by the operators that work on slices.
 #pragma once
 
 #include <optional>
@@ -21,26 +21,26 @@ inline constexpr auto kEpsilon = field::Float("Epsilon").Means(
 
 inline constexpr std::string_view kAxesText = "Axes lie in [0, DimensionCount - 1], each once";
 
-// The tensor has as many dimensions as the input, and in each its size or 1.
+// Requires the rank of the input, and in each dimension its size or 1.
 void RequireParameter(std::string_view rank_rule, std::string_view size_rule,
                       const FieldOf<TensorDesc>& parameter, Inference& infer);
 
 void RequireFinite(std::string_view rule, const FieldOf<float>& field, const OperatorDesc& op,
                    Inference& infer);
 
-// The part of an input that a part of an output is computed from: what is at the same place, but
-// all of it along the axes. An input repeats itself where its size is 1.
+// Maps to the same place in an input, but to all of it along the axes. An input is repeated along
+// dimensions in which its size is 1.
 SourceMap SliceOfInput(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes);
 
-// The same of some outputs; others are computed without the input.
+// Restricts a map to some outputs; the others do not depend on the input.
 SourceMap OfOutputs(std::vector<size_t> outputs, SourceMap source);
 
-// The dimensions along which a parameter of those sizes repeats itself.
+// Returns the dimensions along which a parameter with these sizes is repeated.
 std::vector<uint32_t> RepeatedDimensions(const Sizes& sizes);
 
 // --- formulas ------------------------------------------------------------------------------------
 
-// The elements of an input that an element of an output is computed from, and the one at its place.
+// The elements of an input that an output element depends on, and the one at the same place.
 std::vector<FormulaNode> SliceAt(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes,
                                  const Region& element, Formula& formula);
 FormulaNode ElementAt(const OperatorDesc& op, size_t input, const Region& element,
@@ -48,11 +48,12 @@ FormulaNode ElementAt(const OperatorDesc& op, size_t input, const Region& elemen
 
 FormulaNode MeanOf(std::span<const FormulaNode> slice, Formula& formula);
 
-// The mean of the squares of elements, from the mean if there is one.
+// Returns the mean square of the elements' deviations from the mean, or of the elements without
+// one.
 FormulaNode VarianceOf(std::span<const FormulaNode> slice, std::optional<FormulaNode> mean,
                        Formula& formula);
 
-// The root of the variance, and what is added to it.
+// Returns the square root of variance + epsilon.
 FormulaNode DeviationOf(FormulaNode variance, double epsilon, Formula& formula);
 
 }  // namespace dmlop::normalization

@@ -1,5 +1,5 @@
 // DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
-// DML_ACTIVATION_HARDMAX_OPERATOR_DESC and those that end in 1: what each element is of its slice.
+// DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
 #include "core/engine/normalization/softmax.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void InferSlices(const OperatorDesc& op, Inference& infer) {
   InferSameSizes("SMX-1", op, kInputTensor, infer);
 }
 
-// The last one, where it has none of its own.
+// Operators without Axes use the last dimension.
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
   if (axes != nullptr) return *axes;
@@ -88,7 +88,7 @@ constexpr Custom FamilyOf() {
           .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : Meaning<kFunction>};
 }
 
-// GEMM takes the one function besides.
+// Of the three functions, GEMM fuses only softmax.
 template <SoftmaxFunction kFunction>
 constexpr uint8_t kInMatrices = kFunction == SoftmaxFunction::kSoftmax
                                     ? HostBit(ActivationHost::kMatrices)
