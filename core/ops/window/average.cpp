@@ -1,6 +1,6 @@
-// DML_AVERAGE_POOLING_OPERATOR_DESC and DML_AVERAGE_POOLING1_OPERATOR_DESC: the sum of the present
-// taps of each window, by their number or, with IncludePadding, by that of those in the padding
-// too. What lies beyond the padding does not count.
+// DML_AVERAGE_POOLING_OPERATOR_DESC and DML_AVERAGE_POOLING1_OPERATOR_DESC: divides the sum of the
+// present taps of each window by their number or, with IncludePadding, by that of the taps in the
+// input and in the padding. Taps beyond the padding never count.
 #include "core/engine/window/pool_sum.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/window/shared.h"
@@ -38,7 +38,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Quotient(sum, NamedTapCount(dims, op[kIncludePadding], element.begin, formula));
 }
 
-// As of REDUCE over a window.
+// The same as for REDUCE over a window.
 Tolerance HardwareTolerance(const OperatorDesc& op) {
   return UlpOfSum(op[kWindowSize], 1, 2);
 }

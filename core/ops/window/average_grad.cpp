@@ -1,5 +1,5 @@
-// DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC: each window of AVERAGE_POOLING hands its gradient out to
-// its present taps, in parts of 1 / count.
+// DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC: each window of AVERAGE_POOLING distributes its gradient
+// to its present taps, in shares of 1 / count.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -35,9 +35,9 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   InferGradient("APG-1", kOutputGradient, op, infer);
 }
 
-// A window hands out parts of 1 / count. The counts of the windows of a position have a common
-// multiple, which parts are of; where it is very large, they are off by less than 2^-127 of their
-// own.
+// A window distributes shares of 1 / count. Shares are integer parts of a common multiple of the
+// counts of all windows at a position. If that is too large, they are parts of 2^160 instead, with
+// a relative error below 2^-127.
 class ShareTaps : public TapAxis {
  public:
   ShareTaps(const PoolDim& dim, bool counts_padding, int64_t windows, int64_t stride)
@@ -111,11 +111,11 @@ WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
   return source;
 }
 
-// Where all windows of an element have one count, it is a sum divided by that; else a sum of parts.
-// Sums of parts are quicker where windows are large, or where strides leave few neighbours.
+// If all windows of an element have the same count, it is a sum divided by that, otherwise a sum of
+// parts. Sums of parts are faster if windows are large, or if strides leave few neighbors.
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kMostResidues = 64;
-constexpr int64_t kMostShares = int64_t{1} << 20;  // by which sums are divided at once
+constexpr int64_t kMostShares = int64_t{1} << 20;  // the greatest divisor of such a sum
 
 class Shares {
  public:
@@ -125,8 +125,8 @@ class Shares {
         gradient_(gradient),
         source_(Weights(op, gradient)) {}
 
-  // A part that begins at an index: what is before and behind the elements that have even shares,
-  // dimension by dimension, and these.
+  // Computes the part that begins at `begin`: dimension by dimension the elements before and after
+  // those with even shares, and finally these.
   void Run(Dims begin, TensorView part) const {
     if (!AreSmall() || AreLarge(begin, part)) return SumShares(begin, part);
     int64_t divisor = 1;
@@ -146,7 +146,7 @@ class Shares {
   }
 
  private:
-  // Positions of one dimension whose windows all have one count.
+  // The positions of one dimension whose windows all have the count `divisor`.
   struct Even {
     Range positions;
     int64_t divisor;
@@ -168,7 +168,8 @@ class Shares {
     return counts_padding_ ? dims_[d].CountedTaps(window) : dims_[d].PresentTaps(window).count();
   }
 
-  // Counts rise to the greatest one and fall again, so that the first and the last window tell.
+  // Counts rise to the greatest one and then fall, so it suffices to look at the first and last
+  // window.
   Even EvenOf(size_t d, Range positions) const {
     const int64_t windows = gradient_.layout.sizes[d];
     int64_t divisor = 1;
@@ -216,7 +217,7 @@ class Shares {
     SumShares(begin, part.Slice(d, positions.begin, positions.count()));
   }
 
-  // Elements that are a stride apart have windows that are neighbours.
+  // Elements that are a stride apart belong to adjacent windows.
   template <typename Visit>
   void ForEachResidue(const TensorView& part, Visit&& visit) const {
     Dims residues;
@@ -226,7 +227,7 @@ class Shares {
     for (int64_t i = 0; i < Product(residues); ++i) visit(IndexOf(residues, i));
   }
 
-  // Sums of windows of the gradient, which are windows of another kind.
+  // Elements with even shares are sums over windows of the gradient.
   void SumEven(const Dims& begin, const Dims& residue, int64_t divisor,
                const TensorView& part) const {
     PoolDims dims;

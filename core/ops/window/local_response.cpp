@@ -1,5 +1,5 @@
-// DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC and its gradient: elements divided by a power of
-// the squares around them.
+// DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC and its gradient: divide elements by a power of
+// the sum of squares around them.
 #include "core/engine/window/local_response.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ std::vector<uint32_t> Whole(const OperatorDesc& op) {
   return op[kCrossChannel] ? std::vector<uint32_t>{1} : std::vector<uint32_t>{2, 3};
 }
 
-// The elements of an input that are near enough to a part of the output.
+// Maps to the elements of an input within `reach` of a part of the output.
 SourceMap Around(const OperatorDesc& op, size_t input, WindowReach reach) {
   return [&op, input, reach](const Region& output) {
     Region region{input, output.begin, output.sizes};
@@ -87,7 +87,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return {Around(op, 0, ResponseOf(op).Reach())};
 }
 
-// Elements have to do with those in whose regions they are, and with all of these regions.
+// An element depends on those whose regions contain it, and on all elements of these regions.
 std::vector<SourceMap> GradSources(const OperatorDesc& op) {
   const WindowReach reach = ResponseOf(op).Reach();
   const int64_t both = reach.before + reach.after;
@@ -112,7 +112,7 @@ FormulaNode SumOfSquares(const OperatorDesc& op, const Region& element, Formula&
   return formula.Sum(formula.Each(formula.Elements(region), square));
 }
 
-// Bias + Alpha / LocalSize * the sum of the squares around an element of the input.
+// Returns Bias + Alpha / LocalSize * the sum of the squares around an element of the input.
 FormulaNode BaseOf(const OperatorDesc& op, FormulaNode squares, Formula& formula) {
   const FormulaNode size = formula.Number(static_cast<double>(op[kLocalSize]));
   const FormulaNode share =
@@ -133,7 +133,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Quotient(formula.Element({0, element.begin, element.sizes}), divisor);
 }
 
-// g * x * base^(-Beta - 1) of those in whose regions the element is.
+// Returns g * x * base^(-Beta - 1) for each element whose region contains this one.
 std::vector<FormulaNode> PartsAround(const OperatorDesc& op, const Region& element,
                                      Formula& formula) {
   const Region around = *Around(op, 0, ResponseOf(op).Reach().Mirrored())(element);
@@ -150,7 +150,7 @@ std::vector<FormulaNode> PartsAround(const OperatorDesc& op, const Region& eleme
   return parts;
 }
 
-// g * base^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of the parts around.
+// Returns g * base^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of the parts around.
 FormulaNode GradMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const FormulaNode power = formula.Apply(
       FormulaOperation::kPower, {NamedBaseAt(op, element, formula), NumberOf(-op[kBeta], formula)});

@@ -1,5 +1,5 @@
-// DML_LP_POOLING_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC: the norm of each window, the
-// P-th root of the sum of the P-th powers of magnitudes.
+// DML_LP_POOLING_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC: the norm of each window, that is,
+// the P-th root of the sum of the P-th powers of magnitudes.
 #include <cmath>
 
 #include "core/engine/window/pool_sum.h"
@@ -44,8 +44,8 @@ std::vector<FormulaNode> MagnitudesOf(std::span<const FormulaNode> taps, Formula
       taps, [&](FormulaNode x) { return formula.Apply(FormulaOperation::kMagnitude, {x}); });
 }
 
-// The P-th root of a sum of P-th powers. Their greatest magnitude is taken out of them where it is
-// neither 0 nor infinite, so that no power leaves the range.
+// Returns the P-th root of a sum of P-th powers. The greatest magnitude is factored out if it is
+// neither 0 nor infinite, so that no power overflows.
 FormulaNode NormOf(std::span<const FormulaNode> taps, uint32_t power, Formula& formula) {
   using enum FormulaOperation;
   double most = 0;
@@ -79,7 +79,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Apply(kSquareRoot, {sum});
 }
 
-// As of REDUCE over a window.
+// The same as for REDUCE over a window.
 Tolerance HardwareTolerance(const OperatorDesc& op) {
   if (op[kP] > 2) return {};
   return op[kP] == 1 ? UlpOfSum(op[kWindowSize], 1, 0) : UlpOfSum(op[kWindowSize], 2, 1);

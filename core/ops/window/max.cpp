@@ -1,5 +1,5 @@
 // DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and DML_MAX_POOLING2_OPERATOR_DESC:
-// the greatest element of each window, and where it is in the whole input.
+// the greatest element of each window, and its index in the whole input.
 #include "core/engine/window/pool_max.h"
 
 #include <limits>
@@ -72,7 +72,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
-// The number of the winner in the whole input, of its indices.
+// Computes the number of the winner in the whole input from its indices.
 FormulaNode PlaceOf(const Dims& sizes, const Dims& index, Formula& formula) {
   constexpr std::string_view kNames[] = {"x", "y", "z"};
   const Dims strides = PackedLayout(sizes).strides;
@@ -87,7 +87,7 @@ FormulaNode PlaceOf(const Dims& sizes, const Dims& index, Formula& formula) {
   return formula.Named("place in the input", formula.Sum(products));
 }
 
-// What windows without taps have.
+// Returns the result for windows without taps.
 FormulaNode OfNothing(DataType type, bool is_place, Formula& formula) {
   FormulaNode node = formula.Number(-std::numeric_limits<double>::infinity());
   VisitDataType(Join<Integers64, Integers32, Integers16, Integers8>(), type, [&]<typename T>() {

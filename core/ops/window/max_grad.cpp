@@ -1,4 +1,4 @@
-// DML_MAX_POOLING_GRAD_OPERATOR_DESC: each window of MAX_POOLING hands its gradient on to its
+// DML_MAX_POOLING_GRAD_OPERATOR_DESC: each window of MAX_POOLING passes its gradient on to its
 // greatest element.
 #include <optional>
 #include <vector>
@@ -37,7 +37,7 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
   SumOfWinners(DimsOf(op, kInputTensor), inputs[0], inputs[1], begin, outputs[0]);
 }
 
-// An element competes with all others of its windows.
+// An element competes with all others in its windows.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const PoolDims dims = DimsOf(op, kInputTensor);
   const SourceMap windows = ReachingSources(dims, op.sizes(kInputGradient), 1);
@@ -52,7 +52,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
-// The gradients of those windows of a part that the element at an index wins.
+// Returns the gradients of those windows in `windows` that the element at `index` wins.
 std::vector<FormulaNode> WonGradients(const PoolDims& dims, const Region& windows,
                                       const Dims& index, Formula& formula) {
   const ConstTensorView& input = formula.inputs()[0];

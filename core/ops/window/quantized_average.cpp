@@ -1,5 +1,5 @@
 // DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: AVERAGE_POOLING1 of integers that stand for
-// real numbers, to such integers.
+// real numbers; so do the results.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -48,7 +48,7 @@ constexpr Rule kRules[] = {
      "channels; a zero point has its tensor's DataType"},
 };
 
-// {1, C, 1, ..}, or that without leading or trailing 1s.
+// Returns whether the sizes are {1, C, 1, ..}, perhaps without leading or trailing 1s.
 bool IsOfChannels(const Sizes& sizes, uint32_t channels, size_t rank) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     const bool is_place = d == 1 || (d == 0 && sizes.size() < rank);
@@ -73,7 +73,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   }
 }
 
-// The inputs that the operator has, with their fields.
+// Returns the index of a field's tensor among the inputs that are there.
 std::optional<size_t> SlotOf(const OperatorDesc& op, const Field& field) {
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -111,7 +111,7 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
   AverageQuantized(call, DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
 }
 
-// The numbers of a part's channels.
+// Maps to the parameters of a part's channels.
 SourceMap ChannelSource(const Sizes& sizes, size_t input) {
   return [sizes, input](const Region& output) -> std::optional<Region> {
     Region region{input, {}, {}};
@@ -130,7 +130,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
-// The number of an element's channel; none where the tensor is left out.
+// Returns the parameter of an element's channel; none if the tensor is left out.
 std::optional<FormulaNode> OfChannel(const OperatorDesc& op, const FieldOf<TensorDesc>& field,
                                      const Region& element, Formula& formula) {
   const std::optional<size_t> slot = SlotOf(op, field);

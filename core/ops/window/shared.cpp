@@ -25,8 +25,8 @@ int64_t PaddedSize(const OperatorDesc& op, size_t d, int64_t size) {
   return size + op[kStartPadding][d] + op[kEndPadding][d];
 }
 
-// What a window covers, dilation included; saturates, since a product of two 32-bit numbers and a
-// little more does not fit in 64 signed bits.
+// Returns the size of a dilated window. It saturates, since the product of two 32-bit numbers may
+// not fit into 64 signed bits.
 int64_t WindowExtent(const OperatorDesc& op, size_t d) {
   const CheckedU64 reach = CheckedMul(DilationOf(op, d), uint64_t{op[kWindowSize][d]} - 1);
   constexpr uint64_t kFar = uint64_t{1} << 62;
@@ -124,7 +124,7 @@ PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor) {
 
 namespace {
 
-// The taps of each dimension that one map is of.
+// The range of taps in each dimension that one map covers.
 using TapRanges = std::vector<Range>;
 
 std::optional<Region> RegionOf(const PoolDims& dims, const TapRanges& taps, size_t input,
@@ -145,7 +145,7 @@ std::optional<Region> RegionOf(const PoolDims& dims, const TapRanges& taps, size
 }  // namespace
 
 std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input) {
-  // Taps with gaps between them have maps of their own.
+  // Taps with gaps between them get separate maps.
   Dims parts;
   for (const PoolDim& dim : dims) parts.push_back(dim.dilation == 1 ? 1 : dim.window);
   const auto shared = std::make_shared<const PoolDims>(dims);

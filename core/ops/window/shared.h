@@ -1,8 +1,8 @@
-// What the poolings share: the fields of their windows, and where these lie.
+// Shared by the poolings: the fields of their windows, and the places of these.
 //
 //   output p, tap t: position p[d] * Strides[d] - StartPadding[d] + t[d] * Dilations[d]
 //
-// A tap is present where its position is inside of the input.
+// A tap is present if its position is inside the input.
 #pragma once
 
 #include <string_view>
@@ -16,7 +16,7 @@ namespace dmlop::pooling {
 
 // --- fields --------------------------------------------------------------------------------------
 
-// Those of DirectML have two or three spatial dimensions.
+// DirectML's poolings have two or three spatial dimensions.
 inline constexpr uint32_t kMinSpatialRank = 2;
 inline constexpr uint32_t kMaxSpatialRank = 3;
 constexpr Limits Spatial(uint32_t min) {
@@ -64,50 +64,50 @@ inline constexpr Rule kPooledSizes = {
     "Strides) + 1, or one more where the division leaves a remainder"};
 inline constexpr Rule kFit = {"POOL-4", "the padded tensor holds at least one window"};
 
-// Reports windows that do not go with the tensor or do not fit. Returns whether they do.
+// Reports windows that do not match the tensor's rank or do not fit. Returns whether they do.
 bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer);
 
-// What windows that fit make of the sizes of a tensor. A tensor of pooled sizes may have one more
-// where the rule allows it.
+// Returns the sizes that pooling makes of a tensor's. They follow `pooled` where the rule allows
+// one more.
 std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
                                   const TensorDesc& pooled);
 
-// Checks the sizes of a pooled tensor, which are given, along the first two dimensions. Returns
-// whether they are right.
+// Checks the given sizes of a pooled tensor along the first two dimensions. Returns whether they
+// are right.
 bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& infer);
 
-// All of that for an operator from InputTensor to an output, or to OutputTensor.
+// Does all of that for an operator from InputTensor to an output, by default OutputTensor.
 void InferPooling(const FieldOf<TensorDesc>& output, const OperatorDesc& op, Inference& infer);
 void InferPooling(const OperatorDesc& op, Inference& infer);
 
-// The same for a gradient: InputGradientTensor has the sizes that pooling makes of a tensor's, if
-// those are given. `code` is the rule that says so.
+// Likewise for a gradient: InputGradientTensor has the pooled sizes of a tensor, if that has sizes.
+// `code` is the rule that says so.
 void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,
                    Inference& infer);
 
 // --- windows -------------------------------------------------------------------------------------
 
-// Those of a valid descriptor, over a tensor.
+// The windows of a valid descriptor over a tensor.
 PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor);
 
-// The part of input `input` that the windows of a part of an output have: of one element exactly.
+// Maps to the taps of an output part's windows in input `input`; exact for one element.
 std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input);
 
-// The part of input `input`, which has pooled sizes, whose windows reach a part of the tensor.
+// Maps to the windows in input `input`, which has pooled sizes, that reach a part of the tensor.
 SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t input);
 
 // --- formulas ------------------------------------------------------------------------------------
 
-// The elements of the first input that the window of an output has, in row-major order. Tells how
-// many it lacks.
+// The elements of the first input in the window of an output, in row-major order. Names how many
+// taps are absent.
 std::vector<FormulaNode> PresentTapsAt(const PoolDims& dims, const Dims& output, Formula& formula);
 
-// The number of the winner of each window of a part of the outputs in the whole input, as
-// MAX_POOLING finds it.
+// For each window in `outputs`, the index of its winner in the whole input, as MAX_POOLING finds
+// it.
 std::vector<uint64_t> WinnersOf(const PoolDims& dims, const ConstTensorView& input,
                                 const Region& outputs);
 
-// How many taps an average is divided by: these, or those in the padding, too.
+// Returns the divisor of an average: the number of present taps, or also of those in the padding.
 Dyadic TapCountAt(const PoolDims& dims, bool counts_padding, const Dims& output);
 FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims& output,
                           Formula& formula);
