@@ -112,7 +112,7 @@ WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
 }
 
 // If all windows of an element have the same count, it is a sum divided by that, otherwise a sum of
-// parts. Sums of parts are faster if windows are large, or if strides leave few neighbors.
+// parts. Sums of parts are faster if windows are large, or if strides leave few neighbours.
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kMostResidues = 64;
 constexpr int64_t kMostShares = int64_t{1} << 20;  // the greatest divisor of such a sum
