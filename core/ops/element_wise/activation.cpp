@@ -1,4 +1,4 @@
-// Activations whose exact values take a few operations.
+// Activations whose exact values need only a few operations.
 #include "core/ops/element_wise/activation.h"
 
 namespace dmlop::activation {
@@ -64,7 +64,7 @@ constexpr auto kThreshold =
     field::Float("Threshold").Means("Elements that are not farther from 0 become 0.");
 constexpr const Field* kShrinkFields[] = {&kInputTensor, &kOutputTensor, &kBias, &kThreshold};
 
-// Alpha * x + Beta is what IDENTITY computes with a ScaleBias.
+// Alpha * x + Beta is IDENTITY with a ScaleBias.
 void SetLinear(const OperatorDesc& op, ElementWiseCall& call) {
   call.scale_bias = ScaleBias{op[kAlpha], op[kBeta]};
 }

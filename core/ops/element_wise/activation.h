@@ -1,4 +1,4 @@
-// What the rows of activations share.
+// Shared by the rows of activations.
 #pragma once
 
 #include "core/ops/element_wise/shared.h"
@@ -19,7 +19,7 @@ inline constexpr SupportRow kLateRows[] = {{Level(6, 2), 1, 8, {kFloats}}};
 inline constexpr SupportTable kActivationSupport[] = {{kActivationRows}};
 inline constexpr SupportTable kLateSupport[] = {{kLateRows}};
 
-// The fields in the order in which the function has its numbers.
+// Passes the fields to the function in the order of its parameters.
 template <const FieldOf<float>&... kNumbers>
 void SetNumbers(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters.numbers = {op[kNumbers]...};

@@ -1,4 +1,4 @@
-// VALUE_SCALE_2D and FILL_VALUE_SEQUENCE: products with one number, and sums.
+// VALUE_SCALE_2D and FILL_VALUE_SEQUENCE: products with a number, and sums.
 #include "core/ops/element_wise/shared.h"
 
 namespace dmlop::affine {
@@ -27,7 +27,7 @@ void InferScale(const OperatorDesc& op, Inference& infer) {
   infer.Require(count == 1 || count == 3, "VS2D-2", At(kBias),
                 "{} biases; expected 1 or 3, one for each channel", count);
   const Sizes& sizes = op.sizes(kInputTensor);
-  if (sizes.size() != 4) return;  // which no level takes
+  if (sizes.size() != 4) return;  // no level allows that
   infer.Require(sizes[1] == count, "VS2D-2", SizeAt(infer.tensor(kInputTensor), 1),
                 "{} channels do not match {} biases", sizes[1], count);
 }
@@ -61,7 +61,7 @@ constexpr Rule kSequenceRules[] = {
     {"UNI-2", "a member of the union goes with that type"},
 };
 
-// Nothing tells the output's sizes but the output itself.
+// The output's sizes follow from nothing else.
 void InferSequence(const OperatorDesc&, Inference&) {}
 
 void SetSequence(const OperatorDesc& op, ElementWiseCall& call) {

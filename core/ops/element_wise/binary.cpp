@@ -1,4 +1,4 @@
-// Arithmetic of two inputs, A and B.
+// Arithmetic with two inputs, A and B.
 #include "core/ops/element_wise/shared.h"
 
 namespace dmlop::binary {

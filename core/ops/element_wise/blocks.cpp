@@ -26,7 +26,7 @@ class BlockLoop {
   void Run() const { CutDimension(0, part_); }
 
  private:
-  // Cuts the part so that along each dimension a box has whole blocks, or lies in one.
+  // Cuts the box so that along each dimension a piece has whole blocks, or lies within one.
   void CutDimension(size_t d, const Region& box) const {
     if (d == sizes_.size()) return ComputeBox(box);
     const int64_t block = blocks_[d];
@@ -44,7 +44,7 @@ class BlockLoop {
   void ComputeBox(const Region& box) const {
     std::vector<ConstTensorView> operands;
     for (const ConstTensorView& operand : operands_) operands.push_back(InBox(operand, box));
-    Region place = box;  // in the part
+    Region place = box;  // relative to the part
     for (size_t d = 0; d < sizes_.size(); ++d) place.begin[d] -= part_.begin[d];
     TensorView output = output_;
     output.data +=
@@ -55,7 +55,7 @@ class BlockLoop {
 
   ConstTensorView InBox(const ConstTensorView& operand, const Region& box) const {
     Dims begin = box.begin;
-    Dims blocks;  // the operand's own
+    Dims blocks;  // those of this operand
     for (size_t d = 0; d < sizes_.size(); ++d) {
       blocks.push_back(sizes_[d] / operand.layout.sizes[d]);
       begin[d] /= blocks[d];
@@ -66,7 +66,7 @@ class BlockLoop {
     return view;
   }
 
-  // A dimension with several blocks becomes two, the blocks and what is in them.
+  // A dimension with several blocks becomes two: the blocks, and the elements of a block.
   Layout SplitLayout(const Dims& strides, const Dims& blocks, const Region& box) const {
     Layout layout;
     const auto push = [&](int64_t size, int64_t stride) {
@@ -88,7 +88,7 @@ class BlockLoop {
 
   const ElementWiseCall& call_;
   std::span<const ConstTensorView> operands_;
-  const Dims& sizes_;  // of the whole output
+  const Dims& sizes_;  // sizes of the whole output
   const Region& part_;
   const TensorView& output_;
   Dims blocks_;

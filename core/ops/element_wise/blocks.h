@@ -1,4 +1,4 @@
-// Element-wise work where some operands have one element for each block of the output's.
+// Element-wise work with operands that have one element for each block of the output.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace dmlop {
 
-// Whether an operand has other sizes than the first one, which has those of the whole output.
+// Returns whether an operand has other sizes than the first one, which has the whole output's.
 bool HaveBlocks(std::span<const ConstTensorView> operands);
 
-// Computes a part of an output into a view of that part's sizes. In each dimension the sizes of all
-// operands that have blocks are equal, and divide the output's.
+// Computes a part of an output into a view of that part's sizes. In each dimension all operands
+// with blocks have the same size, which divides the output's.
 void ComputeInBlocks(const ElementWiseCall& call, std::span<const ConstTensorView> operands,
                      const Region& part, const TensorView& output);
 

@@ -1,4 +1,4 @@
-// Bounds, and the gradients of what is bounded.
+// Bounds, and gradients of bounded functions.
 #include "core/ops/element_wise/shared.h"
 
 namespace dmlop::clip {
@@ -72,7 +72,7 @@ constexpr OperatorInfo Clip(std::string_view name, std::string_view summary,
   return info;
 }
 
-// Into products of matrices and convolutions only.
+// Only products of matrices and convolutions can fuse these.
 constexpr OperatorInfo FusableClip(OperatorInfo info) {
   info.fusable = {static_cast<uint8_t>(HostBit(ActivationHost::kMatrices) |
                                        HostBit(ActivationHost::kConvolution)),

@@ -7,7 +7,7 @@
 namespace dmlop {
 namespace {
 
-// Elements of one type that are only scaled, or not even that.
+// Copies elements without a change of type, and scales them if there are factors.
 void RunAsCopy(const std::optional<ScaleBias>& factors, const ConstTensorView& input,
                const TensorView& output) {
   if (!factors) return CopyView(input, output);
@@ -23,7 +23,7 @@ Dims OutputSizes(const OperatorDesc& op) {
   return Dims(sizes.begin(), sizes.end());
 }
 
-// A part of the output whose place the region is; the inputs are whole.
+// Computes the part of the output at `part`, or all of it. The inputs are whole.
 void Compute(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
              const Region* part, const TensorView& to) {
   auto [call, operands] = WorkOf(family, op, inputs);
@@ -63,7 +63,7 @@ void Run(const ElementWise& family, const OperatorDesc& op, InputViews inputs,
   Compute(family, op, inputs, nullptr, outputs[0]);
 }
 
-// An input with fewer elements has one for each block of the output's.
+// An input with fewer elements has one for each block of the output.
 std::vector<SourceMap> SourcesOf(const ElementWise&, const OperatorDesc& op) {
   const Dims whole = OutputSizes(op);
   std::vector<SourceMap> maps;

@@ -1,4 +1,4 @@
-// Comparisons and predicates, whose results are 1 or 0, logic, and bits.
+// Comparisons and predicates, whose results are 1 or 0, logic, and bit operations.
 #include "core/ops/element_wise/shared.h"
 
 namespace dmlop::logical {
@@ -8,7 +8,7 @@ using namespace element_wise;
 
 // --- predicates ----------------------------------------------------------------------------------
 
-// The output is UINT8, where it is left out, or what alone there is at the level.
+// If the output's type is left out, it is `type`: UINT8, or the only one that the level has.
 void InferTruth(const Sizes& sizes, DataType type, Inference& infer) {
   infer.OutputType(kOtherOutput, type);
   infer.Output("ELW-1", kOtherOutput, sizes);

@@ -1,4 +1,4 @@
-// Integers that stand for real numbers, by a scale and a zero point.
+// Integers that stand for real numbers by a scale and a zero point.
 #include <algorithm>
 
 #include "core/ops/element_wise/function_formula.h"
@@ -13,7 +13,7 @@ constexpr DataTypes kFloat32 = {DataType::kFloat32};
 constexpr DataTypes kUint8 = {DataType::kUint8};
 constexpr DataTypes kInt32 = {DataType::kInt32};
 constexpr auto kQ = kQuantizedType;
-constexpr auto kScale = TypeVariable::kV;  // what scales are
+constexpr auto kScale = TypeVariable::kV;  // the type of scales
 
 constexpr auto kScaleTensor =
     field::Input("ScaleTensor", kScale)
@@ -113,7 +113,7 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 
 // --- QUANTIZED_LINEAR_ADD ------------------------------------------------------------------------
 
-// Each tensor's zero point has its type.
+// Each zero point has the type of its tensor.
 constexpr auto kA = field::Input("ATensor", TypeVariable::kT).Means(meaning::kATensor);
 constexpr auto kAScale = field::Input("AScaleTensor", kScale).Means(meaning::kAScaleTensor);
 constexpr auto kAZeroPoint = field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT))
@@ -155,7 +155,7 @@ void InferAdd(const OperatorDesc& op, Inference& infer) {
   infer.Output("QLA-1", kSum, sizes);
 }
 
-// The only element of a tensor; 0 where it is left out.
+// Returns the only element of a tensor; 0 if it is left out.
 double NumberOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {

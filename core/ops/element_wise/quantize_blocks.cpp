@@ -1,4 +1,4 @@
-// QUANTIZE and DEQUANTIZE, whose scales and zero points stand for blocks of elements.
+// QUANTIZE and DEQUANTIZE, whose scales and zero points apply to blocks of elements.
 #include "core/ops/element_wise/quantized.h"
 
 namespace dmlop::quantize_blocks {
@@ -17,7 +17,7 @@ constexpr auto kQuantizationType =
 constexpr auto kQuantizationTensorCount =
     field::Count("QuantizationTensorCount").Means("The length of QuantizationTensors.");
 
-// A scale, of the type that real numbers have, and a zero point, of the type of what is quantized.
+// A scale with the type of the real numbers, and a zero point with that of the quantized ones.
 constexpr FieldOf<std::vector<TensorDesc>> Parameters() {
   auto parameters = field::Tensors("QuantizationTensors", TensorRole::kInput, "QZ-2");
   parameters.other_entries = kQuantizedType;
@@ -41,7 +41,7 @@ constexpr Rule kRules[] = {
 void CheckBlocks(const TensorAt& tensor, const Sizes& sizes, Inference& infer) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     const uint32_t count = tensor.sizes()[d];
-    if (count == 0) continue;  // which another rule reports
+    if (count == 0) continue;  // another rule reports it
     infer.Require(sizes[d] % count == 0, "QZ-4", SizeAt(tensor, d),
                   "{} blocks do not divide InputTensor's size of {}", count, sizes[d]);
   }
@@ -67,7 +67,7 @@ void CheckParameters(const OperatorDesc& op, const TensorAt& input, Inference& i
   }
 }
 
-// The zero points, the numbers in the middle where there are none.
+// Returns the zero points; without any, they are in the middle of the type's range.
 ConstTensorView ZeroPoints(const OperatorDesc& op, InputViews inputs, DataType type) {
   return op[kQuantizationType] == kScaleZeroPoint ? inputs[2] : Middles(type, inputs[0].layout);
 }

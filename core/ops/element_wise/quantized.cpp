@@ -5,7 +5,7 @@
 namespace dmlop::element_wise {
 namespace {
 
-// One element that stands for all.
+// Returns a view that repeats one element.
 ConstTensorView Repeated(const ElementBytes& element, DataType type, const Layout& like) {
   return {element.data(), type, {like.sizes, Dims::Filled(like.sizes.size(), 0)}};
 }

@@ -1,4 +1,4 @@
-// What the operators on quantized tensors share.
+// Shared by the operators on quantized tensors.
 #pragma once
 
 #include "core/ops/element_wise/shared.h"
@@ -7,13 +7,13 @@ namespace dmlop::element_wise {
 
 inline constexpr auto kQuantizedType = TypeVariable::kU;
 
-// The integers of a type, as a function has its bounds.
+// Sets the bounds of a function to the range of an integer type.
 void SetRange(DataType type, ElementWiseCall& call);
 
-// Zero for every element of a layout, where there is no zero point.
+// Zeros for every element of a layout, in place of zero points.
 ConstTensorView Zeros(DataType type, const Layout& like);
 
-// 0 of a signed type, the number in the middle of an unsigned one.
+// Likewise, but the middle of the range of an unsigned type; 0 for a signed one.
 ConstTensorView Middles(DataType type, const Layout& like);
 
 }  // namespace dmlop::element_wise

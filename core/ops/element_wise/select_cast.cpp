@@ -1,4 +1,4 @@
-// Operators with tensors of several types: IF and CAST.
+// Operators on tensors of several types: IF and CAST.
 #include "core/ops/element_wise/shared.h"
 
 namespace dmlop::select_cast {

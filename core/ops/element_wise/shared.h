@@ -1,4 +1,4 @@
-// What the rows of element-wise operators share: fields, tables of types, rules, checks.
+// Shared by the rows of element-wise operators: fields, tables of types, rules, checks.
 #pragma once
 
 #include "core/ops/hardware_tolerance.h"
@@ -15,7 +15,7 @@ inline constexpr const Field* kUnaryFields[] = {&kInputTensor, &kOutputTensor};
 inline constexpr const Field* kScaledFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias};
 inline constexpr const Field* kBinaryFields[] = {&kATensor, &kBTensor, &kOutputTensor};
 
-// An output with a type of its own.
+// An output with its own type.
 inline constexpr auto kOtherOutput =
     field::Output("OutputTensor", TypeVariable::kU).Means(meaning::kOutputTensor);
 

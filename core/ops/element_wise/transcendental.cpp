@@ -1,5 +1,5 @@
-// Functions of real numbers: exponential, logarithm, power, circular, hyperbolic, and their
-// inverses.
+// Functions of real numbers: exponential, logarithm, power, trigonometric and hyperbolic functions,
+// and their inverses.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 

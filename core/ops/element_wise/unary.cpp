@@ -1,4 +1,4 @@
-// Operators of one input.
+// Operators with one input.
 #include "core/ops/element_wise/shared.h"
 
 namespace dmlop::unary {
