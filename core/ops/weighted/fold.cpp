@@ -1,4 +1,4 @@
-// DML_FOLD_OPERATOR_DESC: the sum of overlapping windows that lie in columns, as UNFOLD puts them
+// DML_FOLD_OPERATOR_DESC: sums overlapping windows that lie in columns, as UNFOLD puts them
 // there ("col2im"). With the blocks b, taps t and positions p of ops/windows.h,
 //
 //   Output[n, c, s] = sum of Input[n, c * prod(W) + lin(t), lin(b)] over all b and t with p = s
@@ -34,7 +34,7 @@ constexpr Rule kRules[] = {
     kNoZeros,
 };
 
-// The output's spatial sizes are not implied.
+// The output's spatial sizes do not follow from the input.
 void Infer(const OperatorDesc& op, Inference& infer) {
   if (!op[kOutputTensor].sizes) return;
   const TensorAt output = infer.tensor(kOutputTensor);
@@ -58,10 +58,11 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   infer.RequireSizes("FLD-2", input, sizes);
 }
 
-// One spatial dimension.
+// The windows along one spatial dimension.
 struct FoldAxis {
   int64_t window, stride, dilation, padding, blocks;
-  int64_t tap_step, block_step;  // in rows and columns, from one to the next
+  int64_t tap_step, block_step;  // rows from one tap to the next, columns from one block to the
+                                 // next
 };
 
 std::vector<FoldAxis> AxesOf(const OperatorDesc& op) {
@@ -88,7 +89,7 @@ int64_t WindowSize(const OperatorDesc& op) {
   return Product(Dims(sizes.begin(), sizes.end()));
 }
 
-// Batches and channels.
+// The single tap of batches and channels.
 class OneTap : public TapAxis {
  public:
   explicit OneTap(int64_t step) : step_(step) {}
@@ -104,7 +105,7 @@ class OneTap : public TapAxis {
   int64_t step_;
 };
 
-// The taps of a window that a position has are every `period`-th of those within which it is.
+// The taps that cover a position are every `period`-th one of a range of the window.
 class FoldTaps : public TapAxis {
  public:
   FoldTaps(const FoldAxis& axis, int64_t row, int64_t column)
@@ -130,7 +131,8 @@ class FoldTaps : public TapAxis {
   }
 
  private:
-  // From the first tap that is at the position in some block, to behind the last that may be.
+  // Returns the range from the first tap that lies at the position in some block to the last one
+  // that can.
   Range WindowTaps(int64_t index) const {
     const int64_t place = index + axis_.padding;
     const int64_t last_begin = (axis_.blocks - 1) * axis_.stride;
@@ -143,13 +145,13 @@ class FoldTaps : public TapAxis {
   }
 
   FoldAxis axis_;
-  int64_t row_, column_;  // of the source, from a tap and from a block to the next
+  int64_t row_, column_;  // offsets in the source from one tap, and one block, to the next
   int64_t period_;
 };
 
 WeightedSource Source(const OperatorDesc& op, const ConstTensorView& input) {
   const Dims& strides = input.layout.strides;
-  const size_t n = strides.size() - 3;  // behind leading 1s
+  const size_t n = strides.size() - 3;  // after leading 1s
   WeightedSource source{input, {}, WeightedSource::kRound};
   if (!IsFloat(input.type)) source.rule = WeightedSource::kWrap;
   source.axes = {std::make_shared<OneTap>(strides[n]),
@@ -160,7 +162,7 @@ WeightedSource Source(const OperatorDesc& op, const ConstTensorView& input) {
   return source;
 }
 
-// The part of the input that a part of the output has from one tap of the window.
+// Returns the part of the input that one tap contributes to a part of the output.
 std::optional<Region> RegionOf(const std::vector<FoldAxis>& axes, const Dims& taps,
                                int64_t window_size, size_t input_rank, const Region& output) {
   int64_t row = 0;
@@ -187,7 +189,7 @@ std::optional<Region> RegionOf(const std::vector<FoldAxis>& axes, const Dims& ta
   return region;
 }
 
-// A map for each tap, of which there may be very many.
+// There is one map for each tap, so there may be very many.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const auto axes = std::make_shared<const std::vector<FoldAxis>>(AxesOf(op));
   std::vector<SourceMap> maps;

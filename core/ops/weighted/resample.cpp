@@ -1,5 +1,5 @@
 // DML_UPSAMPLE_2D_OPERATOR_DESC and DML_RESAMPLE*_OPERATOR_DESC scale tensors along each dimension:
-// an element is the nearest one of the input, or a mean of those around it.
+// an output element is the nearest element of the input, or a weighted mean of those around it.
 // DML_RESAMPLE_GRAD*_OPERATOR_DESC are the transpose.
 #include <algorithm>
 #include <cmath>
@@ -155,7 +155,7 @@ bool RequireFactors(const OperatorDesc& op, Inference& infer) {
   return are_positive;
 }
 
-// The scaled sizes, rounded to FLOAT32 first.
+// The scaled sizes are rounded to FLOAT32 before they are truncated.
 void InferScaledSizes(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
   for (size_t d = 0; d < op[kScales].size(); ++d) {
@@ -176,7 +176,7 @@ void InferResample(const OperatorDesc& op, Inference& infer) {
   }
 }
 
-// What the gradient was resampled from is not implied by it.
+// The output's sizes do not follow from the gradient, so they must be given.
 void InferGrad(const OperatorDesc& op, Inference& infer) {
   RequireFactors(op, infer);
   if (!op[kOutputGradientTensor].sizes) return;
@@ -186,7 +186,7 @@ void InferGrad(const OperatorDesc& op, Inference& infer) {
 
 // --- weights -------------------------------------------------------------------------------------
 
-// Without a direction, halves are rounded up.
+// Operators without a direction round halves up.
 Interpolation InterpolationOf(const OperatorDesc& op) {
   if (op[kInterpolationMode] == kLinear) {
     const bool* antialiased = op.find_if_known(kAntialiased);
@@ -214,7 +214,7 @@ float InputOffsetOf(const OperatorDesc& op, size_t d) {
   return rounds_halves ? offset - 0.5f : offset;
 }
 
-// The dimension as the forward operator has it, from `pixels` to `outputs`.
+// Returns the dimension as the forward operator has it, from `pixels` to `outputs`.
 ResampleAxis AxisOf(const OperatorDesc& op, size_t d, const Sizes& pixels, const Sizes& outputs) {
   const std::vector<float>* output_offsets = op.find_if_known(kOutputPixelOffsets);
   return {InterpolationOf(op),  pixels[d],
@@ -222,7 +222,7 @@ ResampleAxis AxisOf(const OperatorDesc& op, size_t d, const Sizes& pixels, const
           InputOffsetOf(op, d), output_offsets != nullptr ? (*output_offsets)[d] : -0.5f};
 }
 
-// Whose elements of one dimension an element of the output is made of.
+// Creates the taps of one dimension.
 using TapsFunction = std::shared_ptr<const TapAxis> (*)(const ResampleAxis& axis, int64_t stride);
 using RangeFunction = Range (*)(const ResampleAxis& axis, int64_t index);
 
@@ -247,7 +247,7 @@ WeightedSource Backward(const OperatorDesc& op, const ConstTensorView& input) {
                     OutputTaps);
 }
 
-// From the first element of the first to the last one of the last.
+// Covers the sources of all elements, from the first element of the first to the last of the last.
 std::optional<Region> SourceRegion(const OperatorDesc& op, const Sizes& pixels,
                                    const Sizes& outputs, RangeFunction range,
                                    const Region& output) {

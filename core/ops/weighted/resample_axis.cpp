@@ -7,8 +7,7 @@
 namespace dmlop {
 namespace {
 
-// --- numbers that are exact: of any length, or of 128 bits
-// ----------------------------------------
+// --- exact numbers: Dyadic or Int128 ---
 
 Int128 FloorQuotient(Int128 a, Int128 b) {
   const Int128 quotient = a / b;
@@ -29,7 +28,7 @@ int64_t ToInteger(const Dyadic& x) {
   return static_cast<int64_t>(x.Truncated());
 }
 
-// A whole number, or the end of [0, most] that is nearer.
+// Returns x as an integer, clamped to [0, most].
 template <typename Number>
 int64_t Inside(const Number& x, int64_t most) {
   return x < Number(0) ? 0 : Number(most) < x ? most : ToInteger(x);
@@ -51,10 +50,10 @@ Int128 ToInt128(Dyadic whole) {
 
 // --- linear interpolation ------------------------------------------------------------------------
 
-// In a unit of its own, x(o) * Scale is first + o * one, which needs no division. A pixel at j has
-// the weight 1 - |j - x| of those around an output. Antialiased ones have 1 - |j - x| * Scale,
-// where that is positive, and of their sum: then x may lie outside, and what lies beyond an edge
-// reads the pixel there.
+// Coordinates are kept as x(o) * Scale = first + o * one, which needs no division. A pixel at j has
+// the weight 1 - |j - x| for an output around it. Antialiased weights are 1 - |j - x| * Scale where
+// that is positive, divided by their sum. In that case x may lie outside, and pixels beyond an edge
+// are replaced by the one at the edge.
 template <typename Number>
 class Line {
  public:
@@ -82,7 +81,7 @@ class Line {
             pixel == last_pixel_ ? outputs_ : Inside(-FloorQuotient(-behind, one_), outputs_)};
   }
 
-  // The pixels of `some` of those of an output, and their parts of the whole.
+  // Adds the pixels with indices `some` among those of an output, and their weights.
   template <typename Taps>
   void AddPixels(int64_t output, Range some, int64_t stride, Taps& taps) const {
     if (is_stretched_) return AddStretched(output, some, stride, taps);
@@ -105,7 +104,7 @@ class Line {
   }
 
  private:
-  // x * Scale, within the pixels unless these are antialiased.
+  // Returns x * Scale, clamped to the pixels unless these are antialiased.
   Number CoordinateOf(int64_t output) const {
     const Number x = first_ + Number(output) * one_;
     if (is_stretched_) return x;
@@ -129,14 +128,14 @@ class Line {
     return one_ - DistanceOf(pixel, x);
   }
 
-  // From pixel `first` to `last`, on one side of x.
+  // Sums the weights of pixels `first` to `last`, which lie on one side of x.
   Number Series(const Number& first, const Number& last, const Number& x) const {
     if (last < first) return Number(0);
     const Number count = last - first + Number(1);
     return Halved(count * (StretchedPartOf(first, x) + StretchedPartOf(last, x)));
   }
 
-  // The sum from pixel `first` to `last`, as two arithmetic series.
+  // Sums the weights of pixels `first` to `last` as two arithmetic series.
   Number Sum(const Number& first, const Number& last, const Number& x) const {
     const Number top = FloorQuotient(x, scale_);
     return Series(first, last < top ? last : top, x) +
@@ -160,7 +159,7 @@ class Line {
     taps.End(Sum(first, last, x));
   }
 
-  // Those whose first and last pixels are around this one.
+  // Returns the outputs whose range of pixels contains this one.
   Range StretchedOutputsOf(int64_t pixel) const {
     return {FirstOutput([&](Range pixels) { return pixels.end > pixel; }),
             FirstOutput([&](Range pixels) { return pixels.begin > pixel; })};
@@ -189,7 +188,7 @@ Line<Dyadic> ExactLine(const ResampleAxis& axis) {
   return {axis, first, Dyadic(1), scale};
 }
 
-// None where products of the numbers and the sums of antialiased pixels would be too long.
+// Returns none if products of the numbers, and sums of antialiased weights, could overflow.
 std::optional<Line<Int128>> ShortLine(const ResampleAxis& axis) {
   constexpr int64_t kMostBits = 60;
   const Dyadic scale = Exact(axis.scale);
@@ -201,7 +200,7 @@ std::optional<Line<Int128>> ShortLine(const ResampleAxis& axis) {
   return Line<Int128>(axis, in_units(first), in_units(Dyadic(1)), in_units(scale));
 }
 
-// Of pixels for outputs, or of outputs for pixels.
+// The taps are pixels for an output, or outputs for a pixel.
 template <bool kOfPixels>
 class LineTaps : public TapAxis {
  public:
@@ -241,7 +240,7 @@ bool IsNearest(const ResampleAxis& axis) {
   return axis.interpolation == Interpolation::kFloor || axis.interpolation == Interpolation::kCeil;
 }
 
-// Three operations of FLOAT32, as a shader computes it.
+// Uses three FLOAT32 operations, as a shader does.
 int64_t NearestOf(const ResampleAxis& axis, int64_t output) {
   const float shifted = static_cast<float>(output) - axis.output_offset;
   const float scaled = shifted / axis.scale;
@@ -252,7 +251,7 @@ int64_t NearestOf(const ResampleAxis& axis, int64_t output) {
   return static_cast<int64_t>(is_floor ? std::floor(inside) : std::ceil(inside));
 }
 
-// The first output whose pixel is this one or behind it.
+// Returns the first output whose pixel is at or after this one.
 int64_t FirstOutputAt(const ResampleAxis& axis, int64_t pixel) {
   int64_t low = 0;
   int64_t high = axis.outputs;

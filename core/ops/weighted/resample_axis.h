@@ -1,4 +1,4 @@
-// Which pixels of one dimension an output of RESAMPLE is made of: output o looks at the coordinate
+// The pixels of one dimension that an output of RESAMPLE is made of. Output o is at the coordinate
 //   x(o) = (o - OutputPixelOffset) / Scale - InputPixelOffset.
 #pragma once
 
@@ -14,10 +14,10 @@ enum class Interpolation : uint8_t {
   kFloor,  // the nearest pixel, by FLOAT32 arithmetic
   kCeil,
   kLinear,
-  kAntialiased,  // linear, and stretched where two pixels and more become one
+  kAntialiased,  // linear, but wider if two or more pixels become one
 };
 
-// The dimension of the smaller or larger tensor that the forward operator has as input.
+// One dimension of the forward operator, whether it is run forward or backward.
 struct ResampleAxis {
   Interpolation interpolation;
   int64_t pixels;   // of the input
@@ -27,13 +27,13 @@ struct ResampleAxis {
   float output_offset;
 };
 
-// The pixels that an output is made of, and the outputs that a pixel is a part of. First and last
-// ones do not fall from one index to the next.
+// The pixels that contribute to an output, and the outputs that a pixel contributes to. Neither the
+// first nor the last one decreases from one index to the next.
 Range PixelsOf(const ResampleAxis& axis, int64_t output);
 Range OutputsOf(const ResampleAxis& axis, int64_t pixel);
 
-// The dimension of a source that has the pixels, `stride` apart, for the outputs; and of one that
-// has the outputs for the pixels, not where these are antialiased.
+// The taps of outputs whose source has pixels `stride` apart, and of pixels whose source has
+// outputs `stride` apart. The latter exist only without antialiasing.
 std::shared_ptr<const TapAxis> PixelTaps(const ResampleAxis& axis, int64_t stride);
 std::shared_ptr<const TapAxis> OutputTaps(const ResampleAxis& axis, int64_t stride);
 
