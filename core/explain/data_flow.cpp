@@ -17,8 +17,8 @@ bool Contains(const Region& region, const Element& element) {
   return true;
 }
 
-// Halves an output until single elements are left. A part is dropped by the maps whose sources of
-// it do not have the element.
+// Halves an output until single elements are left. Parts are dropped if no map's sources for them
+// include the element.
 class TargetFinder {
  public:
   TargetFinder(const Element& input, ListLength length) : input_(input), length_(length) {}
@@ -61,7 +61,7 @@ bool Overlap(const Region& a, const Region& b) {
   return true;
 }
 
-// Adds what the regions from number `first` on do not have, in parts that do not overlap.
+// Adds the region without its overlap with regions from number `first` on, as disjoint parts.
 void AddRest(Region region, size_t first, std::vector<Region>& regions) {
   while (first < regions.size() && !Overlap(region, regions[first])) ++first;
   if (first == regions.size()) return regions.push_back(region);

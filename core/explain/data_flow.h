@@ -1,5 +1,5 @@
-// Which elements of an operator's inputs feed which elements of its outputs. All descriptors are
-// valid.
+// Which elements of an operator's inputs contribute to which elements of its outputs. All
+// descriptors are valid.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,22 @@
 namespace dmlop {
 
 struct Element {
-  size_t tensor;  // its number among those of its role
+  size_t tensor;  // index among the tensors of its role
   Dims index;
 
   friend bool operator==(const Element&, const Element&) = default;
 };
 
-// The parts of the inputs that feed an output element, each element once: none where it is filled.
+// The parts of the inputs that contribute to an output element, without duplicates; none if the
+// element is filled.
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output);
 
-// How much of a list is told.
+// How much of a list is shown.
 struct ListLength {
-  int64_t most;  // of a whole list
-  size_t edge;   // at each end of a list that is longer
+  int64_t most;  // the longest list that is shown in full
+  size_t edge;   // number of entries at each end of a longer list
 
-  // Adds to a list that has both ends of `count` entries, this one included.
+  // Adds an entry to a list that shows both ends of `count` entries so far, including this one.
   template <typename Entry>
   void Add(Entry entry, int64_t count, std::vector<Entry>& list) const {
     list.push_back(std::move(entry));
@@ -37,10 +38,10 @@ struct ListLength {
   }
 };
 
-// The output elements that an input element reaches, by tensors and in row-major order.
+// The output elements that depend on an input element, by tensors and in row-major order.
 struct Targets {
   int64_t count = 0;
-  std::vector<Element> listed;  // all, or both ends
+  std::vector<Element> listed;  // all of them, or both ends
 };
 Targets TargetsOf(const OperatorDesc& op, const Element& input, ListLength length);
 

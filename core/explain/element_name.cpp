@@ -29,7 +29,7 @@ class Parser {
     return ParsePlace(std::move(name), max_groups);
   }
 
-  // The name may have any characters: what is behind it begins with the last bracket, or with an @.
+  // The name may have any characters, so it ends before the last bracket or before an @.
   std::optional<ElementName> ParseAnyName() {
     ElementName name;
     name.field = ModelTensorIn(text_);
@@ -109,7 +109,7 @@ class Parser {
     return ElementName::Number{negative ? -value : value, std::string(text), begin};
   }
 
-  // Decimal, or hexadecimal behind "0x".
+  // Parses decimals, or hexadecimals after "0x".
   std::optional<ElementName::Number> ParseByte() {
     const size_t begin = at_;
     const std::string word =

@@ -1,7 +1,7 @@
 // An element of an operator as a user names it: "OutputTensor[0, 2, 5]", "InputTensors[1][0, -1]"
 // or "InputTensors/1[0, -1]". Negative indices count from the end, as in NumPy. "OutputTensor@24"
-// is the element that has byte 24 of the tensor's buffer, "@0x18" too; of several in one place the
-// first in row-major order.
+// and "OutputTensor@0x18" are the element with byte 24 of the tensor's buffer; if several elements
+// share a place, it is the first in row-major order.
 //
 // Faults are reported with their offset in the text, under the codes
 //
@@ -22,7 +22,7 @@
 
 namespace dmlop {
 
-// The text taken apart, whatever operator it is for.
+// The parsed text, independent of any operator.
 struct ElementName {
   struct Number {
     int64_t value;     // saturates
@@ -31,26 +31,26 @@ struct ElementName {
   };
   struct Group {  // "[0, 2]"
     std::vector<Number> numbers;
-    size_t begin, end;  // of the brackets
+    size_t begin, end;  // offsets of the brackets
   };
 
   std::string field;
-  std::optional<Number> number;  // of "/1"
-  std::vector<Group> groups;     // one or two, or one fewer with a byte; none of a bare name
-  std::optional<Number> byte;    // of "@24"
-  size_t end = 0;                // of the text
+  std::optional<Number> number;  // the number in "/1"
+  std::vector<Group> groups;     // one or two, or one fewer with a byte; none for a bare name
+  std::optional<Number> byte;    // the number in "@24"
+  size_t end = 0;                // offset of the end of the text
 };
 
 std::optional<ElementName> ParseElementName(std::string_view text, Diagnostics& diagnostics);
 
-// Of a tensor of a model, whose name may have any characters: "scale.OutputTensor[0, 2]".
+// Names a tensor of a model, whose name may have any characters: "scale.OutputTensor[0, 2]".
 std::optional<ElementName> ParseModelElementName(std::string_view text, Diagnostics& diagnostics);
 
-// The name in it, also where what is behind it is wrong.
+// Returns the tensor's name even if what follows it is wrong.
 std::string_view ModelTensorIn(std::string_view text);
 
-// An element of a valid operator: its tensor, that tensor's number among those of its role, and the
-// index, which counts from the beginning.
+// An element of a valid operator: its tensor, that tensor's index among those of its role, and the
+// element's index, which counts from the beginning.
 struct NamedElement {
   TensorSlot slot;
   size_t number;
@@ -60,7 +60,7 @@ struct NamedElement {
 std::optional<NamedElement> FindElement(const ElementName& name, const OperatorDesc& desc,
                                         Diagnostics& diagnostics);
 
-// The index in a tensor of that desc; `tensor` is what it is called.
+// Returns the index in a tensor with this descriptor; `tensor` is its name for messages.
 std::optional<Dims> FindIndex(const ElementName& name, const std::string& tensor,
                               const TensorDesc& desc, Diagnostics& diagnostics);
 

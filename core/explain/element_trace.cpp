@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-// Places are half bytes: elements of 4 bits have places of their own.
+// Places are counted in half bytes, since elements of 4 bits have places of their own.
 uint64_t PlaceOf(const ConstTensorView& view, int64_t offset) {
   const uint64_t width = BitWidth(view.type) / 4;
   return reinterpret_cast<uintptr_t>(view.data) * 2 + static_cast<uint64_t>(offset) * width;
@@ -25,8 +25,8 @@ PlaceSet PlacesOf(std::span<const std::byte> bytes) {
   return places;
 }
 
-// The elements of a view whose places are in a set, in row-major order, as regions whose elements
-// lie one beside the other without gaps.
+// Finds the elements of a view whose places are in a set, in row-major order, as regions of
+// adjacent elements.
 class ElementFinder {
  public:
   using Found = std::function<void(const Region& region, int64_t offset)>;
@@ -40,7 +40,7 @@ class ElementFinder {
   void Find() { Search(0, 0); }
 
  private:
-  // Those whose first d indices are set and lead to `offset`.
+  // Searches the elements whose first d indices are fixed and lead to `offset`.
   void Search(size_t d, int64_t offset) {
     const Layout& layout = view_.layout;
     int64_t reach = 1;
@@ -54,7 +54,7 @@ class ElementFinder {
     if (!places_.Meets(begin, end)) return;
     const bool is_one = d == layout.rank();
     if (is_one || (reach == count && places_.Contains(begin, end))) return found_(region_, offset);
-    const int64_t size = layout.strides[d] == 0 ? 1 : layout.sizes[d];  // the first one of equals
+    const int64_t size = layout.strides[d] == 0 ? 1 : layout.sizes[d];  // the first of equal places
     for (int64_t i = 0; i < size; ++i) {
       region_.begin[d] = i;
       region_.sizes[d] = 1;
@@ -72,7 +72,7 @@ class ElementFinder {
 
 void AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& places) {
   const Dims& strides = view.layout.strides;
-  size_t outer = strides.size();  // dimensions before those that lie without gaps
+  size_t outer = strides.size();  // dimensions before the contiguous ones
   int64_t run = 1;
   while (outer > 0 && (region.sizes[outer - 1] == 1 || strides[outer - 1] == run)) {
     run *= region.sizes[--outer];
@@ -88,7 +88,7 @@ void AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& plac
   }
 }
 
-// Adds all elements of the region, or as many of both ends as a list may have of all.
+// Adds all elements of the region, or only as many at both ends as a list can show.
 void Add(const Region& region, ListLength length, TracedElements& elements) {
   const int64_t count = region.count();
   const int64_t edge = static_cast<int64_t>(length.edge);
@@ -102,7 +102,7 @@ void Add(const Region& region, ListLength length, TracedElements& elements) {
   }
 }
 
-// The elements of a view that are needed; their places are added to `taken`.
+// Returns the elements of a view that are needed, and adds their places to `taken`.
 TracedElements Take(const ConstTensorView& view, const PlaceSet& needed, ListLength length,
                     PlaceSet& taken, const std::function<void(const Region&)>& found = {}) {
   TracedElements elements{view, 0, {}};
@@ -115,11 +115,11 @@ TracedElements Take(const ConstTensorView& view, const PlaceSet& needed, ListLen
   return elements;
 }
 
-// The regions that a map led to: the last one, and of all of them as many as are worth their
-// memory.
+// Remembers the regions that a map led to: always the last one, and of the others as many as are
+// worth their memory.
 class RegionsMet {
  public:
-  // Whether the region may be one that was not met before.
+  // Returns false if the region is known to have been met before.
   bool MayBeNew(const Region& region) {
     if (last_ && AreEqual()(*last_, region)) return false;
     last_ = region;
@@ -143,7 +143,7 @@ class RegionsMet {
   };
   struct AreEqual {
     bool operator()(const Region& a, const Region& b) const {
-      return a.begin == b.begin && a.sizes == b.sizes;  // of one map, so of one tensor
+      return a.begin == b.begin && a.sizes == b.sizes;  // the map, and so the tensor, is the same
     }
   };
 
@@ -151,7 +151,7 @@ class RegionsMet {
   std::unordered_set<Region, Hash, AreEqual> met_;
 };
 
-// The elements of a region that are followed one by one.
+// Regions with more elements than this are not followed element by element.
 constexpr int64_t kMostFollowed = 1 << 12;
 
 class Tracer {
@@ -171,7 +171,7 @@ class Tracer {
   }
 
  private:
-  // Where outputs of the step are needed, what they are computed from is needed instead.
+  // If outputs of the step are needed, replaces them by the inputs that they are computed from.
   void Visit(size_t number) {
     const TraceStep& step = steps_[number];
     TracedStep traced{number, false, {}, {}};
@@ -209,7 +209,7 @@ class Tracer {
     trace_.steps.push_back(std::move(traced));
   }
 
-  // What of the view no step filled and no view before had.
+  // Adds the needed elements of the view, which no step filled and no earlier view contains.
   void AddOrigin(const ConstTensorView& view) {
     PlaceSet taken;
     TracedElements elements = Take(view, needed_, length_, taken);

@@ -1,5 +1,5 @@
-// What an element depends on, through operators that ran one after the other: back from step to
-// step, over the places in memory that they filled and read.
+// Finds what an element depends on through operators that ran one after another, by going back over
+// the places in memory that each step filled and read.
 #pragma once
 
 #include <optional>
@@ -14,45 +14,46 @@
 
 namespace dmlop {
 
-// An operator that ran. Its views say where; nothing is read there.
+// An operator that ran. Its views give the places; their memory is not read.
 struct TraceStep {
   std::string name;
   const OperatorDesc* op;
   std::vector<ConstTensorView> inputs, outputs;
   std::vector<std::string> output_names;
-  std::vector<std::span<std::byte>> cleared = {};  // before it filled the outputs
+  std::vector<std::span<std::byte>> cleared = {};  // before the outputs were filled
 };
 
 struct TraceElement {
-  ConstTensorView view;  // of its tensor
+  ConstTensorView view;  // the view of the whole tensor
   Dims index;
 };
 
-// Elements of one tensor that matter.
+// The elements of one tensor that contribute.
 struct TracedElements {
   ConstTensorView view;
   int64_t count = 0;
-  std::vector<Dims> listed;  // all in row-major order, or both ends
+  std::vector<Dims> listed;  // all of them in row-major order, or both ends
 };
 
 struct TracedStep {
   size_t number;
-  // Whether the inputs are those of whole regions, of which not every element may be read: elements
-  // side by side that are very many are not followed one by one.
+  // Whether the inputs include whole regions of which some elements may not be read, since very
+  // large regions are not followed element by element.
   bool at_most;
-  std::vector<size_t> inputs;           // those that have elements of which it depends
-  std::vector<TracedElements> outputs;  // count is 0 for those that do not matter
+  std::vector<size_t> inputs;           // those with elements that contribute
+  std::vector<TracedElements> outputs;  // count is 0 for outputs that do not contribute
 };
 
 struct Trace {
   std::vector<TracedStep> steps;        // from the last to the first
-  std::vector<TracedElements> origins;  // which no step filled, as the first that reads them does
+  std::vector<TracedElements> origins;  // filled by no step; views of the first step that reads
+                                        // them
 };
 
-// Back from an element as it is behind all steps.
+// Goes back from an element as it is after all steps.
 Trace TraceBack(std::span<const TraceStep> steps, const TraceElement& element, ListLength length);
 
-// The step and the number of its output that lie, last before step `before`, where the view does.
+// Returns the output that last wrote the view's place before step `before`.
 struct StepOutput {
   size_t step, output;
 };

@@ -18,7 +18,7 @@ std::string LastElement(const std::string& tensor, const TensorDesc& desc) {
   return fmt::format("{}[{}]", tensor, fmt::join(index, ","));
 }
 
-// The index that a name says, in one tensor.
+// Finds the index that a name stands for in one tensor.
 class PlaceFinder {
  public:
   PlaceFinder(const ElementName& name, const std::string& tensor, const TensorDesc& desc,
@@ -71,7 +71,7 @@ class PlaceFinder {
                   number.offset);
     }
     const Layout layout = LayoutOf(desc_);
-    // A byte may have two elements of 4 bits.
+    // A byte may hold two elements of 4 bits.
     Dims index = FirstAt(layout, static_cast<int64_t>(byte * 8 / bits));
     if (index.empty() && bits < 8) {
       index = FirstAt(layout, static_cast<int64_t>(byte * 8 / bits) + 1);
@@ -87,17 +87,17 @@ class PlaceFinder {
     return std::nullopt;
   }
 
-  // The index of the first element in row-major order that lies at a place; empty for none.
+  // Returns the index of the first element in row-major order at a place; empty if there is none.
   static Dims FirstAt(const Layout& layout, int64_t place) {
     Dims index = layout.sizes;
     return FindAt(layout, 0, place, index) ? index : Dims{};
   }
 
-  // Chooses the indices from dimension d on, which together lead on by `rest`.
+  // Finds indices from dimension d on that together advance by `rest`.
   static bool FindAt(const Layout& layout, size_t d, int64_t rest, Dims& index) {
     if (d == layout.rank()) return rest == 0;
-    int64_t reach = 0;    // of the dimensions behind
-    int64_t divisor = 0;  // of all places that they lead to
+    int64_t reach = 0;    // of the later dimensions
+    int64_t divisor = 0;  // of all places that these lead to
     for (size_t k = d + 1; k < layout.rank(); ++k) {
       reach += (layout.sizes[k] - 1) * layout.strides[k];
       if (layout.sizes[k] > 1) divisor = std::gcd(divisor, layout.strides[k]);
@@ -119,11 +119,11 @@ class PlaceFinder {
   Diagnostics& diagnostics_;
 };
 
-// The tensors of one field: an array, or one tensor.
+// The tensors of one field, which is an array or a single tensor.
 struct NamedTensors {
   std::string name;
   bool is_array;
-  size_t first;  // its number among the tensors of its role
+  size_t first;  // index of the first among the tensors of its role
   std::vector<TensorSlot> tensors;
 };
 
@@ -172,7 +172,7 @@ class Finder {
         fmt::format("{} has no tensor '{}'{}", desc_.name(), name_.field, InsteadOfUnknown()), 0);
   }
 
-  // How a tensor is asked for that is optional and left out, or which there are.
+  // Says how to ask for an optional tensor that is left out, or which tensors there are.
   std::string InsteadOfUnknown() const {
     for (const Field* field : TensorFieldsOf(desc_.info())) {
       if (field->name != name_.field) continue;

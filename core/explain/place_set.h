@@ -1,4 +1,4 @@
-// Places in memory, as intervals.
+// A set of places in memory, stored as intervals.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ class PlaceSet {
  public:
   bool empty() const { return ends_.empty(); }
 
-  // Whether any place of [begin, end) is in the set.
+  // Whether any place in [begin, end) is in the set.
   bool Meets(uint64_t begin, uint64_t end) const;
 
-  // Whether all of them are.
+  // Whether all places in [begin, end) are in the set.
   bool Contains(uint64_t begin, uint64_t end) const;
 
   void Add(uint64_t begin, uint64_t end);
@@ -23,7 +23,7 @@ class PlaceSet {
  private:
   void Remove(uint64_t begin, uint64_t end);
 
-  std::map<uint64_t, uint64_t> ends_;  // by begin; no two of them touch
+  std::map<uint64_t, uint64_t> ends_;  // by begin; intervals do not touch
 };
 
 }  // namespace dmlop
