@@ -1,5 +1,5 @@
-// DML_FOLD_OPERATOR_DESC: sums overlapping windows that lie in columns, as UNFOLD puts them
-// there ("col2im"). With the blocks b, taps t and positions p of ops/windows.h,
+// DML_FOLD_OPERATOR_DESC: sums overlapping windows that lie in columns, as UNFOLD puts them there
+// ("col2im"). With the blocks b, taps t and positions p of ops/windows.h,
 //
 //   Output[n, c, s] = sum of Input[n, c * prod(W) + lin(t), lin(b)] over all b and t with p = s
 #include <algorithm>
@@ -61,8 +61,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 // The windows along one spatial dimension.
 struct FoldAxis {
   int64_t window, stride, dilation, padding, blocks;
-  int64_t tap_step, block_step;  // rows from one tap to the next, columns from one block to the
-                                 // next
+  int64_t tap_step, block_step;  // rows per tap, columns per block
 };
 
 std::vector<FoldAxis> AxesOf(const OperatorDesc& op) {
