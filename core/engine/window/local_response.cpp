@@ -25,8 +25,8 @@ bool IsInteger(double x) {
   return std::floor(x) == x;
 }
 
-// As IEEE pow, with the same bits on every machine; results that are neither 0 nor infinite stay so
-// where they are too small or too large for a number.
+// Like IEEE pow, with the same bits on every machine. A result that is too large or too small for a
+// number is clamped, so that it becomes neither 0 nor infinite.
 double Power(double base, double exponent) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (exponent == 0 || base == 1) return 1;
@@ -58,7 +58,7 @@ void RaiseAll(Table& bases, double exponent) {
   Exp(bases);
 }
 
-// A table of rows along the first axis of the regions, and a part of what is in each.
+// A table whose rows follow the first axis of the regions; it holds a range of columns.
 template <typename T>
 class Slab {
  public:
@@ -99,7 +99,7 @@ class Slab {
   static int64_t ColumnsOf(const LocalResponse& response, const Layout& layout) {
     return response.across_channels ? layout.sizes[2] * layout.sizes[3] : layout.sizes[3];
   }
-  // Regions across channels have nothing to do with other columns.
+  // Regions across channels are independent of other columns.
   static int64_t PartLength(const LocalResponse& response, const Layout& layout) {
     const int64_t columns = ColumnsOf(response, layout);
     if (!response.across_channels) return columns;
@@ -133,11 +133,11 @@ class Slab {
   size_t row_axis_;
   const Layout& layout_;
   Dims outer_;
-  int64_t begin_;  // the first of the columns
+  int64_t begin_;  // the first column
   int64_t columns_;
 };
 
-// d of each element. A sum that is exactly 0 with its bias is found to be.
+// Returns d for each element. It is exactly 0 if the sum of squares cancels the bias exactly.
 template <typename T>
 Table DivisorsOf(const LocalResponse& response, const Slab<T>& slab, const Table& x) {
   Table squares(x.size());

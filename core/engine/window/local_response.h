@@ -1,4 +1,4 @@
-// Elements divided by a power of the squares around them.
+// Divides elements by a power of the sum of squares around them.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace dmlop {
 
-// With d = bias + alpha / size * the sum of the squares in the region of an element, which reaches
+// With d = bias + alpha / size * the sum of the squares in the region of an element, which extends
 // along channels, or along height and width.
 struct LocalResponse {
   bool across_channels;
   uint32_t size;  // at least 1
   float alpha, beta, bias;
 
-  // Of the region, from its element.
+  // How far the region extends from its element.
   WindowReach Reach() const { return {(int64_t{size} - 1) / 2, int64_t{size} / 2}; }
 };
 
@@ -23,8 +23,8 @@ struct LocalResponse {
 void NormalizeLocalResponse(const LocalResponse& response, const ConstTensorView& input,
                             const TensorView& output);
 
-// What the input's elements have to do with the sum of the normalized ones, each times its
-// gradient.
+// The derivative, with respect to the input's elements, of the sum of the normalized elements, each
+// times its gradient.
 void LocalResponseGradient(const LocalResponse& response, const ConstTensorView& input,
                            const ConstTensorView& gradient, const TensorView& output);
 

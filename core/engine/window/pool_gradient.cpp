@@ -18,7 +18,7 @@ namespace dmlop {
 namespace {
 
 constexpr int64_t kGrainElements = 1 << 10;
-constexpr int64_t kMostWinners = 1 << 20;  // that are known at a time, but for one channel at least
+constexpr int64_t kMostWinners = 1 << 20;  // found at a time; at least one channel
 
 // --- one block of channels -----------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ struct Box {
   Dims begin, sizes;
 };
 
-// The windows along a dimension that have a tap at a position: every step-th.
+// The windows along a dimension that have a tap at a position: `count`, `step` apart.
 struct Holders {
   int64_t first = 0, step = 1, count = 0;
 };
@@ -43,7 +43,8 @@ Holders HoldersAt(const PoolDim& dim, int64_t position, int64_t windows) {
   return {};
 }
 
-// Of what a function hands to another one, twice if need be.
+// Sums the numbers that for_each passes to a function. It is called twice if the quick sum is
+// inexact.
 template <typename T, typename ForEach>
 T ExactlySummed(ForEach&& for_each) {
   QuickSum quick;
@@ -54,7 +55,7 @@ T ExactlySummed(ForEach&& for_each) {
   return RoundSum<T>(exact);
 }
 
-// A window's gradient, and the element that wins it.
+// A window's gradient and the element that wins it.
 struct Won {
   uint64_t element;
   double gradient;
@@ -62,7 +63,7 @@ struct Won {
 
 class BlockOfSums {
  public:
-  // `part`: of the output, whose winners are found all at once.
+  // `part` is a part of the output; the winners of all its windows are found at once.
   BlockOfSums(const PoolDims& dims, const ConstTensorView& input, const ConstTensorView& gradient,
               const Box& part)
       : dims_(dims), gradient_(gradient), part_(part) {
@@ -102,17 +103,17 @@ class BlockOfSums {
   }
 
  private:
-  // Of windows in one dimension or in those so far.
+  // Offsets of windows in one dimension, or summed over the dimensions so far.
   struct Place {
     int64_t winner, gradient;
   };
 
-  // --- whole channels: windows hand their gradients on to their winners --------------------------
+  // --- whole channels: windows pass their gradients on to their winners ----------------------------
 
   int64_t plane() const { return Product(Dims(sizes_.begin() + 2, sizes_.end())); }
 
-  // Whether there are channels for all threads, or elements have so many windows that even one
-  // thread is quicker.
+  // Returns whether there are enough channels for all threads, or elements have so many windows
+  // that this is faster even in a single thread.
   bool IsForChannels() const {
     constexpr int64_t kWindowsInTheTimeOfOne = 16;
     const bool are_whole =
@@ -145,8 +146,8 @@ class BlockOfSums {
                 });
   }
 
-  // Calls body(element, gradient) for each window of a channel that reaches the part; elements are
-  // numbered in the channel, others in no channel or another are beyond its last.
+  // Calls body(element, gradient) for each window of a channel that reaches the part. Elements are
+  // numbered within the channel; numbers beyond its last belong to other channels, or to no winner.
   template <typename T, typename Body>
   void ForEachWindow(const Dims& channel, Body&& body) const {
     const int64_t number = (part_.begin[0] + channel[0]) * sizes_[1] + part_.begin[1] + channel[1];
@@ -215,8 +216,8 @@ class BlockOfSums {
 
   // --- rows: elements look for the windows that they win -----------------------------------------
 
-  // The windows along all dimensions but the last that have taps in a row of the part, and the
-  // number of its first element.
+  // Finds the windows that have taps in a row of the part, along all dimensions but the last.
+  // Returns the number of the row's first element.
   int64_t FindOuter(const Dims& row, std::vector<Place>& outer) const {
     int64_t number = 0;
     outer.assign(1, {0, 0});
@@ -227,7 +228,7 @@ class BlockOfSums {
     return number * sizes_.back() + part_.begin.back();
   }
 
-  // Row `row` of the part; `outer` is reused.
+  // Computes row `row` of the part; `outer` is reused.
   template <typename T>
   void RunRow(const Dims& row, const TensorView& sums, std::vector<Place>& outer) const {
     const int64_t number = FindOuter(row, outer);
@@ -247,7 +248,7 @@ class BlockOfSums {
             window * gradient_.layout.strides[d]};
   }
 
-  // Makes of each place those of all holders along a further dimension.
+  // Combines each place with all holders along one more dimension.
   void AddDimension(size_t d, const Holders& holders, std::vector<Place>& places) const {
     const size_t count = places.size();
     for (int64_t i = 1; i < holders.count; ++i) {
@@ -268,7 +269,7 @@ class BlockOfSums {
     return ExactlySummed<T>([&](auto&& add) { ForEachWon<T>(outer, inner, number, add); });
   }
 
-  // Calls body(gradient) for each window that the element of that number wins.
+  // Calls body(gradient) for each window won by the element with that number.
   template <typename T, typename Body>
   void ForEachWon(const std::vector<Place>& outer, const Holders& inner, uint64_t number,
                   Body&& body) const {
@@ -285,9 +286,9 @@ class BlockOfSums {
   const PoolDims& dims_;
   const ConstTensorView& gradient_;
   Box part_;
-  Dims sizes_;                                 // of the input
-  Box windows_;                                // that reach the part
-  std::vector<std::vector<Holders>> holders_;  // of each dimension, by place in the part
+  Dims sizes_;                                 // sizes of the input
+  Box windows_;                                // windows that reach the part
+  std::vector<std::vector<Holders>> holders_;  // for each dimension, by position in the part
   Dims winner_strides_;
   Buffer winners_;
 };
@@ -296,7 +297,7 @@ class BlockOfSums {
 
 void SumOfWinners(const PoolDims& dims, const ConstTensorView& input,
                   const ConstTensorView& gradient, const Dims& begin, const TensorView& sums) {
-  int64_t windows = 1;  // of a channel
+  int64_t windows = 1;  // per channel
   for (size_t d = 2; d < dims.size(); ++d) windows *= gradient.layout.sizes[d];
   const int64_t at_a_time = std::max<int64_t>(1, kMostWinners / windows);
   const Dims& sizes = sums.layout.sizes;

@@ -1,4 +1,4 @@
-// The gradient of the greatest elements of windows.
+// The gradient of the maxima of windows.
 #pragma once
 
 #include "core/engine/window/pool_windows.h"
@@ -6,8 +6,8 @@
 namespace dmlop {
 
 // Computes the part of an output, which has the input's sizes, from index `begin` on: for each
-// element the exact sum, rounded once, of the gradients of those windows that it wins, and +0 where
-// there are none. All are FLOAT32 or FLOAT16.
+// element the exact sum, rounded once, of the gradients of the windows that it wins, or +0 if it
+// wins none. All tensors are FLOAT32 or FLOAT16.
 void SumOfWinners(const PoolDims& dims, const ConstTensorView& input,
                   const ConstTensorView& gradient, const Dims& begin, const TensorView& sums);
 

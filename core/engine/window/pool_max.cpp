@@ -93,12 +93,12 @@ T ValueOf(KeyOf<T> key, KeyOf<T> flipped) {
   return KeyOrder<T>::FromKey(key, flipped);
 }
 
-// One box of outputs, which has taps.
+// A box of outputs whose windows have taps.
 class WinnersOfBox {
  public:
   WinnersOfBox(const PoolDims& dims, const PoolBox& box, const ConstTensorView& input)
       : input_(input), elements_(WindowsOf(dims, box, input.layout)) {
-    // The same windows in a packed tensor lead to numbers.
+    // The same windows in a packed tensor give the numbers of elements.
     Dims sizes;
     for (const PoolDim& dim : dims) sizes.push_back(dim.size);
     numbers_ = WindowsOf(dims, box, PackedLayout(sizes));
@@ -127,7 +127,7 @@ class WinnersOfBox {
                 });
   }
 
-  // The same of FLOAT32 by vectors.
+  // Does the same for FLOAT32 with vectors.
   template <typename Index>
   void FindByVectors(const TensorView& maxima, const TensorView& winners) const {
     const LoopNest<kOperands> outputs = OutputLoops(maxima, winners);
@@ -166,13 +166,13 @@ class WinnersOfBox {
   template <typename Index>
   struct VectorWork {
     PoolWinnerKernel kernel;
-    std::vector<int64_t> offsets, numbers;  // of taps
+    std::vector<int64_t> offsets, numbers;  // for each tap
     Places step;
     const float* from;
     float* values;
     Index* indices;
 
-    // Works on `count` outputs from `places` on, and leads these to the next ones.
+    // Computes `count` outputs from `places` on, and advances these.
     void Run(int64_t count, std::vector<int32_t>& keys, std::vector<int32_t>& taps,
              Places& places) const {
       kernel({from + places[kWindow], step[kWindow], count, offsets}, keys.data(), taps.data());

@@ -21,8 +21,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Numbers = std::array<double, kMostSideBySide>;
 
-// Some windows side by side. What the powers of quotients are off the root makes small again, so
-// that binary64 is enough.
+// Computes a few adjacent windows. The root reduces the relative errors of the powers, so binary64
+// suffices.
 template <typename T>
 class FewNorms {
  public:
@@ -56,7 +56,7 @@ class FewNorms {
     }
   }
 
-  // Neither one that is not finite nor one of zeros only.
+  // Returns false if an element is not finite, or if all are zeros.
   bool HasNorm(size_t i) const { return special_[i] == 0 && most_[i] != 0; }
 
   void TakeMost(const Numbers& magnitudes) {

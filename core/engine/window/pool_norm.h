@@ -1,4 +1,4 @@
-// Norms of windows, the roots of sums of powers.
+// Norms of windows: roots of sums of powers.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dmlop {
 
-// Of `count` windows, whose first taps are x[i * step]: results[i]. T is float or Half.
+// Computes `count` windows with the first taps x[i * step] into results[i]. T is float or Half.
 template <typename T>
 void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, uint32_t exponent,
              T* results);

@@ -19,7 +19,7 @@ Number OfChannel(const std::vector<Number>& numbers, int64_t channel) {
   return numbers.size() == 1 ? numbers[0] : numbers[static_cast<size_t>(channel)];
 }
 
-// The average of so many elements, by a number of taps.
+// Computes the average of `taps` elements, divided by `divisor`.
 template <typename Output>
 Output Quantized(const QuantizedAverage& call, int64_t channel, int64_t sum, int64_t taps,
                  Int128 divisor) {
@@ -33,7 +33,7 @@ Output Quantized(const QuantizedAverage& call, int64_t channel, int64_t sum, int
       Requantize(sum - taps * zero_point, {scale, 1, output_scale, divisor}, range));
 }
 
-// One box of outputs.
+// A box of outputs.
 template <typename T>
 class AveragesOfBox {
  public:
@@ -101,7 +101,7 @@ struct IntegerSum {
   void Settle() {}
 };
 
-// Of windows that slide.
+// Computes a part of the output by sliding windows.
 template <typename T, typename Output>
 void SlideAverages(const QuantizedAverage& call, const PoolDims& dims, const SlideAxes& axes,
                    const ConstTensorView& input, const Dims& begin, const TensorView& averages) {

@@ -50,7 +50,7 @@ Int128 DivisorOf(const PoolSumCall& call, const PoolBox& box) {
 
 using Taps = LoopNest<1>;
 
-// By a count that may be more than the elements of a tensor.
+// Divides by a count that may exceed the number of elements of any tensor.
 struct Averaged : reduce::LikeSums {
   template <typename T>
   static T Of(const ExactSum& sum, Int128 count) {
@@ -74,7 +74,7 @@ T ExactSumOf(const T* x, const Taps& taps, Count divisor) {
   return Finalizer::template Of<T>(sum, divisor);
 }
 
-// Of a window whose first tap is x.
+// Computes a window with the first tap x exactly.
 template <typename T>
 T CarefulResult(const PoolSumCall& call, const T* x, const Taps& taps, Int128 divisor) {
   switch (call.function) {
@@ -101,7 +101,7 @@ PoolSumKernel<T> KernelFor(PoolSum function) {
 
 // --- boxes ---------------------------------------------------------------------------------------
 
-// One box of outputs, which has taps.
+// A box of outputs whose windows have taps.
 class SumsOfBox {
  public:
   SumsOfBox(const PoolSumCall& call, const PoolDims& dims, const PoolBox& box,
@@ -145,7 +145,7 @@ class SumsOfBox {
  private:
   enum Operand : size_t { kWindow, kSum, kOperands };
 
-  // Computes rows of outputs, some at a time.
+  // Computes rows of outputs in pieces.
   template <typename T>
   class RowWriter {
    public:
@@ -199,14 +199,14 @@ class SumsOfBox {
   Int128 divisor_;
   Taps taps_;
   bool by_vectors_ = false;
-  std::vector<int64_t> offsets_;  // of the taps, if they are summed by vectors
+  std::vector<int64_t> offsets_;  // offsets of the taps, if they are summed by vectors
 };
 
 double ValueWithoutTaps(const PoolSumCall& call, Int128 divisor) {
   return IsAverage(call.function) && divisor == 0 ? NAN : 0.0;
 }
 
-// One window of each channel, and those with many taps, are better reduced.
+// A single window per channel, or windows with many taps, are faster as a reduction.
 bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
   const int64_t taps = PresentTaps(box);
   if (call.function == PoolSum::kNorm) return false;

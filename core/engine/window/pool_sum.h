@@ -1,4 +1,4 @@
-// Averages and norms of windows: exact sums, rounded once, but for kNorm.
+// Averages and norms of windows: exact sums, rounded once, except for kNorm.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace dmlop {
 
 enum class PoolSum {
-  kAverage,        // the sum by the number of present taps
-  kPaddedAverage,  // by that of those that padding counts in, too
-  kShare,          // by a number of the call
+  kAverage,        // the sum divided by the number of present taps
+  kPaddedAverage,  // divided by the number that includes taps in the padding
+  kShare,          // divided by a number of the call
   kL1,             // the sum of magnitudes
   kL2,             // the square root of the sum of squares
   kNorm,           // the P-th root of the sum of P-th powers of magnitudes, within 0.51 ULP
@@ -18,12 +18,12 @@ enum class PoolSum {
 
 struct PoolSumCall {
   PoolSum function;
-  uint32_t power = 0;   // P of kNorm, at least 1
-  int64_t divisor = 1;  // of kShare, at least 1
+  uint32_t power = 0;   // P for kNorm, at least 1
+  int64_t divisor = 1;  // for kShare, at least 1
 };
 
 // Computes the part of an output from index `begin` on. Elements are FLOAT32 or FLOAT16. A window
-// without taps has the sum +0, whose average by nothing is NaN.
+// without taps has the sum +0, and the average NaN if it is divided by 0.
 void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensorView& input,
                 const Dims& begin, const TensorView& sums);
 

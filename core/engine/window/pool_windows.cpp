@@ -96,7 +96,7 @@ PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& in
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t step = input.strides[d];
     windows.first += dims[d].Position(box[d].begin, box[d].taps.begin) * step;
-    // Steps that are never taken may be too long for an offset.
+    // A step that is never taken may exceed the range of offsets.
     windows.layout.sizes.push_back(box[d].count);
     windows.layout.strides.push_back(box[d].count == 1 ? 0 : dims[d].stride * step);
     if (d < kFirstSpatial) continue;

@@ -1,4 +1,4 @@
-// Where the windows of a pooling lie, and which outputs have windows of one form.
+// The places of a pooling's windows, and the outputs whose windows have the same shape.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace dmlop {
 
-// One dimension: output p has the taps at the positions p * stride - start + t * dilation, of which
-// those are absent that lie outside of the input. A tap is counted up to `end` positions behind it.
+// One dimension. Output p has taps at the positions p * stride - start + t * dilation; those
+// outside of the input are absent. A tap is counted up to `end` positions after the input.
 struct PoolDim {
-  int64_t size = 1;  // of the input
+  int64_t size = 1;  // size of the input
   int64_t window = 1;
   int64_t stride = 1, dilation = 1;
   int64_t start = 0, end = 0;
@@ -29,29 +29,29 @@ struct PoolDim {
   int64_t CountedTaps(int64_t output) const {
     return StepsInside(output * stride, dilation, window, start + size + end).count();
   }
-  // Of the first `outputs`, those whose windows begin and end around some of the positions.
+  // Returns those of the first `outputs` outputs whose windows span some of the positions.
   Range OutputsReaching(Range positions, int64_t outputs) const;
 };
 
-// Of each dimension of the tensors, N and C included, which have windows of one tap.
+// All dimensions of the tensors; the windows of N and C have one tap.
 using PoolDims = std::vector<PoolDim>;
 
-// Neighbouring outputs of one dimension whose windows have the same taps.
+// Adjacent outputs along one dimension whose windows have the same taps.
 struct PoolSegment {
   int64_t begin, count;  // outputs
-  Range taps;            // present; not in order where there are none
+  Range taps;            // those present; its ends are out of order if there are none
   int64_t counted;
 };
 std::vector<PoolSegment> SegmentsOf(const PoolDim& dim, int64_t begin, int64_t count);
 
-// Outputs whose windows have the same taps: one segment of each dimension.
+// Outputs whose windows have the same taps: one segment per dimension.
 using PoolBox = std::vector<PoolSegment>;
 
 bool HasTaps(const PoolBox& box);
 int64_t PresentTaps(const PoolBox& box);
-Int128 CountedTaps(const PoolBox& box);  // paddings may make it that large
+Int128 CountedTaps(const PoolBox& box);  // padding may make it that large
 
-// The numbers of taps of a part of outputs, by their indices in it.
+// The numbers of taps for a part of the outputs, by index in the part.
 class TapCounts {
  public:
   TapCounts(const PoolDims& dims, const Dims& begin, const Dims& sizes);
@@ -68,10 +68,10 @@ class TapCounts {
   }
 
  private:
-  std::vector<std::vector<int64_t>> present_, counted_;  // of each dimension
+  std::vector<std::vector<int64_t>> present_, counted_;  // for each dimension
 };
 
-// All boxes of the part of an output that begins at an index.
+// Enumerates the boxes of the part of an output that begins at an index.
 class PoolBoxes {
  public:
   PoolBoxes(const PoolDims& dims, const Dims& begin, const Dims& sizes);
@@ -84,18 +84,18 @@ class PoolBoxes {
   Dims counts_;
 };
 
-// The part of a view of outputs from index `begin` on that is in the box.
+// Returns the box's part of a view of the outputs from index `begin` on.
 TensorView PartOf(const TensorView& outputs, const Dims& begin, const PoolBox& box);
 
-// The windows of a box that has taps, in a tensor of some layout: the dimensions of the outputs,
-// then taps of those behind the first two.
+// The windows of a box that has taps, in a tensor with some layout: the dimensions of the outputs,
+// followed by those of the taps, without the first two.
 struct PoolWindows {
   int64_t first;  // offset in elements
   Layout layout;
 };
 PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& input);
 
-// Loops over the taps of a window, which has at most three spatial dimensions: the last one is the
+// Loops over the taps of a window, which has at most three spatial dimensions; the last one is
 // innermost.
 struct TapLoops {
   std::array<int64_t, 3> sizes = {1, 1, 1};
@@ -103,15 +103,15 @@ struct TapLoops {
 
   int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
 };
-// Of windows in a tensor of so many dimensions.
+// Returns the loops for windows in a tensor with `rank` dimensions.
 TapLoops TapsOf(const PoolWindows& windows, size_t rank);
-// Of each tap from the first one.
+// Returns the offset of each tap from the first one.
 std::vector<int64_t> OffsetsOf(const TapLoops& taps);
 
-// The dimension of outputs that are worked on side by side: the last one that has many.
+// Returns the dimension whose outputs are computed together: the last one with many outputs.
 size_t PoolRowDimension(const Dims& sizes);
 
-// Reduces each window of a box that has taps to one element of the outputs.
+// Reduces each window of a box that has taps to one output element.
 void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,
                    const ConstTensorView& input, const TensorView& outputs);
 

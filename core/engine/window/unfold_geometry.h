@@ -1,4 +1,4 @@
-// Where a dimension's taps and blocks meet in the input.
+// Relations between the taps and blocks of a dimension and its input.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ inline int64_t Position(const UnfoldDim& dim, int64_t block, int64_t tap) {
   return block * dim.stride - dim.padding + tap * dim.dilation;
 }
 
-// The steps i of [0, count) from `start` on with start + i * step in [0, size).
+// Returns the steps i in [0, count) with start + i * step in [0, size).
 inline Range StepsInside(int64_t start, int64_t step, int64_t count, int64_t size) {
   const auto steps_before = [&](int64_t distance) {
     if (step > 1) distance = (distance + step - 1) / step;
@@ -22,7 +22,7 @@ inline Range StepsInside(int64_t start, int64_t step, int64_t count, int64_t siz
   return {steps_before(-start), steps_before(size - start)};
 }
 
-// Blocks whose tap, and taps whose block, lies inside the input.
+// Return the blocks for which a tap, and the taps for which a block, lies inside the input.
 inline Range BlocksInside(const UnfoldDim& dim, int64_t tap) {
   return StepsInside(Position(dim, 0, tap), dim.stride, dim.blocks, dim.size);
 }

@@ -12,19 +12,19 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kImagesBytes = 160 << 10;   // that stay in the second-level cache
-constexpr int64_t kImageRowBytes = 16 << 10;  // of a row of all images
-constexpr int64_t kMaxShift = 1 << 16;        // rows; far more than such images have
-constexpr int64_t kShortRun = 1 << 9;         // has too few whole lines to be streamed alone
-constexpr int64_t kLongRow = 6 * StreamBuffer::kLine;  // is streamed as well without images
+constexpr int64_t kImagesBytes = 160 << 10;   // must stay in the second-level cache
+constexpr int64_t kImageRowBytes = 16 << 10;  // one row of all images
+constexpr int64_t kMaxShift = 1 << 16;        // in rows; far more than such images have
+constexpr int64_t kShortRun = 1 << 9;         // has too few whole lines to be streamed by itself
+constexpr int64_t kLongRow = 6 * StreamBuffer::kLine;  // is streamed just as well without images
 
-// A row tap sees the rows of its phase, of those that blocks and it meet in, from `shift` on.
+// A row tap reads the rows of its phase from `shift` on.
 struct RowTap {
   size_t phase;
   int64_t shift;
 };
 
-// A box of blocks in the last two dimensions, whose images are made at once.
+// A box of blocks in the last two dimensions, whose images are built together.
 struct BlockBox {
   Range rows, columns;
 };
@@ -34,7 +34,7 @@ class Images {
   Images(const UnfoldDim& row, const UnfoldDim& column, int64_t width)
       : row_(row), column_(column), width_(width), copy_(CopyTileFor(static_cast<size_t>(width))) {}
 
-  // False where images do not fit, or do not pay.
+  // Returns false if images do not fit into the cache or do not pay.
   bool Plan() {
     if (column_.window > kImageRowBytes / width_ || row_.window > kMaxShift ||
         row_.dilation > kMaxShift || row_.window * row_.dilation > kMaxShift) {
@@ -52,7 +52,7 @@ class Images {
 
   int64_t bytes() const { return column_.window * ImageRows(rows_) * columns_ * width_; }
 
-  // Boxes of the output's planes, row by row.
+  // The number of boxes in a plane of the output, counted row by row.
   int64_t boxes() const { return Shares(row_.blocks, rows_) * Shares(column_.blocks, columns_); }
   BlockBox Box(int64_t number) const {
     const int64_t across = Shares(column_.blocks, columns_);
@@ -62,7 +62,7 @@ class Images {
             {column, std::min(column + columns_, column_.blocks)}};
   }
 
-  // Makes the images of a box, but for their zeros.
+  // Builds the images of a box, except for the zeros.
   void Fill(const BlockBox& box, const std::byte* plane, std::byte* images) const {
     const int64_t rows = box.rows.count() + max_shift_;
     for (int64_t tap = 0; tap < column_.window; ++tap) {
@@ -82,7 +82,7 @@ class Images {
     }
   }
 
-  // Where the run begins that two taps see.
+  // Returns the place of the run that a row tap and a column tap read.
   int64_t RunOffset(const BlockBox& box, int64_t row_tap, int64_t column_tap) const {
     const RowTap& tap = row_taps_[static_cast<size_t>(row_tap)];
     return RunOffset(box, tap.phase, tap.shift, column_tap);
@@ -90,7 +90,7 @@ class Images {
 
  private:
   static int64_t Shares(int64_t count, int64_t share) { return (count + share - 1) / share; }
-  // Equal shares of `count`, none larger than `most`.
+  // Returns the size of equal shares of `count` that do not exceed `most`.
   static int64_t Share(int64_t count, int64_t most) { return Shares(count, Shares(count, most)); }
 
   void PlanTaps() {
@@ -114,12 +114,12 @@ class Images {
   }
 
   UnfoldDim row_, column_;
-  int64_t width_;  // bytes of an element
+  int64_t width_;  // bytes per element
   CopyTileFunction copy_;
-  std::vector<int64_t> phases_;  // first rows of the windows, modulo the stride, that taps see
+  std::vector<int64_t> phases_;  // first rows that taps read, modulo the stride
   std::vector<RowTap> row_taps_;
   int64_t max_shift_ = 0;
-  int64_t rows_ = 0, columns_ = 0;  // of a box
+  int64_t rows_ = 0, columns_ = 0;  // size of a box
 };
 
 class ImageLoop {
@@ -144,7 +144,7 @@ class ImageLoop {
   void Run() const {
     const int64_t bytes = output_.element_bytes();
     const bool streams = bytes >= kStreamPiecesBytes;
-    // Planes that follow one another as they are written.
+    // Planes are packed if they are adjacent in the order in which they are written.
     const bool packs = streams && plane_bytes_ <= kShortRun && images_.boxes() == 1 &&
                        outer_blocks_ == 1 && IsPacked(output_.layout);
     const int64_t count = Product(loops_);
@@ -168,8 +168,8 @@ class ImageLoop {
   struct Thread {
     explicit Thread(int64_t bytes) : images(static_cast<size_t>(bytes)) {}
 
-    Buffer images;         // aligned, so that runs are loaded by whole lines; zeros at first
-    int64_t box = kZeros;  // whose images they are, and whose padding they have
+    Buffer images;         // aligned, so that whole lines of runs are loaded; initially zeros
+    int64_t box = kZeros;  // the box of these images and of their padding
     StreamRowsFunction write = nullptr;
     std::optional<StreamBuffer> stream;
   };
@@ -182,7 +182,7 @@ class ImageLoop {
     }
   }
 
-  // Of N, C, taps and blocks of the outer dimensions.
+  // The taps and the blocks of the outer dimensions.
   const int64_t* OuterTaps(const Dims& index) const { return index.begin() + 3; }
   const int64_t* OuterBlocks(const Dims& index) const { return index.begin() + 3 + outer_; }
 
@@ -196,7 +196,7 @@ class ImageLoop {
     if (plane != nullptr) images_.Fill(images_.Box(box), plane, thread.images.data());
   }
 
-  // Null in the padding.
+  // Returns null in the padding.
   const std::byte* InputPlane(const Dims& index) const {
     int64_t offset = index[0] * input_.layout.strides[0] + index[2] * input_.layout.strides[1];
     for (size_t d = 0; d < outer_; ++d) {
@@ -207,7 +207,7 @@ class ImageLoop {
     return input_.data + offset * width_;
   }
 
-  // Where the box of the first tap of the last two dimensions goes.
+  // Returns the destination of the box for the first tap in both of the last dimensions.
   std::byte* TargetAt(const Dims& index) const {
     int64_t tap = index[2];
     int64_t block = 0;
@@ -247,16 +247,16 @@ class ImageLoop {
   const Images& images_;
   const ConstTensorView& input_;
   const TensorView& output_;
-  int64_t width_;  // bytes of an element
+  int64_t width_;  // bytes per element
   const UnfoldDim& row_;
   const UnfoldDim& column_;
-  size_t outer_;  // dimensions but the last two
+  size_t outer_;  // number of dimensions except the last two
   Dims loops_;    // N, boxes, C, taps and blocks of the outer dimensions
   int64_t outer_blocks_ = 1;
-  int64_t plane_bytes_;  // of the output
+  int64_t plane_bytes_;  // bytes of a plane in the output
 };
 
-// Whether the input has what a tap sees of a row side by side, and much of it.
+// Returns whether the elements that a tap reads from a row are adjacent and many.
 bool HasLongRows(const UnfoldDim& column, const TensorView& output) {
   return column.stride * column.step == 1 && output.element_bytes() >= kStreamPiecesBytes &&
          column.blocks * static_cast<int64_t>(ByteWidth(output.type)) >= kLongRow;
@@ -268,7 +268,7 @@ bool UnfoldByImages(const std::vector<UnfoldDim>& dims, const ConstTensorView& i
                     const TensorView& output) {
   if (output.layout.strides.back() != 1 || HasLongRows(dims.back(), output)) return false;
   std::vector<UnfoldDim> two_or_more = dims;
-  // A line is an image of one row.
+  // A line is an image with one row.
   if (dims.size() == 1) two_or_more.insert(two_or_more.begin(), {1, 1, 1, 1, 1, 0, 0});
   const size_t row = two_or_more.size() - 2;
   Images images(two_or_more[row], two_or_more[row + 1],

@@ -1,6 +1,6 @@
-// UNFOLD by way of images: what the column taps see of some rows of the input is put side by side
-// first, zeros of the padding included. What a row tap sees of such an image is one run, so that
-// rows are put together once for all row taps, and written in whole lines.
+// UNFOLD by way of images: the elements that column taps read from some rows of the input are first
+// packed, including zeros of the padding. A row tap then reads such an image as a single run, so
+// rows are packed only once for all row taps, and written in whole cache lines.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace dmlop {
 
-// As UnfoldWindows. False, and nothing is done, where images would be larger than a cache or than
-// what is written from them, or rows are long enough without them.
+// Like UnfoldWindows. Returns false, and does nothing, if images would exceed a cache or the output
+// written from them, or if rows are long enough without images.
 bool UnfoldByImages(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
                     const TensorView& output);
 

@@ -8,19 +8,20 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kMaxMoves = 1 << 8;  // in one plan, so that it stays in the second-level cache
+constexpr size_t kMaxMoves = 1 << 8;  // per plan, so that it stays in the second-level cache
 
-// A dimension's taps and blocks meet in an element for each pair. A move has one tap, or one block
-// where these are fewer, and all of the others that see the input.
+// Each pair of a tap and a block of a dimension is one element. A move has a single tap, or a
+// single block if there are fewer of them, and all of the others that lie inside the input.
 struct Pairs {
   explicit Pairs(const UnfoldDim& dim)
       : by_tap(dim.window <= dim.blocks), count(std::min(dim.window, dim.blocks)) {}
 
   bool by_tap;
-  int64_t count;  // of moves
+  int64_t count;  // number of moves
 };
 
-// The moves of one (N, C) for all others, as views over (N, C, taps or blocks of each dimension).
+// Moves for the first (N, C) as views over (N, C, taps or blocks of each dimension), which cover
+// all.
 class MoveList {
  public:
   MoveList(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
@@ -51,7 +52,7 @@ class MoveList {
     CopyMoves();
   }
 
-  // Those from the input.
+  // Returns the moves from the input.
   std::vector<Move> Copies() {
     Dims index = Dims::Filled(dims_.size(), 0);
     for (int64_t i = Product(counts_); i > 0; --i, Advance(counts_, index)) AddCopy(index);
@@ -77,7 +78,7 @@ class MoveList {
           ByTap(d) ? Position(dim, inside.begin, index[d]) : Position(dim, index[d], inside.begin);
       offset += first * dim.step;
       move.from.layout.sizes.push_back(inside.count());
-      // A step that is never taken may be too long for an offset.
+      // A step that is never taken may exceed the range of offsets.
       const int64_t step = inside.count() == 1 ? 0 : ByTap(d) ? dim.stride : dim.dilation;
       move.from.layout.strides.push_back(step * dim.step);
     }
@@ -85,7 +86,7 @@ class MoveList {
     moves_.push_back(move);
   }
 
-  // The padding before and behind what lies inside the input, dimension by dimension.
+  // Adds the padding before and after the part inside the input, dimension by dimension.
   void AddZeros(const Dims& index) {
     TensorView target = Target();
     for (size_t d = 0; d < dims_.size(); ++d) {
@@ -97,7 +98,7 @@ class MoveList {
     }
   }
 
-  // In dimension `d`, of a target that has the dimensions before it.
+  // Adds zeros in dimension `d` to a target that has the earlier dimensions.
   void AddZeros(const Dims& index, size_t d, Range others, TensorView target) {
     static constexpr uint64_t kZero = 0;
     if (others.count() <= 0) return;
@@ -134,8 +135,8 @@ class MoveList {
   const ConstTensorView& input_;
   const TensorView& output_;
   Dims windows_, blocks_, counts_;
-  Dims tap_steps_, block_steps_;  // of the output, in elements
-  Layout channel_;                // of the output, as N and C
+  Dims tap_steps_, block_steps_;  // strides of the output in elements
+  Layout channel_;                // N and C of the output
   std::vector<Move> moves_;
 };
 

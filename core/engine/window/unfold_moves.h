@@ -1,4 +1,4 @@
-// UNFOLD as moves: what a tap sees of the input is a box of it, and its place in the output is one.
+// UNFOLD as moves: a tap reads a box of the input and writes one of the output.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace dmlop {
 
-// As UnfoldWindows, of any tensors.
+// Like UnfoldWindows, for any tensors.
 void UnfoldByMoves(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
                    const TensorView& output);
 
-// The moves from the input alone, without the zeros of the padding.
+// Returns the moves from the input, without the zeros of the padding.
 std::vector<Move> UnfoldMoves(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
                               const TensorView& output);
 

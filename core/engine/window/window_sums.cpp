@@ -7,7 +7,8 @@
 namespace dmlop {
 namespace {
 
-// A window is as long as a block of rows: the end of one block, and the beginning of the next.
+// A window is as long as a block of rows, so it is the end of one block and the beginning of the
+// next.
 class RowSums {
  public:
   RowSums(const double* from, int64_t rows, int64_t columns, WindowReach reach, double* to)
@@ -29,7 +30,7 @@ class RowSums {
   }
 
  private:
-  // Of the block from a row on: the sum of all rows from each to the block's last.
+  // For the block from row `begin` on, sums the rows from each row to the block's last.
   void SumEnds(int64_t begin) {
     for (int64_t r = length_; r-- > 0;) {
       double* const end = ends_.data() + r * columns_;
@@ -38,7 +39,7 @@ class RowSums {
     }
   }
 
-  // Of the windows that begin in the block.
+  // Sums the windows that begin in the block.
   void SumWindows(int64_t begin) {
     std::fill(beginning_.begin(), beginning_.end(), 0);
     for (int64_t r = 0; r < length_; ++r) {
@@ -51,7 +52,7 @@ class RowSums {
     }
   }
 
-  // Rows that are not there add nothing.
+  // Rows outside of the table add nothing.
   void Add(int64_t row, double* sum) const {
     if (row < 0 || row >= rows_) return;
     const double* const from = from_ + row * columns_;
@@ -64,7 +65,7 @@ class RowSums {
   int64_t columns_;
   int64_t before_;
   int64_t length_;
-  std::vector<double> ends_;  // and a row of zeros
+  std::vector<double> ends_;  // followed by a row of zeros
   std::vector<double> beginning_;
 };
 

@@ -6,20 +6,20 @@
 
 namespace dmlop {
 
-// How far a window reaches from its element, not negative.
+// How far a window extends from its element; not negative.
 struct WindowReach {
   int64_t before, after;
 
   WindowReach Mirrored() const { return {after, before}; }
 };
 
-// A table of rows x columns numbers in row-major order becomes that of their sums over rows
-// [row - before, row + after], as far as there are such: three additions for each, whatever the
-// reach. Nothing outside of a window has to do with its sum.
+// Takes a table of numbers in row-major order, and replaces each by the sum of its column over rows
+// [row - before, row + after], as far as they exist. This takes three additions per number,
+// whatever the reach. A sum does not depend on numbers outside of its window.
 std::vector<double> SumsAlongRows(const std::vector<double>& table, int64_t columns,
                                   WindowReach reach);
 
-// The same along columns.
+// Likewise along columns.
 std::vector<double> SumsAlongColumns(const std::vector<double>& table, int64_t columns,
                                      WindowReach reach);
 

@@ -1,4 +1,4 @@
-// Sums of the gradients of windows, in binary64 as long as nothing is lost there.
+// Sums of the gradients of windows, in binary64 as long as they are exact.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace dmlop {
 
-// Of few numbers; infinities and NaN join as IEEE adds them.
+// A sum of few numbers; infinities and NaN are added as in IEEE arithmetic.
 class QuickSum {
  public:
   void Add(double x) {
@@ -36,7 +36,7 @@ class QuickSum {
   SpecialTerms specials_;
 };
 
-// Of each element of a channel.
+// One sum for each element of a channel.
 class ChannelSums {
  public:
   explicit ChannelSums(int64_t count)
@@ -49,7 +49,7 @@ class ChannelSums {
   }
 
   void Add(uint64_t element, double x) {
-    if (element >= sums_.size()) return;  // of another channel, or none
+    if (element >= sums_.size()) return;  // the winner is in another channel, or there is none
     const HeadTail next = TwoSum(sums_[element], x);
     sums_[element] = next.head;
     states_[element] |= next.tail == 0 ? kExact : kInDoubt;
@@ -61,13 +61,13 @@ class ChannelSums {
     return element < states_.size() && states_[element] > kExact;
   }
 
-  // Of an element that is not in doubt.
+  // Returns the sum of an element that is not in doubt.
   template <typename T>
   T Result(size_t element) const {
     return states_[element] == kEmpty ? T{} : RoundOnce<T>(sums_[element]);
   }
 
-  // Puts an end to doubts.
+  // Resolves a doubt.
   void Set(uint64_t element, double result) {
     sums_[element] = result;
     states_[element] = kExact;
