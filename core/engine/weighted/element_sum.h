@@ -1,4 +1,4 @@
-// One element of an output, as the weighted sum of those at its taps.
+// Computes one element of an output as the weighted sum of the elements at its taps.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,14 @@
 
 namespace dmlop {
 
-// As many taps of an index are known at a time.
+// The number of taps of an index that are stored at a time.
 inline constexpr int64_t kTapsAtHand = 1 << 13;
 
-// The relative error of a weight, or of its product with others, that is not exact.
+// A bound of the relative error of an inexact weight, or of a product of inexact weights.
 inline constexpr double kWeightError = 0x1p-98;
 
-// A sum of weighted numbers in about 106 bits, and how far off it may be: by 0 if no bit was lost.
+// A sum of weighted numbers with about 106 bits and a bound of its error, which is 0 if no bit was
+// lost.
 class BoundedTotal {
  public:
   void Add(const Tap& tap, double value) {
@@ -66,14 +67,14 @@ inline double WholePart(const DoubleDouble& x) {
   return x.head > 0 ? head - 1 : head + 1;
 }
 
-// One number of the output from the taps of its dimensions.
+// Computes an element of the output from the taps of its dimensions.
 template <typename T>
 class ElementSum {
  public:
   explicit ElementSum(const WeightedSource& source)
       : source_(source), from_(source.from.elements<T>()) {}
 
-  // `outer`: products of the taps of all dimensions but the last. `index` is asked for only where
+  // `outer` has the products of the taps of all dimensions but the last. `index` is called only if
   // the rounding is in doubt.
   template <typename Index>
   T Sum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
@@ -84,7 +85,7 @@ class ElementSum {
     return plain ? *plain : CarefulSum(outer, inner, index);
   }
 
-  // The same where taps are too many to be known all at once.
+  // Likewise, for more taps than are stored at a time.
   T LongSum(const Dims& index) const {
     std::vector<TapTable> first_taps;
     for (size_t d = 0; d < index.size(); ++d) first_taps.push_back(TableFrom(index, d, 0));
@@ -106,12 +107,12 @@ class ElementSum {
     return {first, std::min(source_.axes[d]->Count(index[d]), first + kTapsAtHand)};
   }
 
-  // Of dimension d, from tap number `first` on.
+  // Returns taps of dimension d from number `first` on.
   TapTable TableFrom(const Dims& index, size_t d, int64_t first) const {
     return TableOf(*source_.axes[d], index[d], TapsAtHand(index, d, first));
   }
 
-  // Calls visit with the products of `before` and the taps of the dimensions from d on.
+  // Calls visit with the products of `before` and the taps of dimensions d and later.
   template <typename Visit>
   void ForEachTap(const Dims& index, const std::vector<TapTable>& first_taps, size_t d,
                   const Tap& before, Visit&& visit) const {
@@ -125,7 +126,7 @@ class ElementSum {
     }
   }
 
-  // By sums of binary64; none where their errors leave the result in doubt, or it may be a zero.
+  // Adds in binary64; none if the error leaves the result in doubt, or if it may be zero.
   std::optional<T> PlainSum(std::span<const Tap> outer, std::span<const Tap> inner) const {
     double sum = 0;
     double magnitude = 0;
@@ -137,7 +138,7 @@ class ElementSum {
         magnitude += std::fabs(term);
       }
     }
-    // Twice what the weights, the products and each addition may be off.
+    // Twice the greatest error of the weights, the products and each addition.
     const double roundings = static_cast<double>(outer.size() * inner.size() + kMaxRank + 2);
     const double bound = roundings * 0x1p-52 * magnitude;
     if (!(magnitude > kTinyTerm) || !std::isfinite(magnitude)) return std::nullopt;
@@ -210,7 +211,7 @@ class ElementSum {
     return static_cast<T>(negative ? -magnitude : magnitude);
   }
 
-  // The sum as a quotient of exact numbers.
+  // Returns the sum as an exact quotient.
   std::pair<Dyadic, Dyadic> Exact(const Dims& index) const {
     std::vector<AxisTaps> first_taps;
     Dyadic denominator(1);

@@ -8,7 +8,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMostTaps = 1 << 18;  // with those that are filled in
+constexpr int64_t kMostTaps = 1 << 18;  // including those that are filled in
 
 }  // namespace
 
@@ -47,7 +47,7 @@ void KernelTaps::FillRuns(const TapTable& inner) {
   scratch_.resize(offsets_.size() + 1 + kColumnRoom);
 }
 
-// Mostly near the place of the tap before.
+// The place is mostly close to that of the previous tap.
 int32_t KernelTaps::PlaceOf(int64_t offset, int32_t before) const {
   const auto last = offsets_.begin() + before;
   const auto near =
@@ -58,8 +58,9 @@ int32_t KernelTaps::PlaceOf(int64_t offset, int32_t before) const {
   return static_cast<int32_t>(found - offsets_.begin());
 }
 
-// In place of taps that an index does not have, others count for nothing, and have the sign of one
-// that does, should all be zeros. The column behind all is that of an index without any.
+// Taps that an index lacks are replaced by others with the part 0. These repeat an actual tap, so
+// that they have its sign if all are zeros. The column after the last one serves indices without
+// taps.
 void KernelTaps::FillTaps(const TapTable& inner) {
   wholes_ = inner.wholes;
   for (int64_t t = 0; t < taps_; ++t) {
@@ -79,9 +80,9 @@ void KernelTaps::FillTaps(const TapTable& inner) {
   }
 }
 
-// Elements are multiples of 2^-23 of the power of two below the least, so terms are multiples of
-// that times the least part. Binary64 holds any that are less than 2^53 of it. Where a quotient is
-// halfway between two results, it has 25 bits at most, so that its product with the whole is exact.
+// Elements are multiples of 2^-23 times the power of two below the least one, so terms are
+// multiples of that times the least part. Binary64 holds them up to 2^53 times that. A quotient
+// halfway between two results has at most 25 bits, so its product with the whole is exact.
 void KernelTaps::FillRange(std::span<const TapTable> tables) {
   int64_t exponent = 0;
   int64_t whole_bits = 0;
@@ -97,7 +98,7 @@ void KernelTaps::FillRange(std::span<const TapTable> tables) {
   exact_range_ = std::ldexp(1 - 0x1p-40, static_cast<int>(30 + exponent)) / most_sum_;
 }
 
-// Twice what parts, wholes, their products, terms and additions may be off.
+// Twice the greatest error of parts, wholes, their products, terms and additions.
 double KernelTaps::RelativeError(int64_t outer_taps) const {
   constexpr double kOthers = 40;
   return (static_cast<double>(taps_ + outer_taps) + kOthers) * 0x1p-52;

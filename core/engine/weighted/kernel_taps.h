@@ -1,4 +1,4 @@
-// The taps of the last dimension of an output, as the kernel of weighted rows takes them.
+// The taps of an output's last dimension in the form that the kernel of weighted rows takes.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace dmlop {
 
 class KernelTaps {
  public:
-  // Nothing where the kernel cannot take the tables of an output's dimensions.
+  // Returns nothing if the kernel cannot use the tables of an output's dimensions.
   static std::optional<KernelTaps> Of(std::span<const TapTable> tables);
 
-  // The row of products of the other dimensions' taps and wholes.
+  // Returns the row for given products of the other dimensions' taps and wholes.
   template <typename T>
   WeightedRow<T> Row(const T* x, std::span<const WeightedTap> outer, double whole) {
     return {.x = x,
@@ -46,7 +46,7 @@ class KernelTaps {
   int32_t PlaceOf(int64_t offset, int32_t before) const;
   double RelativeError(int64_t outer_taps) const;
 
-  std::vector<int64_t> offsets_;  // of the columns, rising
+  std::vector<int64_t> offsets_;  // those of the columns, ascending
   std::vector<ColumnRun> runs_;
   std::vector<double> scratch_;
   int64_t count_ = 0;

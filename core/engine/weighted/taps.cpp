@@ -22,7 +22,7 @@ Tap TapOf(const AxisTaps& taps, size_t i, const DoubleDouble& whole) {
   return {taps.offsets[i], part.head, weight, error.Sign() == 0};
 }
 
-// Where all wholes are powers of two, parts are of 1: nothing is to be divided then.
+// If all wholes are powers of two, divides the parts by them, so that the wholes become 1.
 void DivideByPowersOfTwo(std::vector<AxisTaps>& all) {
   for (AxisTaps& taps : all) {
     if (taps.whole.bit_length() != 1) return;
@@ -33,7 +33,7 @@ void DivideByPowersOfTwo(std::vector<AxisTaps>& all) {
   }
 }
 
-// Five dimensions at most have weights that are not 1.
+// At most five dimensions have weights other than 1, so their products stay within binary64.
 bool IsOrdinary(const DoubleDouble& x) {
   return x.head >= 0x1p-150 && x.head <= 0x1p150;
 }
@@ -82,7 +82,7 @@ DoubleDouble ToDoubleDouble(Int128 x) {
   return {head, static_cast<double>(x - static_cast<Int128>(head))};
 }
 
-// Of a positive number.
+// Takes a positive number.
 int64_t TrailingZeros(Int128 x) {
   const uint64_t low = static_cast<uint64_t>(x);
   return low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(static_cast<uint64_t>(x >> 64));
@@ -94,10 +94,10 @@ int64_t BitLength(Int128 x) {
   return static_cast<int64_t>(bits);
 }
 
-// A whole with what divides by it.
+// A whole and the values that are needed to divide by it.
 struct ShortWhole {
   Int128 number;
-  int64_t zeros;  // at its end
+  int64_t zeros;  // trailing zeros
   DoubleDouble value;
   bool is_power_of_two;
 
@@ -107,7 +107,7 @@ struct ShortWhole {
         value(ToDoubleDouble(whole)),
         is_power_of_two(whole >> zeros == 1) {}
 
-  // part / whole, and whether it is that exactly.
+  // Returns part / whole, and whether that is exact.
   std::pair<DoubleDouble, bool> WeightOf(Int128 part) const {
     if (part == number) return {{1, 0}, true};
     const DoubleDouble exact = ToDoubleDouble(part);

@@ -1,4 +1,4 @@
-// The taps of the dimensions of an output, and their products.
+// The taps of an output's dimensions, and their products.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace dmlop {
 
-// What may get lost where numbers become too small for binary64.
+// A bound of what is lost if numbers become too small for binary64.
 inline constexpr double kTinyTerm = 0x1p-900;
 
 struct Tap {
   int64_t offset;
-  double part;  // of the whole, rounded
+  double part;  // numerator of the weight, rounded
   DoubleDouble weight;
-  bool is_exact;  // the weight
+  bool is_exact;  // whether the weight is exact
 };
 
-// The product of taps of two dimensions.
+// Returns the product of taps of two dimensions.
 Tap Both(const Tap& a, const Tap& b);
 
-// What a kernel has to know of the parts and wholes of a dimension.
+// Facts about the parts and wholes of a dimension that a kernel needs.
 struct TapRange {
-  int64_t most_taps = 0;  // of an index
+  int64_t most_taps = 0;  // greatest number for an index
   int64_t least_exponent = 0;
-  int64_t part_bits = 0;  // at most
+  int64_t part_bits = 0;  // greatest number
   int64_t whole_bits = 0;
-  double most_sum = 0;      // of the parts of an index
-  bool is_ordinary = true;  // products of those of a few dimensions stay in binary64
+  double most_sum = 0;      // greatest sum of the parts of an index
+  bool is_ordinary = true;  // products for a few dimensions stay in binary64
 };
 
-// The taps of indices of one dimension, one after another.
+// The taps of consecutive indices of one dimension.
 struct TapTable {
   std::vector<size_t> begins = {0};
   std::vector<Tap> taps;
@@ -49,7 +49,7 @@ struct TapTable {
 
 TapTable TableOf(const TapAxis& axis, int64_t begin, int64_t end);
 
-// Of some taps of one index, of which there may be more than memory has room for.
+// Takes some taps of one index, since all of them may not fit into memory.
 TapTable TableOf(const TapAxis& axis, int64_t index, Range some);
 
 }  // namespace dmlop

@@ -19,10 +19,10 @@
 namespace dmlop {
 namespace {
 
-// All but the last of the dimensions have one index in a row of the output. Its work begins with
-// that one, counted from where the block begins.
+// In a row of the output, each dimension but the last has one index, counted from the block's
+// beginning. The classes for rows get these indices.
 
-// Bits that are copied from the only tap.
+// Copies bits from the only tap.
 template <typename Bits>
 class CopiedRow {
  public:
@@ -58,9 +58,9 @@ class CopiedRow {
  private:
   const Bits* from_;
   std::span<const TapTable> tables_;
-  std::optional<ShuffleProgram> program_;  // of a row, unless its taps are too far apart
+  std::optional<ShuffleProgram> program_;  // for a row, unless its taps are too far apart
   ShuffleFunction shuffle_ = ShuffleForIsa();
-  const Bits* last_from_ = nullptr;  // of a row that is in the cache
+  const Bits* last_from_ = nullptr;  // the row that is in the cache
   const Bits* last_to_ = nullptr;
 };
 
@@ -91,7 +91,7 @@ class SummedRow {
  private:
   int64_t count() const { return tables_.back().size(); }
 
-  // The products of the taps of all dimensions but the last.
+  // Returns the products of the taps of all dimensions but the last.
   std::vector<Tap> Products(const Dims& place) const {
     std::vector<Tap> all = {{0, 1, {1, 0}, true}};
     for (size_t d = 0; d < place.size(); ++d) {
@@ -104,7 +104,7 @@ class SummedRow {
     return all;
   }
 
-  // The same, as the kernel takes them.
+  // Computes them in the form that the kernel takes.
   void MultiplyParts(const Dims& place) {
     outer_.assign(1, {0, 1});
     whole_ = 1;
@@ -158,12 +158,12 @@ class SummedRow {
   std::optional<KernelTaps> kernel_taps_;
   std::vector<WeightedTap> outer_;
   std::vector<WeightedTap> products_;
-  double whole_;  // of the outer taps
+  double whole_;  // for the outer taps
   std::vector<T> results_;
   std::vector<uint8_t> unresolved_;
 };
 
-// A part of the output that is short enough for the taps of all its indices to be at hand.
+// A part of the output that is small enough to store the taps of all its indices.
 class Block {
  public:
   Block(const WeightedSource& source, const Dims& begin, const TensorView& part)
@@ -192,7 +192,7 @@ class Block {
   }
 
  private:
-  // By the taps that an element has.
+  // The grain depends on the number of taps of an element.
   int64_t Grain() const {
     double taps = 8;
     for (const TapTable& table : tables_) {
@@ -220,7 +220,7 @@ void SumBlock(const WeightedSource& source, const Dims& begin, const TensorView&
                 [&]<typename T>() { block.Run<T, SummedRow<T>>(); });
 }
 
-// --- elements with so many taps that these are made as they are summed ---------------------------
+// --- elements with so many taps that they are computed while they are added ----------------------
 
 void SumLongElements(const WeightedSource& source, const Dims& begin, const TensorView& part) {
   VisitDataType(
@@ -247,15 +247,15 @@ bool HasLongElements(const WeightedSource& source, const Dims& begin) {
 
 // --- blocks --------------------------------------------------------------------------------------
 
-// How many indices of a dimension make a block, by what the first, the last and one between them
-// have to do with: those at the edges may have most.
+// Returns how many indices of a dimension make a block, judging by the taps of the first, the last
+// and the middle one, since those at the edges may have the most.
 int64_t BlockLength(const TapAxis& axis, int64_t begin, int64_t size) {
   const int64_t taps = std::max(
       {int64_t{1}, axis.Count(begin), axis.Count(begin + size / 2), axis.Count(begin + size - 1)});
   return std::clamp<int64_t>(kTapsAtHand / taps, 1, size);
 }
 
-// The blocks of an output.
+// Divides an output into blocks.
 class Blocks {
  public:
   Blocks(const WeightedSource& source, const Dims& begin, const TensorView& part)
@@ -267,7 +267,8 @@ class Blocks {
     }
   }
 
-  // Blocks run side by side where they are many, or too low to be shared out.
+  // Blocks run in parallel if there are many, or if they have too few rows to be shared among
+  // threads.
   void Run() const {
     const int64_t count = Product(counts_);
     const int64_t rows = Product(lengths_) / lengths_.back();
