@@ -56,7 +56,7 @@ View LastFour(const View& tensor) {
   return view;
 }
 
-// --- arguments of the engine ---
+// --- arguments of the engine ---------------------------------------------------------------------
 
 // Looks tensors up by field. Tensors that are left out have no data.
 class Tensors {

@@ -30,7 +30,7 @@ uint32_t HeadsOf(const OperatorDesc& op, const FieldOf<uint32_t>& field) {
   return one_for_all != nullptr ? *one_for_all : op[field];
 }
 
-// --- sources of queries, keys and values ---
+// --- sources of queries, keys and values ---------------------------------------------------------
 
 bool CheckSources(const OperatorDesc& op, Inference& infer) {
   std::vector<std::string_view> names;

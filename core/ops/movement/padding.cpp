@@ -76,7 +76,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   infer.Output("PDG-1", kOutputTensor, sizes);
 }
 
-// --- segments of one axis ---
+// --- segments of one axis ------------------------------------------------------------------------
 
 // Consecutive elements of the output, and copies of them every `period` elements.
 struct Segment {

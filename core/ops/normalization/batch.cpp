@@ -18,7 +18,7 @@ constexpr auto kBiasTensor =
     field::Input("BiasTensor")
         .Means("The addend behind the scale, with the size of the input or 1 in each dimension.");
 
-// --- with given moments ---
+// --- with given moments --------------------------------------------------------------------------
 
 constexpr auto kSpatial = field::Bool("Spatial").Means(
     "Without effect from feature level 4_0 on; before, false asks for a mean and a variance for "
@@ -87,7 +87,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Sum({scaled, input(4)});
 }
 
-// --- with moments of slices ---
+// --- with moments of slices ----------------------------------------------------------------------
 
 constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"))
                                      .Means(

@@ -7,7 +7,7 @@
 namespace dmlop {
 namespace {
 
-// --- exact numbers: Dyadic or Int128 ---
+// --- exact numbers: Dyadic or Int128 -------------------------------------------------------------
 
 Int128 FloorQuotient(Int128 a, Int128 b) {
   const Int128 quotient = a / b;
