@@ -65,7 +65,8 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           rows_of(1, kRegions, 2), rows_of(2, kBatches, 1)};
 }
 
-// The samples of an output in the bounds; of those at one place, their number times it.
+// Returns the samples of an output that lie in the bounds; samples at the same place are one
+// product.
 std::vector<FormulaNode> SamplesInside(const RegionSamples& found, const Dims& output,
                                        bool is_counted, Formula& formula) {
   const std::vector<Fraction> fractions_y = TellFractions(found.rows, output[2], "y", formula);

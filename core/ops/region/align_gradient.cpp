@@ -110,7 +110,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   return maps;
 }
 
-// What one element of an output is made of.
+// Builds the formula of one element of an output.
 class Meaning {
  public:
   Meaning(const OperatorDesc& op, Formula& formula)
@@ -120,7 +120,7 @@ class Meaning {
         rule_(RuleOf(op, op.sizes(kGradient))),
         part_{0, rule_.height, 0, rule_.width} {}
 
-  // Parts of the gradients of all outputs that have the pixel in their samples.
+  // Adds up the shares of the gradients of all outputs whose samples include the pixel.
   FormulaNode OfPixel(const Dims& pixel) {
     for (int64_t region = 0; region < tensors_.count() && !formula_.is_too_long(); ++region) {
       if (BatchOf(tensors_.batches, region, sizes()[0]) != pixel[0]) continue;
@@ -138,7 +138,7 @@ class Meaning {
     return formula_.Named("sum of shares", formula_.Sum(terms_));
   }
 
-  // How samples follow a corner, 0 to 3, of a region.
+  // Adds up how the samples change with corner 0 to 3 of a region.
   FormulaNode OfCorner(int64_t region, int64_t corner) {
     const RegionSamples samples = SamplesAt(region);
     TellRegion(op_, samples, region, formula_);
@@ -157,7 +157,7 @@ class Meaning {
   }
 
  private:
-  // The samples of an output that have its gradient: all, or the one that is greatest.
+  // The samples that receive an output's gradient: all of them, or only the greatest.
   struct PlacedRuns {
     std::vector<SampleRun> y, x;
   };
@@ -195,7 +195,7 @@ class Meaning {
     return is_inside ? span.weights[static_cast<size_t>(k)] : 0;
   }
 
-  // That of a sample.
+  // Returns the gradient of a single sample.
   FormulaNode GradientAt(const RegionSamples& samples, const RegionChannel& place, size_t row,
                          size_t column) {
     const size_t input = HasImage(op_) ? 1 : 0;
@@ -208,7 +208,8 @@ class Meaning {
     return formula_.Quotient(gradient, formula_.Number(count));
   }
 
-  // Which pixel differs from which moves a sample between them; on a pixel, nothing does.
+  // Adds the difference of the pixels between which the corner moves a sample; none if it is on a
+  // pixel.
   void AddSlope(const ImagePlane& plane, const WinningSample& sample, int64_t corner,
                 FormulaNode gradient) {
     const bool is_x = corner % 2 == 0;

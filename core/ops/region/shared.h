@@ -84,34 +84,34 @@ Region RegionsOf(size_t tensor, const Sizes& sizes, size_t dimension, int64_t be
 
 // --- formulas ------------------------------------------------------------------------------------
 
-// Tells a number that is counted or decided before anything is computed.
+// Shows a number that is counted or decided before anything is computed.
 void Tell(std::string_view name, int64_t number, Formula& formula);
 
-// Tells the corners of a region, in the image, the item that it lies in, and the samples of an
-// output. Gives the number of samples.
+// Shows the corners of a region in the image, the item that it lies in, and the number of samples
+// of an output, which is returned.
 FormulaNode TellRegion(const OperatorDesc& op, const RegionSamples& samples, int64_t region,
                        Formula& formula);
 
-// A channel of an image that is an input.
+// A channel of an input image.
 struct ImagePlane {
   size_t input;
   int64_t item, channel;
 };
 
-// The four pixels around a sample, in the order of rows.
+// The four pixels around a sample, row by row.
 std::array<FormulaNode, 4> PixelsAround(const ImagePlane& plane, const SampleRun& y,
                                         const SampleRun& x, Formula& formula);
 
-// By how much samples are beyond the pixels before them; nothing for those on a pixel.
+// The distance of a sample from the pixel before it; none if the sample is on a pixel.
 using Fraction = std::optional<FormulaNode>;
 Fraction FractionOf(const SampleRun& run, std::string_view axis, Formula& formula);
 
-// Those of an output along an axis. Tells the coordinates of few samples, by their numbers in the
-// region.
+// The fractions of an output along an axis. If samples are few, shows their coordinates, by their
+// numbers in the region.
 std::vector<Fraction> TellFractions(const AxisSamples& along, int64_t output, std::string_view axis,
                                     Formula& formula);
 
-// (1 - fraction) * a + fraction * b; what has no weight is left out.
+// Returns (1 - fraction) * a + fraction * b, or a alone if that has all the weight.
 FormulaNode Between(FormulaNode a, FormulaNode b, Fraction fraction, Formula& formula);
 
 // Warns of batch indices that are out of range of the images and will be clamped.
