@@ -177,7 +177,7 @@ std::string FormulaSteps::Condition(Formula::Node choice) {
   return fmt::format("{} {} {}", left, is_greater ? "<=" : "<", right);
 }
 
-// Factors are terms only where they are many.
+// A product lists its factors as terms only if there are many.
 bool FormulaSteps::HasTerms(Formula::Node node) const {
   const Operation operation = formula_.operation(node);
   const bool is_short = formula_.operands(node).size() <= kMostInline;
