@@ -1,4 +1,4 @@
-// The operators by what they do, for people who look for one.
+// Groups of operators by what they do, for users who look for one.
 #pragma once
 
 #include <span>
@@ -11,11 +11,11 @@ namespace dmlop {
 
 struct OperatorGroup {
   std::string_view name;   // "reduction"
-  std::string_view title;  // what is in it
+  std::string_view title;  // a short description
   std::vector<const OperatorInfo*> operators = {};
 };
 
-// Each operator is in one.
+// Each operator is in exactly one group.
 std::span<const OperatorGroup> OperatorGroups();
 
 }  // namespace dmlop

@@ -1,4 +1,4 @@
-// What the WebNN conformance suite grants every backend, as rows of operators state it.
+// The tolerances that the WebNN conformance suite grants every backend, for the rows of operators.
 #pragma once
 
 #include <cmath>
@@ -15,13 +15,13 @@ inline bool IsOfHalves(const OperatorDesc& op) {
   return *TensorSlots(op).front().desc->data_type == DataType::kFloat16;
 }
 
-// Units in the last place of the results.
+// A number of units in the last place.
 template <uint64_t kFloat32, uint64_t kFloat16 = kFloat32>
 Tolerance Ulp(const OperatorDesc& op) {
   return {.ulp = IsOfHalves(op) ? kFloat16 : kFloat32};
 }
 
-// An absolute error of a power of two.
+// An absolute error that is a power of two.
 template <int kFloat32, int kFloat16 = kFloat32>
 Tolerance PowerOfTwo(const OperatorDesc& op) {
   return {.absolute = std::ldexp(1.0, IsOfHalves(op) ? kFloat16 : kFloat32)};
@@ -40,7 +40,8 @@ constexpr OperatorInfo Tolerating(const OperatorInfo& info) {
   return Granting(Ulp<kFloat32, kFloat16>, info);
 }
 
-// factor * N + more for the N terms of a sum: the product of counts, of which no more than fits.
+// factor * N + more, where N, the product of `counts`, is the number of terms of a sum. It
+// saturates.
 inline Tolerance UlpOfSum(std::span<const uint32_t> counts, uint64_t factor, uint64_t more) {
   CheckedU64 ulp = factor;
   for (const uint32_t count : counts) ulp = CheckedMul(ulp, count);

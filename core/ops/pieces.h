@@ -1,4 +1,4 @@
-// Computes an operator in pieces, for outputs that are written while others are computed. Pieces
+// Computes an operator in pieces, so that outputs can be written while they are computed. Pieces
 // are contiguous in the outputs.
 #pragma once
 

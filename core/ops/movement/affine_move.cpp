@@ -64,7 +64,8 @@ class AxisCutter {
     const size_t d = along_[i];
     const int64_t step = dims_[d].to_step;
     const int64_t reach = Reach(i + 1);
-    // The indices that stay within for all offsets of the other dimensions, and for some offset.
+    // Indices that stay in the range with every offset of the other dimensions, and with some
+    // offset.
     const int64_t whole_first = std::max<int64_t>(0, CeilDiv(first, step));
     const int64_t whole_last = std::min(dims_[d].size - 1, FloorDiv(last - reach, step));
     const int64_t part_first = std::max<int64_t>(0, CeilDiv(first - reach, step));
