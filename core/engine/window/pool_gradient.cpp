@@ -108,7 +108,7 @@ class BlockOfSums {
     int64_t winner, gradient;
   };
 
-  // --- whole channels: windows pass their gradients on to their winners ----------------------------
+  // --- whole channels: windows pass their gradients on to their winners --------------------------
 
   int64_t plane() const { return Product(Dims(sizes_.begin() + 2, sizes_.end())); }
 

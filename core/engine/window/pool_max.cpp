@@ -60,7 +60,7 @@ struct Winner {
   }
 };
 
-// No number comes after all others.
+// The number -1, which stands for none, comes after all others once it is unsigned.
 template <typename T>
 Winner<T> Join(const Winner<T>& a, const Winner<T>& b) {
   const bool is_before = static_cast<uint64_t>(b.number) < static_cast<uint64_t>(a.number);
@@ -217,7 +217,7 @@ void FindWinnersOf(const WinnersOfBox& box, const TensorView& maxima, const Tens
   });
 }
 
-// Of windows that slide. Tensors without data are not wanted.
+// Finds winners by sliding windows. Tensors without data are not computed.
 template <typename T, typename Index>
 void SlideWinners(const PoolDims& dims, const SlideAxes& axes, const ConstTensorView& input,
                   const TensorView& maxima, const TensorView& winners) {

@@ -92,9 +92,9 @@ class FewNorms {
   Numbers most_{}, special_{}, sums_{}, tails_{};
 };
 
-// --- windows that slide --------------------------------------------------------------------------
+// --- sliding windows -----------------------------------------------------------------------------
 
-// A sum of powers, which are not negative: (head + tail) * 2^exponent. A head is in [1/2, 1), or
+// A sum of powers, which are not negative: (head + tail) * 2^exponent. The head is in [1/2, 1), or
 // zero, or not finite.
 struct PowerSum {
   double head = 0, tail = 0;
@@ -134,7 +134,7 @@ PowerSum PowerOf(double magnitude, uint32_t exponent) {
   return power;
 }
 
-// The exponent as a multiple of that of the root, and a rest of less than half of it.
+// Splits the exponent into a multiple of the root's and a rest of at most half of it.
 double RootOf(const PowerSum& sum, uint32_t exponent) {
   if (sum.head == 0 || !std::isfinite(sum.head)) return sum.head;
   const int64_t whole = FloorDiv(sum.exponent + exponent / 2, exponent);

@@ -13,7 +13,7 @@ template <typename T>
 void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, uint32_t exponent,
              T* results);
 
-// Of windows that slide, of a part of outputs.
+// Computes a part of the output by sliding windows.
 template <typename T>
 void SlideNorms(const PoolDims& dims, const SlideAxes& axes, const ConstTensorView& input,
                 uint32_t exponent, const TensorView& norms);

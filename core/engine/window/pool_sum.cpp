@@ -216,7 +216,7 @@ bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
   return is_one || taps > kMaxPoolTaps;
 }
 
-// --- windows that slide --------------------------------------------------------------------------
+// --- sliding windows -----------------------------------------------------------------------------
 
 template <typename T, SumMap kMap>
 struct MappedSum : SlidingSum {
@@ -261,7 +261,7 @@ void SlideOver(const PoolSumCall& call, const PoolDims& dims, const SlideAxes& a
 
 // --- gradients of averages -----------------------------------------------------------------------
 
-// A window's gradient, and what it hands out.
+// A window's gradient, and its share for one tap.
 struct Share {
   double gradient;
   DoubleDouble share;
@@ -292,9 +292,9 @@ Share ShareOf(double gradient, Int128 count) {
   return {gradient, DoubleDouble{gradient, 0} / divisor};
 }
 
-// The one count of the windows at a position; 0 where there are several, and -1 where there is no
-// window. Counts rise and fall again, by steps that get less: where those at both ends and between
-// them are equal, all are.
+// Returns the count that all windows at a position share; 0 if they differ, and -1 if there is no
+// window. Counts are a concave function of the window, so all are equal if those at both ends and
+// in the middle are.
 int64_t CommonCount(const PoolDim& dim, bool counts_padding, int64_t windows, int64_t position) {
   const Range reaching = dim.OutputsReaching({position, position + 1}, windows);
   if (reaching.count() == 0) return -1;
@@ -307,7 +307,7 @@ int64_t CommonCount(const PoolDim& dim, bool counts_padding, int64_t windows, in
   return is_common ? first : 0;
 }
 
-// The gradients of the windows that reach the part.
+// Returns the gradients and shares of the windows that reach the part.
 std::vector<Share> SharesOf(const PoolDims& dims, bool counts_padding, const SlideAxes& axes,
                             const ConstTensorView& gradient) {
   const TapCounts counts(dims, axes.begin, axes.sizes);

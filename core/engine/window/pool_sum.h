@@ -27,10 +27,10 @@ struct PoolSumCall {
 void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensorView& input,
                 const Dims& begin, const TensorView& sums);
 
-// The gradient of averages, by windows that slide: computes the part of a tensor from index `begin`
-// on, whose windows, which have no dilation, have a gradient each. They hand it out to their
-// present taps, in parts of 1 / count; padding is counted or not. A sum is exact and rounded once
-// where all counts are equal, and else off by less than 2^-90 of its terms.
+// The gradient of averages by sliding windows. Computes the part of a tensor from index `begin` on;
+// its windows have no dilation, and `gradient` has one element for each. They distribute it to
+// their present taps in shares of 1 / count, which may include padding. A sum is exact and rounded
+// once if all counts are equal; otherwise its error is below 2^-90 of its terms.
 void SlideShares(const PoolDims& dims, bool counts_padding, const ConstTensorView& gradient,
                  const Dims& begin, const TensorView& sums);
 

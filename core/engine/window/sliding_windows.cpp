@@ -9,12 +9,12 @@ namespace {
 
 constexpr size_t kFirstSpatial = 2;
 
-// Each output is the only element.
+// Returns whether the only output is the only element.
 bool HasNothingToDo(const SlideAxis& axis) {
   return axis.size == 1 && axis.outputs == 1 && axis.Line(0).Window(0).count() == 1;
 }
 
-// Of a window, dilation included.
+// Returns the greatest number of places in a window, dilation included.
 int64_t MostTaps(const SlideAxis& axis) {
   const bool has_taps = axis.kind == SlideAxis::kTaps;
   const int64_t window = has_taps ? axis.dim.window : CeilDiv(axis.dim.window, axis.dim.stride);
@@ -22,13 +22,13 @@ int64_t MostTaps(const SlideAxis& axis) {
   return std::min(window, places);
 }
 
-// Counts positions, or windows, and outputs from those that a part begins with.
+// Returns the padding for positions, or windows, and outputs that are counted from a part's first.
 int64_t StartOf(SlideAxis::Kind kind, const PoolDim& dim, int64_t input, int64_t output) {
   if (kind == SlideAxis::kTaps) return dim.start + input - output * dim.stride;
   return dim.start + output - input * dim.stride;
 }
 
-// `reached`: what a part of the outputs has to do with along a dimension.
+// `reached(d)` returns the range of the input that a part of the outputs depends on in dimension d.
 template <typename Reached>
 SlideAxes AxesOf(SlideAxis::Kind kind, const PoolDims& dims, const Dims& begin, const Dims& sizes,
                  Reached&& reached) {
@@ -118,7 +118,8 @@ bool SlideAxes::AreLarge() const {
   return taps > kFewTaps && taps * outputs > kTapsInTheTimeOfOne * (elements + outputs);
 }
 
-// Axes with few outputs come first, which leave less to do, then those that leave least to keep.
+// Axes with few outputs come first, since they reduce the work, and then the longest ones, since
+// fewer totals remain to be kept.
 std::vector<SlideAxis> InSlidingOrder(std::span<const SlideAxis> axes) {
   constexpr int64_t kMuchMore = 4;
   std::vector<SlideAxis> order;

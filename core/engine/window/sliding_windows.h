@@ -1,6 +1,6 @@
-// Windows that slide: neighbours that have most of their taps in common, so that each element joins
-// and leaves but once in each dimension. The time is that of the elements and the outputs, however
-// many taps there are.
+// Sliding windows: adjacent windows have most of their taps in common, so each element enters and
+// leaves only once per dimension. The time depends on the numbers of elements and outputs, but not
+// on that of taps.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@
 
 namespace dmlop {
 
-// Outputs of one dimension whose windows are parts of the same places: positions of the input that
+// Outputs of one dimension whose windows are ranges of the same places: positions of the input that
 // are `step` apart.
 struct SlideLine {
   int64_t first, step, places;
   int64_t output, output_step, outputs;
-  // Of the window of output number i: from floor((i * pace + begin) / divisor) on, and up to that
-  // of `end`, as far as there are such places.
+  // The window of output i has the existing places from floor((i * pace + begin) / divisor) up to,
+  // but without, floor((i * pace + end) / divisor).
   int64_t pace, begin, end, divisor = 1;
 
   int64_t Position(int64_t place) const { return first + place * step; }
@@ -40,12 +40,11 @@ struct SlideLine {
   SlideLine Part(Range outputs_of_part) const;
 };
 
-// One dimension of the input and of the outputs, all of which are counted from 0 on.
+// One dimension of the input and of the outputs, both counted from 0.
 struct SlideAxis {
   enum Kind {
-    kTaps,     // the window of an output has the taps of `dim`
-    kWindows,  // an output is a position, whose window has the windows of `dim` there, which have
-               // no dilation
+    kTaps,     // an output has the taps of its window
+    kWindows,  // an output is a position, and has the windows with a tap there; without dilation
   };
 
   Kind kind;
@@ -57,12 +56,13 @@ struct SlideAxis {
   SlideLine Line(int64_t i) const;
 };
 
-// The dimensions but the first two, and what outputs have to do with along all of them.
+// The dimensions after the first two, and the part of the input that outputs depend on in all of
+// them.
 struct SlideAxes {
   std::vector<SlideAxis> axes;
-  Dims begin, sizes;  // of that part of the input
+  Dims begin, sizes;  // that part of the input
 
-  // Whether it is quicker to slide than to take the taps of each window.
+  // Returns whether sliding is faster than reading the taps of each window.
   bool AreLarge() const;
 
   ConstTensorView PartOf(ConstTensorView input) const {
@@ -71,26 +71,27 @@ struct SlideAxes {
   }
 };
 
-// Of a part of the outputs, from an index on.
+// The axes for the part of the outputs that begins at `begin`.
 SlideAxes TapAxes(const PoolDims& dims, const Dims& begin, const Dims& sizes);
-// Of a part of a tensor, whose windows are the input: so many along each dimension.
+// The axes for a part of a tensor; the input has `windows[d]` windows in dimension d.
 SlideAxes WindowAxes(const PoolDims& dims, const Dims& windows, const Dims& begin,
                      const Dims& sizes);
 
-// Those that matter, in the order in which they should be slid along, so that there are never many
-// more numbers than elements or outputs, and few to be kept at a time.
+// Returns the axes with any work, in the order in which to slide, so that there are never many more
+// numbers than elements or outputs, and few must be kept at a time.
 std::vector<SlideAxis> InSlidingOrder(std::span<const SlideAxis> axes);
 
-// Runs body(index, share) for the first index of each channel of the outputs and shares of it.
+// Runs body(index, share) for the first index of each channel of the outputs and each of its
+// shares.
 void ForEachChannel(const TensorView& outputs, int64_t shares,
                     const std::function<void(const Dims& index, int64_t share)>& body);
 
 // --- sums ----------------------------------------------------------------------------------------
 
-// A sum of floats, from which what joined it may be taken.
+// A sum of floats from which earlier terms can be removed.
 class SlidingSum {
  public:
-  // `sign` is 1 or -1: of what joins, and of what leaves.
+  // `sign` is 1 for a term that enters, and -1 for one that leaves.
   void Add(double term, int64_t sign) {
     if (std::isfinite(term)) {
       sum_.Add(static_cast<double>(sign) * term);
@@ -102,7 +103,7 @@ class SlidingSum {
   }
   void Add(const SlidingSum& other, int64_t sign);
 
-  // Makes it quick to add to others.
+  // Prepares for being added to others quickly.
   void Settle() { sum_.Normalize(); }
 
   template <typename Finalizer, typename T, typename Count>
@@ -118,12 +119,12 @@ class SlidingSum {
   double Special() const;
 
   ExactSum sum_;
-  int64_t others_ = 0;  // than -0
+  int64_t others_ = 0;  // number of terms other than -0
   int64_t nans_ = 0, infinities_ = 0, negative_infinities_ = 0;
 };
 
-// The sums of one channel's windows, one after another. Total has Add(element, sign),
-// Add(other total, sign) and Settle().
+// The sums of one channel's windows in succession. Total has Add(element, sign), Add(other total,
+// sign) and Settle().
 template <typename Total>
 class SlidingSums {
  public:
@@ -138,8 +139,8 @@ class SlidingSums {
     for (const int64_t totals : counts_) totals_.emplace_back(static_cast<size_t>(totals));
   }
 
-  // Calls finish(index, total) for a share of the outputs of the channel that begins at an index,
-  // whose first element is *from.
+  // Calls finish(index, total) for a share of the outputs of the channel that begins at index
+  // `channel`; *from is its first element.
   template <typename T, typename Finish>
   void Run(const T* from, const Dims& channel, int64_t share, int64_t shares, Finish&& finish) {
     const auto add = [&](int64_t position, int64_t sign) {
@@ -157,7 +158,7 @@ class SlidingSums {
   }
 
  private:
-  // add(position, sign) adds what is at a position of the axis to its totals.
+  // add(position, sign) adds the elements at a position of the axis to its totals.
   template <typename Add, typename Finish>
   void Slide(size_t level, const SlideLine& line, Dims index, Add&& add, Finish&& finish) {
     std::vector<Total>& totals = totals_[level];
@@ -193,12 +194,12 @@ class SlidingSums {
 
   std::vector<SlideAxis> axes_;
   int64_t step_;       // along the first axis
-  LoopNest<1> plane_;  // of the elements along all others
+  LoopNest<1> plane_;  // the elements along all other axes
   std::vector<int64_t> counts_;
-  std::vector<std::vector<Total>> totals_;  // of each axis: one for each element along those behind
+  std::vector<std::vector<Total>> totals_;  // for each axis, one per element of the later axes
 };
 
-// Sums the windows of all channels: finish(index, total) for each output.
+// Sums the windows of all channels, and calls finish(index, total) for each output.
 template <typename Total, typename T, typename Finish>
 void SlideSums(const SlideAxes& axes, const ConstTensorView& input, const TensorView& outputs,
                Finish&& finish) {
@@ -213,7 +214,7 @@ void SlideSums(const SlideAxes& axes, const ConstTensorView& input, const Tensor
 
 // --- folds ---------------------------------------------------------------------------------------
 
-// What Join makes of those that are in a queue, in any order. Join(a, State()) is a.
+// A queue that knows the Join of its states, in any order. Join(a, State()) must be a.
 template <typename State>
 class FoldQueue {
  public:
@@ -233,7 +234,7 @@ class FoldQueue {
   State Fold() const { return suffixes_.empty() ? fold_ : Join(suffixes_.back(), fold_); }
 
  private:
-  // Makes of what was pushed the folds of each with all behind it, the first one last.
+  // Replaces the pushed states by the folds of each with all later ones, the first one last.
   void Turn() {
     State fold;
     for (size_t i = pushed_.size(); i-- > 0;) {
@@ -245,10 +246,10 @@ class FoldQueue {
   }
 
   std::vector<State> suffixes_, pushed_;
-  State fold_;  // of what was pushed
+  State fold_;  // fold of the pushed states
 };
 
-// Folds of windows along an axis; there are `inner` states behind each other along the others.
+// Folds the windows along an axis; `inner` is the number of states along the later axes.
 template <typename State>
 std::vector<State> FoldsAlong(const SlideAxis& axis, const std::vector<State>& states,
                               int64_t outer, int64_t inner) {
@@ -279,7 +280,7 @@ std::vector<State> FoldsAlong(const SlideAxis& axis, const std::vector<State>& s
   return folds;
 }
 
-// Folds of all windows of a channel, from one state for each of its elements.
+// Folds all windows of a channel, given one state for each of its elements.
 template <typename State>
 std::vector<State> FoldWindows(std::span<const SlideAxis> axes, std::vector<State> states) {
   Dims sizes;
@@ -293,8 +294,9 @@ std::vector<State> FoldWindows(std::span<const SlideAxis> axes, std::vector<Stat
   return states;
 }
 
-// Folds the windows of all channels: finish(index, fold) for each output, of states make(offset,
-// number) for the elements of the input, which are numbered as in a packed tensor of dims' sizes.
+// Folds the windows of all channels, and calls finish(index, fold) for each output. make(offset,
+// number) returns the state of an input element, numbered as in a packed tensor with the sizes in
+// dims.
 template <typename State, typename Make, typename Finish>
 void SlideFolds(const SlideAxes& axes, const PoolDims& dims, const Layout& input,
                 const TensorView& outputs, Make&& make, Finish&& finish) {

@@ -192,7 +192,7 @@ class Shares {
     return WindowAxes(dims_, gradient_.layout.sizes, begin, part.layout.sizes).AreLarge();
   }
 
-  // Whether some counts have no common multiple of a few bits.
+  // Returns whether some counts have no common multiple that is short enough.
   bool HasLongMultiples(const Dims& begin, const TensorView& part) const {
     for (size_t d = 0; d < begin.size(); ++d) {
       for (int64_t i = begin[d]; i < begin[d] + part.layout.sizes[d]; ++i) {
