@@ -7,7 +7,7 @@
 #include <numbers>
 #include <span>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/exact/elementary.h"
 #include "core/exact/error_free.h"
 #include "core/exact/rounding.h"

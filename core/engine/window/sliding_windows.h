@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/integer_division.h"
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/window/pool_windows.h"
 #include "core/exact/exact_sum.h"

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "core/ops/attention/attention.h"
-#include "core/ops/attention/shapes.h"
 
 namespace dmlop::attention {
 namespace {

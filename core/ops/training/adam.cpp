@@ -131,13 +131,13 @@ class AdamFormula {
   FormulaNode RootOf(FormulaNode x) { return formula_.Apply(FormulaOperation::kSquareRoot, {x}); }
   FormulaNode OneLess(FormulaNode x) { return formula_.Difference(formula_.Number(1.0), x); }
 
-// Returns beta * x + (1 - beta) * y.
+  // Returns beta * x + (1 - beta) * y.
   FormulaNode Blend(const FieldOf<float>& beta, FormulaNode x, FormulaNode y) {
     return formula_.Sum(
         {formula_.Product({Number(beta), x}), formula_.Product({OneLess(Number(beta)), y})});
   }
 
-// Returns 1 - beta^step, the part of its mean that a moment has reached that began as 0.
+  // Returns 1 - beta^step, the part of its mean that a moment has reached that began as 0.
   FormulaNode OneLessPower(const FieldOf<float>& beta) {
     return OneLess(formula_.Apply(FormulaOperation::kPower, {Number(beta), Input(4)}));
   }
