@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "core/exact/transcendental.h"
-#include "core/explain/calculate_reduce.h"
 
 namespace dmlop {
 namespace {
