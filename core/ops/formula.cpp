@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/base/integers.h"
-#include "core/ops/operator.h"
+#include "core/ops/families.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
