@@ -60,7 +60,7 @@ Value WholeQuotient(bool floors, const Value& a, const Value& b) {
 }
 
 Value Clamp(const Value& x, const Value& least, const Value& greatest) {
-  if (IsNan(x)) return Special(0);
+  if (IsNan(x)) return x;
   if (IsLess(x, least)) return least;
   return IsLess(greatest, x) ? greatest : x;
 }

@@ -63,7 +63,7 @@ enum class FormulaOperation : uint8_t {
   kRound,     // to a whole number, ties to even; NaN becomes 0
   kTruncate,  // to a whole number, toward zero
   // Operations on a number and the ends of a range.
-  kClamp,  // NaN becomes 0
+  kClamp,  // NaN stays
   kWrap,   // modulo the size of the range
 };
 

@@ -183,7 +183,7 @@ class LimitTest(ProgramTest):
                     is_loaded = b"error while loading shared libraries" not in done.stderr and done.returncode != -11
                     self.assertTrue(not is_loaded or done.returncode in (5, self.STATUS.get(command[0], 0)), (done.returncode, done.stderr))
                     if done.returncode == 5:
-                        self.assertRegex(done.stderr.decode(), r"memory|thread|batch|Cannot allocate")
+                        self.assertRegex(done.stderr.decode(), r"memory|thread|batch|Cannot allocate|failed to map")
                     statuses.add(done.returncode)
             self.assertIn(self.STATUS.get(command[0], 0), statuses)
 
