@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/exit_status.h"
 
 namespace dmlop {

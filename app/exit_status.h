@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program's exit statuses, for scripts.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the end of a JSON value in text that comes line by line.
 #pragma once
 

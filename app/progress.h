@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shows the progress of a command's work if standard error is a terminal.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Timing, and statistics of repeated measurements.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures what a case of a batch costs: tiny cases per second, for the whole process.
 
     bench/batch.py [CASES]     (default 20000)

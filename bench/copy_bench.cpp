@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times the operators that move data, from cache sizes to memory sizes.
 #include "bench/fixture.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times element-wise functions, next to a copy of as many bytes.
 #include <benchmark/benchmark.h>
 

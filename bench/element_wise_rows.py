@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares element-wise functions with NumPy and PyTorch, for the table of peers.py.
 
 The inputs are uniform in [-1, 1), so that LOG and POW have no value for half of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the benchmark programs share: operators on packed tensors of their own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times reductions over geometries that are hard to read in order: narrow, short, strided, or with
 // many loops.
 #include <span>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the limits of memory along with every benchmark: a row's share of its limit is the ratio
 // of their bytes per second.
 #include "bench/limits.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures whether ten times the data takes ten times as long, at every rank and stride form:
 //
 //   linearity  the best time of 160 Mi elements over ten times that of 16 Mi, both beyond the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of peers.py for slices, indices, selections, scans and resampling."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares softmax and normalizations with PyTorch, for the table of peers.py; NumPy lacks them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times an operator, and the limits of memory, in turns with other programs:
 //
 //   operator_turns DESCRIPTOR [LIMIT]

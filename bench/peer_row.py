@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parts of a row of the table of peers.py."""
 
 import numpy as np

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares operators with NumPy, PyTorch and the limits of memory, in one run on one machine.
 
     bench/peers.py [--program PROGRAM] [--rounds N] [ROW...]

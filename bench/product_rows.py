@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of peers.py for matrix products and convolutions.
 
 Peers compute with a copy of the inputs in FLOAT64, the least that exact rounding costs.

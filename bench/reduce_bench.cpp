@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times the reduce functions over the last, the middle, the first and all axes of 256 MiB, and of a
 // tiny tensor.
 #include "bench/fixture.h"

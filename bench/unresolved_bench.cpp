@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures the cost of data whose results are hard to round: the reduce functions on each family of
 // groups that the tests draw, compared with uniform numbers. Each row has:
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of peers.py for gradients and other kinds of pooling, and for local response normalization."""
 
 import numpy as np

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """No source of the program or its library compiles to more than its share: excessive instantiation shows here first."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batches across processes: the manual's recipes for GNU parallel and Slurm run on this machine."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each step of ./dev builds what it needs, whatever an earlier step left in the build tree."""
 
 import itertools

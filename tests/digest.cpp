@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints a digest of seeded random calls and their results, one line for each operator. All
 // machines print the same lines.
 //

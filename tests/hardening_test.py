@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The released program uses what the compiler and the linker offer against exploits."""
 
 import os

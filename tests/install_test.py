@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The files that 'cmake --install' and the Debian packages install, and a project that builds against them."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Includes only lead down: each folder of core/ may use the folders below it, and each library is included in one
 place."""
 
@@ -80,6 +81,13 @@ class LayersTest(unittest.TestCase):
             for library, place in LIBRARIES.items():
                 if included.startswith(library):
                     self.assertRegex(name, f"^({place})$", f"{name} includes {included}")
+
+    def test_every_source_names_its_license(self):
+        sources = [path for folder in ("app", "core", "tests", "bench") for path in (ROOT / folder).rglob("*")
+                   if path.suffix in (".h", ".cpp", ".py", ".cmake", ".fbs") or path.name == "CMakeLists.txt"]
+        self.assertGreater(len(sources), 900)
+        for path in [*sources, ROOT / "CMakeLists.txt", ROOT / "dev", ROOT / ".ci/run"]:
+            self.assertIn(" SPDX-License-Identifier: Apache-2.0\n", "".join(path.read_text().splitlines(keepends=True)[:2]), path)
 
 
 if __name__ == "__main__":

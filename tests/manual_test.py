@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The manual: well-formed, true to --help, and every example runs."""
 
 import itertools

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every row of this folder's README.md names existing tests, and every command of the project's README.md runs."""
 
 import pathlib

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One case of a batch, from a line of the manifest to its files or its faults.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares the outputs of cases with expected ones or a device's, and checks that the files of
 // inputs still hold the line's values.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that the cases of a batch read and write, checked so that no case depends on when
 // another one runs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reports of a batch on its cases: one line of JSON each, and messages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of files that belong to the outputs of a batch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/batch/output_folder.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves all outputs of a batch to another folder.
 #pragma once
 

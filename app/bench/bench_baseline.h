@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An earlier result of bench, for comparison.
 #pragma once
 

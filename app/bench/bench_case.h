@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators that bench measures, with their inputs.
 #pragma once
 

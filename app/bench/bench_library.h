@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Google Benchmark, loaded on demand: linked to the program, it would take a tenth of the start-up
 // time of every other command. It is in a separate module that knows nothing of operators
 // (bench_module.cpp).

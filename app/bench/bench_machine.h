@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine on which bench measures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The module that contains Google Benchmark.
 #include <benchmark/benchmark.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notes on how bench's rows were measured.
 #pragma once
 

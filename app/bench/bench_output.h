@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the rows of bench as they are measured: to standard output, and to a file that appears
 // when all are there or a signal ends the command.
 #pragma once

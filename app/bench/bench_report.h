@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The results of bench in four formats, part by part: each row is printed once it is measured.
 #pragma once
 

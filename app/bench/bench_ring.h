@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that bench works on: several copies of the same tensors. Once all copies are larger
 // than the caches, a call on the next copy finds none of it cached.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of bench: a row for each operator, number of threads and cache state.
 #pragma once
 

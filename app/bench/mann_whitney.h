@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests whether two sets of measurements differ by more than chance.
 #pragma once
 

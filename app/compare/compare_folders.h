@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares all tensor files of one folder with those of the same names in another.
 #pragma once
 

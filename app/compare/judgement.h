@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comparison of two tensors from any source: its rules and its outcome.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of a model, and the search for the one that --dispatchable names.
 #pragma once
 

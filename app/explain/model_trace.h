@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dmlop explain for an element of a model: what it depends on, operator by operator, back to what
 // the model begins with.
 #pragma once

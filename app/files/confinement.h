@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Untrusted documents: the files that they name must lie in a folder.
 //
 //  DOC-5   a file leads out of the folder that --confine names

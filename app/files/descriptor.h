@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The DESCRIPTOR argument: a path, "-" for standard input, or the JSON text itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files that a command uses and their roles: it must not write what it reads.
 #pragma once
 

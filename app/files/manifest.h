@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A manifest: operator descriptors with their bindings, one after another. In JSON Lines each is
 // one line; they may also span lines or be the elements of one array.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints results to standard output and messages to standard error.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/files/raw_form.h"
 
 #include <fmt/format.h>

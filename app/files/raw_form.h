@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors in files of the command line, which describes raw ones.
 #pragma once
 

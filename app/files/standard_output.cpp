@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/files/standard_output.h"
 
 #include <fmt/format.h>

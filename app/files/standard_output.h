@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks what goes to standard output: tensors or text, but not both.
 #pragma once
 

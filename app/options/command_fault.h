@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The faults of a command line, in this program's words.
 #pragma once
 

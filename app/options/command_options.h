@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of each command, each declared in its own file.
 #pragma once
 

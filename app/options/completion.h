@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scripts that complete command lines in bash, zsh and fish.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options as they are typed, for commands that messages suggest.
 #pragma once
 

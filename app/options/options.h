@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The typed command line: a struct for each command.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
 #include "app/options/command_options.h"
 #include "app/options/option_kinds.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the pages of the manual as HTML, and an index of them. mandoc writes what a page says, and
 # this script what stands around it.
 #

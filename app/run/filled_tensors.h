@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensors that the operators of a model fill, and their names for users.
 #pragma once
 

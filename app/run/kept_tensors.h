@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes tensors between the operators of a model to files: run --keep and --keep-all.
 #pragma once
 

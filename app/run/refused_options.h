@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Options that suit only one kind of document, and that another would ignore.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/run/run_model.h"
 
 #include <fmt/format.h>

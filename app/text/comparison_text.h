@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The outcome of a comparison, as text and as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Diagnostics as text:
 //
 //  reduce.json:9:14: error: /desc/Axes/1: axis 4 is out of range for ... [RED-3]

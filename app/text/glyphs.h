@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Letters for the scales of pictures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The manual page of a group of operators, in mdoc(7).
 #pragma once
 

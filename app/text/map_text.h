@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps drawn with characters, and the text below maps and pictures.
 #pragma once
 

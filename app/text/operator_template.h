@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small descriptor of an operator that is valid and runs: a starting point and an example.
 #pragma once
 

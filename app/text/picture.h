@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps as PNG pictures.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Enlarges differences that are too small to be seen in a picture.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scale below a picture's map: a bar of its colors with numbers, and the meanings of other
 // colors.
 #pragma once

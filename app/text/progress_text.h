@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress of work in text that fits the terminal:
 //
 //  REDUCE: 43%  3.4 of 8.0 GB  5.2 GB/s  1 s left

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/text/table_text.h"
 
 #include "app/files/output.h"

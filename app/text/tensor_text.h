@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors as text, in the form of the DirectML reference:
 //
 //  OutputTensor: (Sizes:{1, 3}, DataType:FLOAT32)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/text/text_width.h"
 
 #include <wchar.h>

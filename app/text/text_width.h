@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measures and fits text in terminal columns.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The explanation of a model's element, as text and as JSON.
 #pragma once
 

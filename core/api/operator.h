@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DirectML's tensor operators on the CPU: the text of a descriptor and buffers in, the result out.
 //
 //   const float x[] = {1, 2, 3, 4, 5, 6};

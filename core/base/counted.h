@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counted nouns, numbers, and lists of limited length.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of a document. Checks append to a list, so that one run reports every fault.
 #pragma once
 

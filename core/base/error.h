@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only exception for faults outside of the program: in a file, a tensor in it, or the command
 // line. Faults of a document are diagnostics instead (diagnostic.h), because all of them are
 // reported.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiles the parts of fmt that are not templates, once: the program then loads no library for
 // them at start-up, and no other source compiles them again.
 #include <fmt/format-inl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integers: of 128 bits, in ranges, divided with rounding, and multiplied with checks for overflow.
 #pragma once
 

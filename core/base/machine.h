@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties of every machine that the program is made for. Loops choose their sizes by them;
 // results never depend on them.
 #pragma once

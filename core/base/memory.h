@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory that the process may still take, and its pages.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parallel loops over index ranges, the only interface to the threading library.
 #pragma once
 

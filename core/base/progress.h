@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports which long work is under way, and its progress, for a program that shows it.
 #pragma once
 

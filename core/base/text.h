@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text: letters of ASCII whatever the locale, words, and characters in UTF-8.
 #pragma once
 

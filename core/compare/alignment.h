@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings two tensors into one form, in which they are compared element by element.
 #pragma once
 

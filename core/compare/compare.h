@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares two tensors: how many elements differ, where, and by how much.
 //
 // Errors are measured on elements that are finite on both sides. An element is a mismatch if

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares elements: a block at a time if none of its differences has to be recorded, otherwise one
 // by one.
 #pragma once

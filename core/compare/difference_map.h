@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A map of where two tensors differ: a grid over one plane of them, onto which the other dimensions
 // are projected.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Widens the elements of a tensor to a few types, for counting and summing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search looks for runs, a few elements of one row each. First, all memory is scanned once for
 // runs from several parts of the tensor, so that wrong elements in some do not matter, and for
 // their neighbors along each dimension. If one is found, the positions of its neighbors give the

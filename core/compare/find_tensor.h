@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds a tensor with known elements in memory: its byte offset, and its strides.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plane of a tensor that a map shows, and its division into cells.
 #pragma once
 

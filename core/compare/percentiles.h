@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the values of a tensor by rank, without a sorted copy.
 #pragma once
 

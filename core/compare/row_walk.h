@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits a nest of loops into runs of its innermost loop, so that the work on a run is a plain
 // loop.
 #pragma once

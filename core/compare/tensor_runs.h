@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of a tensor to be searched for in memory: runs of a few elements along one dimension, from
 // several places, and their neighbors along each other dimension.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits a nest of loops into tiles of its two innermost ones, for operands in different orders: a
 // tile of each fits into the caches.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tolerances of a comparison by data type, and how much of them was used.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plane of a tensor at low resolution: the mean of each cell's values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the fields of an operator from a JSON object.
 //
 //   FUS-2   an operator that cannot be a fused activation

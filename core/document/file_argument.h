@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parses files on the command line that are bound to tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors whose elements are in the document: nested arrays of the tensor's shape or one flat
 // array, or DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, or
 // seeded values.

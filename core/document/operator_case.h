@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operator with its files, which is the unit of work of every command that runs something.
 #pragma once
 

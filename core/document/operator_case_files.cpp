@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines which files are for which tensors, and how many tensors that makes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

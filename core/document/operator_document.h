@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operator as a JSON document: "type", "desc", "bindings" and, for a test case, "name",
 // "expect" and "tolerance".
 #pragma once

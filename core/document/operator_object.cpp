@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/document/operator_object.h"
 
 #include <fmt/format.h>

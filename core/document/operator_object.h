@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operator as a JSON object: its "type", and its fields in "desc" or next to the type.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seeded initializers of bindings, with the same values on every machine:
 //
 //   {"random": "uniform", "seed": 7, "low": -1, "high": 1}       arbitrary floats in [low, high]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads JSON values by type. If a value is wrong, each function reports that at its position, and
 // returns nothing.
 //

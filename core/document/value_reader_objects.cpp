@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the members of objects, and tensors, which are objects.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, which give many
 // elements by one or two numbers.
 #pragma once

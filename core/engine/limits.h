@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine's limits: the quickest loops that only move bytes, or only multiply and add. The
 // share of a limit that an operator reaches is the ratio of their times.
 #pragma once

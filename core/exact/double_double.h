@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic of about 106 bits: a number is the unevaluated sum of two binary64 numbers. Only IEEE
 // additions, multiplications and divisions are used, so the bits are the same on every machine. A
 // tail may be as small as binary64 allows, so even a part that is tiny compared with the head keeps

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/exact/double_double_functions.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementary functions of double-double numbers, within 2^-95 of the result. Each takes a few
 // microseconds, so they only resolve what an approximation leaves open.
 #pragma once

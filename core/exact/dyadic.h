@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers m * 2^e of any size with exact arithmetic, for reporting what was computed rather than
 // for computing much.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exponential and logarithms with the same bits on every machine. They use only IEEE operations,
 // because the C library picks its code by the CPU.
 #pragma once

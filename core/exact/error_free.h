@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary64 operations that also return their rounding error. They need round-to-nearest.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of binary64 values without rounding, in any order.
 #pragma once
 

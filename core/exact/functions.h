@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that compute an element of a tensor from the corresponding elements of others, and
 // those of them that vectors only approximate.
 #pragma once

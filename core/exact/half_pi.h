@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Splits a number into quarter turns and a rest, the first step of sines, cosines and tangents.
 #pragma once
 

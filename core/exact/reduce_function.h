@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_REDUCE_FUNCTION. x1..xN are the elements that share an output coordinate:
 //
 //   ARGMAX, ARGMIN  index of the extreme element, flattened over the reduced axes; the first of

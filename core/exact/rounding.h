@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one rounding at the end of an exact computation: to nearest, ties to even, subnormals kept,
 // overflow to infinity. A nonzero value that rounds to zero keeps its sign; an exact zero is +0.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scales sums of integers to other integers or to real numbers: exactly, and rounded once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terms of a sum that an exact sum of the others cannot hold.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact meaning of transcendental functions, which resolves what the bounds of approximating
 // kernels leave open.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/explain/calculate_formula.h"
 
 #include <fmt/format.h>

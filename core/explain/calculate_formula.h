@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calculation of what has a formula.
 #pragma once
 

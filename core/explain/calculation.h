@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an output element got its value, where operators calculate. The exact quantity, the numbers
 // of the output's type beside it, and which was taken.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements of an operator's inputs contribute to which elements of its outputs. All
 // descriptors are valid.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements decide a formula's value alone: a NaN, an infinity, the greatest of a list.
 #pragma once
 

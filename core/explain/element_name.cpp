@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/explain/element_name.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An element of an operator as a user names it: "OutputTensor[0, 2, 5]", "InputTensors[1][0, -1]"
 // or "InputTensors/1[0, -1]". Negative indices count from the end, as in NumPy. "OutputTensor@24"
 // and "OutputTensor@0x18" are the element with byte 24 of the tensor's buffer; if several elements

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds what an element depends on through operators that ran one after another, by going back over
 // the places in memory that each step filled and read.
 #pragma once

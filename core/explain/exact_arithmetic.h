@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of formulas in which nothing is rounded that people can see: exactly where numbers
 // stay short, else to about 100 bits.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that functions have as numbers with an end, where vectors only approximate them.
 #pragma once
 

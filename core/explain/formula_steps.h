@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A formula in words and numbers, from the elements to the result.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A number that a formula comes to: exactly where its digits stay few, else to about 100 bits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set of places in memory, stored as intervals.
 #pragma once
 

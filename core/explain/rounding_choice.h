@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two numbers of a float type that an exact value lies between, and which of them was taken.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/graph/buffer_plan.h"
 
 #include <algorithm>

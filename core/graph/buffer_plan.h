@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assigns places in one buffer to tensors that are not all needed at once.
 #pragma once
 

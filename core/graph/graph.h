@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DirectML graph: operators, and the edges between them. An edge is a tensor in memory that one
 // node fills and others read, each by a desc of its own.
 #pragma once

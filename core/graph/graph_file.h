@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of reading a serialized graph (dml_graph.fbs).
 #pragma once
 

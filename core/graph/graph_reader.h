@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads serialized DirectML graphs, which tools that partition ONNX models write for DxDispatch as
 // flatbuffers (dml_graph.fbs).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a graph: its nodes one after another, each tensor between them rounded to its type.
 #pragma once
 

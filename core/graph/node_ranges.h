@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds nodes of a graph that run together, and runs them: element-wise chains, whose tensors in
 // between need not go through memory.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names the kind of a file that was taken for another.
 #pragma once
 

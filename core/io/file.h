@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files as bytes: inputs that are mapped or read as streams, outputs that are written as they come,
 // and paths. Outputs that appear as a whole are in output_set.h.
 #pragma once

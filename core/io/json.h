@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON text as a tree that knows the position of everything. Comments and trailing commas are
 // accepted, as by DxDispatch; duplicate keys are kept, for the reader to report.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/io/json_tree_builder.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads JSON text into the tree of a JsonDocument, in one pass. Accepts comments, trailing commas,
 // and numbers that do not fit into a double.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders that outputs need and that do not exist yet.
 #pragma once
 

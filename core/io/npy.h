@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of NumPy's .npy files (format versions 1.0, 2.0 and 3.0).
 #pragma once
 

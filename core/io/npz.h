@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arrays in NumPy's .npz archives, which are zip files: "x.npz:a" is the array a of x.npz, stored
 // there as a.npy. The format is PKWARE's APPNOTE.TXT with ZIP64; it is parsed here because zip
 // libraries do not tell where in the file a member is, which is needed to map it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Open and mapped files, for the parts of core/io that call the system.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files for writing: outputs, which appear as a whole or not at all, and scratch files.
 #pragma once
 

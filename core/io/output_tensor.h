@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors to be written to files, or printed; tensor_file.h defines the content of files.
 #pragma once
 

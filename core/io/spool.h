@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes that arrive in parts: in memory or, if there may be many, on the disk.
 #pragma once
 

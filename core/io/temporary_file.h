@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that vanish with the object, or with the process, unless they are given a place.
 #pragma once
 

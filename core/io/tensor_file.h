@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors in files; tensor_path.h defines which file holds what. NumPy has no elements of 4 bits:
 // in .npy they are int8 or uint8 with their values, whereas in a physical buffer two share a byte.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Determines whether arrays fit the logical tensor of a desc, and where it puts their elements.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

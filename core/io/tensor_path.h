@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meaning of a tensor's path. The extension tells what a file holds:
 //
 //   .npy              the logical tensor: its shape is Sizes, whatever the desc's strides

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/model/initial_values.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The initial content of a DxDispatch resource: "initialValues" and "initialValuesDataType".
 //
 //   RES-1   the initializer is missing, unknown or empty

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binds each tensor of a dispatch to bytes, and checks whether that is allowed.
 //
 //   MB-1    as many resources as tensors     BIND-3  the offset is aligned

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A DxDispatch model: resources are buffers, dispatchables operators, and commands run them.
 // What dmlop does not run is refused by name; what DxDispatch ignores causes a warning.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks whether a model fits into memory: its resources, and the copies of OWNED_BY_DML inputs.
 //
 //   RES-7   there is not enough memory for a resource, or for a copy of one

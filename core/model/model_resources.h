@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The buffers of a model: first only their sizes, for the checks; then, for a run, their bytes.
 //
 //   RES-3   the initial values do not fit into sizeInBytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts between the two kinds of document: an operator descriptor to a DxDispatch model, and a
 // model's dispatchables to operator descriptors.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs operators on buffers as DirectML has them, in which 4-bit elements are packed.
 #pragma once
 

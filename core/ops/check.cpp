@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks in two stages. The first treats the fields of every operator alike: they are there, arrays
 // have their lengths, numbers keep to their limits, tensors are sound, data types agree. If no
 // field is missing, the operator's own rules follow, and finally its feature level's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small descriptors of every operator as starting points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that each family implements in a source of its own; see family.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Families of operators that compute in the same way. An operator names its family and adds what is
 // specific to it; every other question about it is answered once per family.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of operators: names and kinds as in DirectML, allowed values, and the values that a
 // descriptor gives them. Source: the structs of DirectML.h.
 #pragma once

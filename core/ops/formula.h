@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formula of one element of an output, as data: operations on elements of the inputs and on
 // numbers. Each node's operands precede it. An operator's row builds the formula; others print it,
 // or evaluate it in an arithmetic of their own.

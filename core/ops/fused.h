@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations within operators: those that follow the operator's own result, judged and computed as
 // if they stood alone on the output (FUSE-2, FUSE-4), and those of the gates of networks.
 #pragma once

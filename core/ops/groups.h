@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of operators by what they do, for users who look for one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tolerances that the WebNN conformance suite grants every backend, for the rows of operators.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/ops/index_warning.h"
 
 #include "core/base/counted.h"

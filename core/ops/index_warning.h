@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warnings of indices that select nothing (IDX-5).
 #pragma once
 

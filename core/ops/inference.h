@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lets an operator state how its fields relate and what its outputs must be. An output takes what
 // it leaves out from there, and is compared in what it states, so completing and checking cannot
 // disagree.

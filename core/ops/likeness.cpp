@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the operators that correspond to names of other libraries.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

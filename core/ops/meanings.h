@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Meanings of fields that several operators define, each with its own limits and types.
 #pragma once
 

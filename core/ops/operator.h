@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An operator is a row of a table; a descriptor is a row with values for its fields.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the operators and their fields in ONNX, WebNN and PyTorch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides a packed tensor into contiguous parts: one dimension is cut into ranges, and those before
 // it into single indices.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes an operator in pieces, so that outputs can be written while they are computed. Pieces
 // are contiguous in the outputs.
 #pragma once

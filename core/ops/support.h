@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data types and ranks that an operator accepts at each feature level: the tables of the reference
 // pages as data, shared by the checks, the listings and the tests.
 #pragma once

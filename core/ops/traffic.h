@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes that an operator must move, no matter how its loops are written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of UNFOLD and FOLD, and the places of their windows in a tensor of spatial sizes S:
 //
 //   Reach[d] = Dilations[d] * (WindowSizes[d] - 1) + 1

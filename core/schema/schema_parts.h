@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts from which the schemas of both kinds of document are built.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON Schema (draft 2020-12) of operator descriptors and DxDispatch models, generated from the
 // lists of fields and names that their readers use.
 #pragma once

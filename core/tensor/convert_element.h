@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts numbers to elements of a type that cannot hold all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A copy into any layout, which the quicker one of the engine is not for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element types of DirectML tensors (DML_TENSOR_DATA_TYPE in DirectML.h).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A short list of per-dimension numbers (sizes, strides, coordinates), stored in place. Whoever
 // fills one must ensure that they are no more than kMaxCount, as in a valid desc.
 #pragma once

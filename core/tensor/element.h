@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One element of a tensor as bits, as a double, and as a position among the values of its type.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_FEATURE_LEVEL: the version of DirectML by which a descriptor is judged.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IEEE 754 binary16 as storage, with exact conversions. Arithmetic happens in wider types.
 #pragma once
 

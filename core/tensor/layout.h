@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The positions of a tensor's elements: sizes, and the stride of each dimension in elements.
 #pragma once
 

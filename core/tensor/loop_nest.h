@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops over several operands at once: common sizes, and strides for each operand. Everything that
 // walks tensors first simplifies a nest, and then walks what is left.
 #pragma once

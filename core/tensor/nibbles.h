@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of 4 bits, INT4 and UINT4. Buffers and raw files have two in a byte, the first one in
 // its low half. In memory, each has a byte of its own, an INT8 or UINT8 with its value, so that
 // views, loops and formatting need not care.

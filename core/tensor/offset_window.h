@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Visits the elements whose offsets lie in a window, for algorithms that would need too much memory
 // for all at once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sample values for measurements, seeded and the same on every machine.
 #pragma once
 

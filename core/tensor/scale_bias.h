@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_SCALE_BIAS: x becomes x * scale + bias, rounded once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects parts of tensors as NumPy's basic indexing does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes with a type and a layout: views borrow them, a Buffer owns them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_BUFFER_TENSOR_DESC as a user writes it, and the rules that concern one tensor alone.
 //
 //   BUF-1   1 to 8 dimensions               BUF-10  TotalTensorSizeInBytes is a multiple of 4

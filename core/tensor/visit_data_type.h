@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The only type switch: from a DataType, known at run time, to the C++ type of its elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dmlop batch: runs many cases from one manifest, each as run would."""
 
 import hashlib

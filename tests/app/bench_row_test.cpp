@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The statements of bench about rows: shares, coldness and notes, for made-up times.
 
 #include "app/bench/bench_row.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench: its statistics recomputed from its samples, its formats read by other programs, and its errors.
 
 No time is asserted, only relations between figures.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs testdata/operators and reads testdata/invalid. A new case is a line; it needs no code.
 
 operators/NAME.jsonl   cases of that operator, as `dmlop batch --check` takes them: "name", "type",

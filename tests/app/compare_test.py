@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dmlop compare, and run --expect, which compares in the same way."""
 
 import json

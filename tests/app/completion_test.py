@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bash, zsh and fish offer the same completions, and those that --help lists."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--confine DIR: the files that a document names must lie in a folder, wherever its paths seem to lead."""
 
 import json

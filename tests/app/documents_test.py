@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sources of documents, the assignment of files to tensors, and what may be left out."""
 
 import json

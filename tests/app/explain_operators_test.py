@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dmlop explain: the calculation of elements of every operator that computes; its last line is the run's result.
 
 ONLY=CAST,GEMM in the environment restricts the test to these operators."""

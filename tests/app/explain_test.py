@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dmlop explain: the sources and targets of elements, and the calculation of values, checked with exact fractions."""
 
 import decimal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into the program by faults_test.py: makes calls of the C library fail, or sends signals
 // at them.
 //

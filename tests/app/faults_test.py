@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of files, and signals: there is a message and the right status, and no file is lost or half written."""
 
 import contextlib

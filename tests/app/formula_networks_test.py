@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dmlop explain: the gates and states of recurrent networks and the scores of attention, judged by NumPy's float64."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dmlop explain: the steps from elements to a result, checked with NumPy's float64, and the result, with dmlop run."""
 
 import json

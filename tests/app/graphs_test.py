@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Serialized graphs in models: written as JSON, made by flatc, and compared with NumPy; and their faults."""
 
 import hashlib

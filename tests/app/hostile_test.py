@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Malicious documents: each is refused with a place, in bounded time and memory."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Indices and lengths that are out of range: a warning for each tensor on standard error, but a result, too."""
 
 import json

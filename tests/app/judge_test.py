@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The actual and expected sides of comparisons: run and batch with --expect, --check and --judge, compare of
 folders, and rules of equality."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The U test, against scipy.stats.mannwhitneyu of SciPy 1.10 (method "asymptotic").
 
 #include "app/bench/mann_whitney.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maps of differences and of values on screen, in JSON and as pictures, checked with NumPy."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The conformance matrix, testdata/matrix.jsonl, has cases of every operator, and their results do not depend on how
 they are run."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All cases of all operators under Valgrind's memcheck, without errors or leaks. Skipped if Valgrind is not
 installed."""
 

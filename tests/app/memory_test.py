@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors larger than the memory that the program may allocate, and inputs without an end.
 
 The limit is RLIMIT_DATA: it counts the heap, stacks and other private memory, but not mapped files, whose pages the

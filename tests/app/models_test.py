@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DxDispatch models: testdata/models, files that they read and write, and round trips of descriptors.
 
 models/MODEL.json runs and prints MODEL.txt; MODEL.err, if it exists, has its warnings.

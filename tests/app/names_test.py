@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """File names are bytes: those that are not UTF-8 work everywhere, and records keep them completely."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensor files compared with NumPy: dmlop reads what it writes, and writes the same files."""
 
 import io

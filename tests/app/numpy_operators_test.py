@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The operators compared with NumPy on random data. DMLOP_TEST_SEED repeats a run."""
 
 import json

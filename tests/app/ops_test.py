@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`dmlop ops`: descriptions of operators and fields, templates, and names in other libraries."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Output files appear together or not at all, and in the right place."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Printed text: tensors, help, lists of operators, and colors."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the program under test in a folder that is removed afterwards."""
 
 import json

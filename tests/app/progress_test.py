@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The progress line on a terminal; work is slow here because its input is."""
 
 import concurrent.futures

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "app/text/progress_text.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Valid documents in every spelling, and documents with one change."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Inputs with seeded values are the same on every machine."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tensors within raw memory: named by the byte at which they begin, described for each side, and found."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A command must not write what it reads: tests each pair of its files, with each way to name one file twice."""
 
 import itertools

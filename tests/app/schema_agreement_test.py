@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The schema accepts what `dmlop validate` accepts and refuses what it refuses, except for faults that a schema
 cannot express."""
 

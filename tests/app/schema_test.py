@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`dmlop schema` with an independent validator accepts every valid document, and refuses those with structural
 faults."""
 

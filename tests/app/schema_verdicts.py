@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The verdicts of dmlop and of its schema on documents, and the faults for which these may differ."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slices of dmlop show, against NumPy's own indexing."""
 
 import os

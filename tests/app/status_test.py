@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every exit status other than success, reached in all the ways that a script can encounter."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Standard input and output as sequences of .npy arrays."""
 
 import io

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of samples, against values computed by hand and by NumPy 1.24.
 
 #include "app/timing.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A training step of 0, for which DirectML's formula gives NaN: a warning, but a result, too."""
 
 import json

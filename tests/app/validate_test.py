@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """dmlop validate: every fault and its place, the verdict as JSON, and the completed descriptor."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Words from other libraries, typing errors, and files that are not what their names say."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random comparisons: the library against the definition, in every layout and with any threads.
 
 #include <gtest/gtest.h>

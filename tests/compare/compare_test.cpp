@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons with results computed by hand.
 
 #include "core/compare/compare.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comparison of two tensors by its definition, one element at a time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics computed by hand and with MPFR.
 
 #include "core/compare/statistics.h"

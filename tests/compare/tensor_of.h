@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors made of values or of other tensors, and runs with several numbers of threads.
 #pragma once
 

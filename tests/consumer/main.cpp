@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums the columns of a matrix with the installed library.
 #include <dmlop/operator.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every element-wise function with every type that it takes, on every instruction set, against
 // exact arithmetic.
 

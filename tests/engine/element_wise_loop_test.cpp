@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop over views: any strides, in place, any length, threads and instruction sets.
 
 #include <gtest/gtest.h>

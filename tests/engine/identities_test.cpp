@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that must give the same bits for every element.
 
 #include <gtest/gtest.h>

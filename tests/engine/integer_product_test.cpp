@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bytes larger than each block of the engine, on every instruction set.
 #include "core/engine/matrix/integer_product.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products against exact arithmetic, on every instruction set: families of numbers, long
 // sums, several products and addends in one sum, and columns packed beforehand.
 

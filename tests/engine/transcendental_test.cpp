@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transcendental functions of whole tensors against MPFR, with every instruction set.
 
 #include <fmt/format.h>

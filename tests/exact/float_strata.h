@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FLOAT32 values of all kinds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MPFR as the oracle: numbers of fixed, sufficient precision, and their roundings to each format.
 #pragma once
 

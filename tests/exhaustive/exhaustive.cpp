@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks every FLOAT32 element of functions of one element and of activations, and every pair of
 // FLOAT16 elements of POW and ATAN_YX, on every instruction set of the machine:
 //

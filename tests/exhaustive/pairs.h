@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of two elements, checked for all pairs of FLOAT16.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ElementWiseFunction functions in binary64 by the C library, whose evaluation has nothing in
 // common with the kernels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds by force which element feeds which: changes one input element, runs the engine, and
 // compares.
 

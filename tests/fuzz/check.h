@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks what a fuzz target promises besides not crashing.
 #pragma once
 

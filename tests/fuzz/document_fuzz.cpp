@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes are a document, either an operator descriptor or a DxDispatch model. It is read,
 // validated, printed with everything filled in, and run if its tensors are small. Files that it
 // names are not opened.

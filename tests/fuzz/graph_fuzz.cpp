@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes are a serialized graph, which is read and, if it is small, planned and run.
 
 #include <algorithm>

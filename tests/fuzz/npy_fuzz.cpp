@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes are a .npy file: its header is read, its elements, and how they fit a desc. The number
 // of bytes decides the file's place in memory and the desc.
 

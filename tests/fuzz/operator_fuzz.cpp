@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes are a desc of an operator, elements of its tensors, an instruction set and a number of
 // threads. A valid call must give the reference's results, in place, too.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/operator_input.h"
 
 #include "tests/reference/element.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interprets a fuzzer's bytes as a call of an operator.
 #pragma once
 

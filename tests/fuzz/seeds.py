@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the documents of testdata's JSON Lines as files into a folder, as seeds for the fuzzer:
 seeds.py FOLDER"""
 

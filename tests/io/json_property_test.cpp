@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random texts, mostly close to JSON: checks which are accepted as JSON, and their values, against
 // nlohmann-json.
 

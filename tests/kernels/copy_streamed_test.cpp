@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outputs larger than the caches, which operators write past them.
 
 #include <gtest/gtest.h>

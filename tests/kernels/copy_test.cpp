@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles and streams on every instruction set, with sizes around the width of its vectors, among
 // guard bytes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of exponentials keep their bound on every instruction set.
 
 #include "core/kernels/reduce/exp_sum.h"

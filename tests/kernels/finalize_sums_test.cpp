@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On every instruction set, approximate sums are finalized to the results of exact sums, or stay
 // unresolved.
 

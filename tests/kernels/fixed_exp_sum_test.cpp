@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fixed-point sums of exponentials keep their bound on every instruction set, and have the same
 // bits in any order.
 

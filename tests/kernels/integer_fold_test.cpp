@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums and products of integers modulo 2^width, on every instruction set.
 
 #include "core/kernels/reduce/integer_fold.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of values of every kind, which the tests of reduction kernels share.
 #pragma once
 

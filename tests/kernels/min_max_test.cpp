@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best elements of rows and columns on every instruction set, with sizes around the width of
 // its vectors.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Approximate products keep their bound on every instruction set.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // REDUCE gives the same bits on every instruction set.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // x * Scale + Bias on every instruction set, with sizes around the width of its vectors.
 
 #include "core/kernels/element_wise/scale_bias.h"

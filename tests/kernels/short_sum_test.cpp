@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On every instruction set, sums of a few terms round as the exact sum does, or are reported as
 // unresolved.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shuffle programs on every instruction set, among guard bytes.
 
 #include "core/kernels/copy/shuffle.h"

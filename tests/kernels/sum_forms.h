@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forms of sums, which the tests of finalized sums share.
 #pragma once
 

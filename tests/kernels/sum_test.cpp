@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On every instruction set, approximate sums keep their bound and binned sums are exact.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors of approximations with every instruction set.
 
 #include <gtest/gtest.h>

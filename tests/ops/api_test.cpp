@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of the operators and what each feature level supports, compared with DirectML's.
 
 #include <fmt/format.h>

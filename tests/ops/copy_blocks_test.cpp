@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies larger than the engine's tiles and than a single thread's share, and permutations around
 // its tiles of 64 by 64 and of several short loops.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Some operators may write where they read (BIND-7, BIND-8). property_test.cpp covers small ones.
 
 #include <gtest/gtest.h>

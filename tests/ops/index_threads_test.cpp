@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators with indices, on tensors large enough for several threads: the last of several updates
 // of a place wins, whatever the threads.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Poolings with windows so large that they slide: engine against reference, on any threads.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of fields of transcendental operators that each level allows, besides types and ranks.
 
 #include <gtest/gtest.h>

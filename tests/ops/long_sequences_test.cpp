@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators along one axis, on sequences long enough for several threads to share one.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slices too long to be processed whole, with any threads, strides and instruction sets.
 
 #include <gtest/gtest.h>

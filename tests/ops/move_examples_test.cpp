@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worked examples of the reference pages for operators that move data, and vectors derived from
 // their rules.
 

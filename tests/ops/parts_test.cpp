@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JOIN and SPLIT of narrow and wide parts of every element width, on every instruction set, and
 // UNFOLD in the forms that its loop distinguishes.
 

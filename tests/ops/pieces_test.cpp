@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators in pieces: every element of every output is written once, with the reference's value.
 
 #include "core/ops/pieces.h"

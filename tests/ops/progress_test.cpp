@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watched loops report all of their work, and give the same results.
 
 #include "core/base/progress.h"

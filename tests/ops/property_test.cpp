@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random calls of every operator of the table: engine against reference, also in place.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups so long that the engine divides them into blocks: the block boundaries must not show,
 // whatever the number of threads and the layout.
 

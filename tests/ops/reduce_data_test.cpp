@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every function on every family of data, type, choice of axes and form of strides: compared with
 // the reference, and with the same bits on every instruction set.
 

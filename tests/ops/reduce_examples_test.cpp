@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worked examples of the reference page for REDUCE, and vectors derived from its rules.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data that is hard for a function, in groups that the engine divides into blocks: compared with
 // the reference, and with the same bits for any number of threads.
 

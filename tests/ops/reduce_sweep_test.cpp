@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every small shape, every set of axes, every function: nothing is left to chance.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same bits on every instruction set, with any number of threads, from packed and from strided
 // tensors.
 

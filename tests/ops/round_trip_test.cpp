@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JOIN and SPLIT undo each other, bit for bit.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // x * Scale + Bias where a second rounding, or one that comes too early, would show.
 
 #include <gtest/gtest.h>

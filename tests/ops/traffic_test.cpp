@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes that each operator must move, counted by hand.
 
 #include "core/ops/traffic.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations whose exact values take a few operations, and operators fused with an activation.
 #include <array>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, one element at a time, in 400 bits.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GEMM and CONVOLUTION: sums of exact products, as their rules define them (DOT-1 to DOT-4).
 #include <cmath>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single elements of a tensor as bits, as the reference operators and the tests use them.
 #pragma once
 

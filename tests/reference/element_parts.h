@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the oracle of element-wise functions, divided by the numbers they compute with.
 #pragma once
 

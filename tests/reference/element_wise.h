@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle of element-wise functions: one element as the reference page defines it, by exact
 // arithmetic and one rounding, in MPFR.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of the oracle of element-wise functions: real numbers, integers, and conversions to
 // elements of a type.
 #pragma once

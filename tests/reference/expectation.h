@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requirement on one output element: certain bits or, where the numerics contract is a bound,
 // any value close enough to the exact one.
 #pragma once

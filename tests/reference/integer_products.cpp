@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products and convolutions of quantized matrices, sum by sum.
 #include <optional>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LOCAL_RESPONSE_NORMALIZATION and its gradient, term by term in MPFR.
 #include <algorithm>
 #include <cmath>

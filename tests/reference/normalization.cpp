@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizations and their gradients: the formulas of their pages in real numbers, and in IEEE
 // arithmetic if a number is not finite.
 #include <algorithm>

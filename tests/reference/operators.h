@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle: one output element as each operator's rules define it. It is written from the rules,
 // index by index, and shares only descriptors and core/tensor/ with the engine.
 #pragma once

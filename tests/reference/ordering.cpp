@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators whose results depend on the order of elements along an axis, or on a state.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantized tensors, and operators that multiply by one number and add another.
 #include <array>
 #include <bit>

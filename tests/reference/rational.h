@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rational numbers of any size.
 #pragma once
 

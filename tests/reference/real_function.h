@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ElementWiseFunction functions in MPFR, as their formulas define them.
 #pragma once
 

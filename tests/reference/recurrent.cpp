@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RNN, LSTM and GRU: the states of one item in one direction, step by step, with exact sums.
 #include <bit>
 #include <cmath>

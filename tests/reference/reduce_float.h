@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The float functions of REDUCE on one group, in exact or sufficiently precise arithmetic.
 #pragma once
 

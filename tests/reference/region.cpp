@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ROI_ALIGN and its gradient, sample by sample. Coordinates are computed in FLOAT64 as on the page,
 // everything else exactly.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ROI_POOLING, visiting every element of a bin in turn.
 #include <algorithm>
 #include <cmath>

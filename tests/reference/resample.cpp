@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RESAMPLE, its gradient and FOLD: sums of rational numbers, as their rules define them.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScaleBias of one element, by its rules.
 #pragma once
 

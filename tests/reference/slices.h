@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slices of tensors, and expectations for their elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The softmax family in MPFR, with enough bits for tiny logarithms.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ADAM_OPTIMIZER and DYNAMIC_QUANTIZE_LINEAR in real numbers.
 #include <algorithm>
 #include <cmath>

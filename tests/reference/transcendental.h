@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The oracle of transcendental functions: one element as the reference page defines it, by MPFR.
 #pragma once
 

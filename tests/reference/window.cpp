@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Poolings, window by window and tap by tap, as their rules define them.
 #include <algorithm>
 #include <cmath>

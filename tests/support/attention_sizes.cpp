@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes of queries, keys, values and the tensors that belong to them.
 
 #include "tests/support/desc.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names the cases of a parameterized test after their `name` members.
 #pragma once
 

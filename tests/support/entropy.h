@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A source of random choices: a random number generator, or the bytes of a fuzzer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Families of floats from which tests draw operands.
 #pragma once
 

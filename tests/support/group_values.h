@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Families of number groups for REDUCE, each of which is hard for some function.
 #pragma once
 

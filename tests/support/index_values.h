@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values for tensors of indices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes for operators whose places depend on values.
 
 #include <algorithm>

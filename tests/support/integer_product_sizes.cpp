@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes for products and convolutions of quantized matrices.
 #include <algorithm>
 

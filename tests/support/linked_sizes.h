@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators whose tensors and fields have interdependent sizes, which are drawn first and together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups for which the logarithm of the sum, or of the sum of exponentials, is hard to round. T is
 // float or Half.
 #pragma once

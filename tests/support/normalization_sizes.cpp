@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes for operators that work on slices.
 
 #include <algorithm>

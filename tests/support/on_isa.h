@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that run once with every instruction set:
 //
 //  class CopyOnIsa : public OnIsa {};

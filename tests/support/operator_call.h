@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call of an operator with all its tensors, checked against the reference.
 #pragma once
 

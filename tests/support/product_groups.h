@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups whose product is hard to round, or leaves the range in between. T is float or Half.
 #pragma once
 

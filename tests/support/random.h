@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The randomness of the tests. Every case has its own engine, so that a failing case can be run
 // alone. An expression draws at most once: the order in which operands and arguments are evaluated
 // differs between machines, but a seed must mean the same case on all of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random descriptors of any operator, covering all that its row of the table allows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and layouts of every form that tensors may have.
 #pragma once
 

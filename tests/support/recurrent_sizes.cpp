@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and activations of recurrent networks.
 #include <array>
 #include <utility>

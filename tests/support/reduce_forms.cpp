@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/support/reduce_forms.h"
 
 #include "tests/support/desc.h"

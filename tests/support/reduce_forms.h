@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One reduction in many forms, which must all give the same result.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of REDUCE as parameters of tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and numbers of operators on windows and regions with rules beyond their fields' limits.
 
 #include "tests/support/desc.h"

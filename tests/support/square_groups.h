@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups whose sum of squares, or its square root, is hard to round. T is float or Half.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor in its own memory, surrounded and interspersed with guard bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/loop_nest.h"
 
 #include <gtest/gtest.h>

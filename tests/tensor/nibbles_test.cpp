@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of 4 bits, two or one in a byte.
 
 #include "core/tensor/nibbles.h"

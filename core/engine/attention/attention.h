@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention: means of values, weighted by the softmax of the scores of queries and keys.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several copies at once: JOIN writes one tensor from many, SPLIT reads one into many, and UNFOLD
 // reads one for each tap of its window.
 #pragma once

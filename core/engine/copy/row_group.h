@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows that lie side by side in one destination, and the quickest way to pack them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans how vector shuffles compose short rows and small planes.
 #pragma once
 

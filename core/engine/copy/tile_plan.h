@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts element-wise work between two layouts into tiles.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile is a box of elements together with the loops that move it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides a tile of the kernel into slices, between which memory is prefetched.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise work between two views of equal sizes, cut into tiles that run in parallel.
 #pragma once
 

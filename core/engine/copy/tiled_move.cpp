@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/copy/tiled_move.h"
 
 #include "core/engine/copy/tile_slices.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise work between two views of equal sizes, planned once as a list of tiles, which
 // several threads may share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes functions of FLOAT16 by a table: there are only 65,536 arguments.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts element-wise work on several views into boxes, and boxes into rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/element_wise/row_pipeline.h"
 
 #include <algorithm>

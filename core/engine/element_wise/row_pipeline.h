@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes rows of stored elements through conversions, ScaleBias and a function to rows of results.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that depend only on their place.
 #pragma once
 

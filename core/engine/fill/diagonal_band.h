@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills diagonals of matrices with one value.
 #pragma once
 

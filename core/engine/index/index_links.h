@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ties a tensor that is walked, element by element, to the data that it is read from or written to,
 // and to the indices that say where.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathers rows of elements from where the values of indices lead, or scatters them to there.
 #pragma once
 

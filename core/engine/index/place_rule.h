@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules that turn the values of indices into places in the data.
 #pragma once
 

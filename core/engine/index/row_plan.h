@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The walk over rows of elements that share one index each, runs of such rows, and how to copy one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/index/stray_indices.h"
 
 #include <fmt/format.h>

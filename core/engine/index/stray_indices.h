@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds indices outside the dimension that they index.
 #pragma once
 

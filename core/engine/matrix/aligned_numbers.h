@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uninitialized FLOAT64 numbers for kernels, aligned to 64 bytes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes single elements of matrix products for which the fast sum cannot decide the rounding.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of two matrices of 8-bit integers less their zero points, summed in 32 or 64 bits.
 #pragma once
 

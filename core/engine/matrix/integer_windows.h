@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The windows of a convolution as columns of a matrix.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operands of matrix products: the rows of the first matrix or the columns of the second,
 // called lines, whose elements are FLOAT32 or FLOAT16 numbers anywhere in memory.
 #pragma once

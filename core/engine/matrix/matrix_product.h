@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices, exactly rounded once:
 //
 //   Output[i, j] = round(factor * sum over k of Rows[i][k] * Columns[j][k]

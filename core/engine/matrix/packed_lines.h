@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines packed as FLOAT64 panels for the kernels, with the bounds for errors of their products.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with a single row, for which packing panels would take longer than the sums.
 #pragma once
 

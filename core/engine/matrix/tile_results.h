@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds the sums of a tile to results; those whose rounding is in doubt are computed once more,
 // exactly.
 #pragma once

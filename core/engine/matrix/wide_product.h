@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of two matrices of 16-bit or 32-bit integers, less their zero points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/matrix/window_lines.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows of a tensor (N, C, S...) as columns of a matrix product, without a copy of all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/normalization/dynamic_quantize.h"
 
 #include <algorithm>

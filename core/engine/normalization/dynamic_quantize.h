@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantizes a tensor to integers by a scale and a zero point that suit its range.
 #pragma once
 

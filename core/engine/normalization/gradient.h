@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of normalizations. All views of a call have the same type, FLOAT32 or FLOAT16.
 // Parameters have size 1 along the axes and are broadcast there.
 #pragma once

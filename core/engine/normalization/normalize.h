@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizes elements by statistics of their slices. All views of a call have the same type,
 // FLOAT32 or FLOAT16. Parameters have the input's sizes, or 1 where they are broadcast; views
 // without data are left out.

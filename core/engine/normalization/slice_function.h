@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of slices. A slice is all elements of a tensor whose coordinates agree except along
 // some axes. A function makes passes over each slice, and every result depends on that slice alone.
 #pragma once

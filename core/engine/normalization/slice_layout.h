@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The places of slices in several tensors, and the copies that put their elements side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Combine what passes find in the chunks of a slice, in the chunks' order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Philox 4x32-10 of Random123 (Salmon et al., 2011): a block cipher in counter mode.
 #pragma once
 

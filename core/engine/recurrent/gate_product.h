@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sums that gates of a recurrent network are computed from: exact sums of products of weights
 // with an input and a state, rounded once to FLOAT32.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code that the cells of recurrent networks share.
 #pragma once
 

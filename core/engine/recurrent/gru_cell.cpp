@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //   z = f(fl32(x W_z + H R_z + Wb_z + Rb_z))
 //   r = f(fl32(x W_r + H R_r + Wb_r + Rb_r))
 //   h = g(fl32(x W_h + fl32(r * H) R_h + Wb_h + Rb_h)) or, linear before reset,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Without a clip, clip(a) = a; without peepholes, P = 0:
 //
 //   i  = f(clip(fl32(x W_i + H R_i + P_i * C + Wb_i + Rb_i)))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent networks step through the sequences of a batch. States are rounded once to the tensors'
 // type, and all values in between once to FLOAT32 (REC-11 to REC-14).
 #pragma once

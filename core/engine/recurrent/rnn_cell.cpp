@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //   H' = f(fl32(x W + H R + Wb + Rb))
 #include <array>
 

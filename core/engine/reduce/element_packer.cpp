@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/reduce/element_packer.h"
 
 #include "core/engine/copy/tile_shape.h"

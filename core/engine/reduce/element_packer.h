@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies strided elements so that they lie side by side.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators for LOG_SUM_EXP.
 #pragma once
 

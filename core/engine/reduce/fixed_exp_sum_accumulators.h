@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators for LOG_SUM_EXP in two passes, whose results do not depend on the order of elements.
 #pragma once
 

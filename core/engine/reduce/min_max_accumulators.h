@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators for MIN, MAX, ARGMIN and ARGMAX.
 #pragma once
 

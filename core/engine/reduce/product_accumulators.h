@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators for MULTIPLY of floats.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The batches of a reduction's outputs, and what the loop needs to know about the outputs of one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop of a reduction: it feeds the elements of a batch of neighbouring outputs to their
 // accumulators and then stores the results.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/reduce/min_max_accumulators.h"
 #include "core/engine/reduce/reduce_run.h"
 #include "core/tensor/visit_data_type.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The geometry of a reduction, fixed before its loop runs: which loops remain, which are reduced,
 // which is innermost, and how the work is divided.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the loops of each reduce function. Separate sources for families of functions keep compile
 // times short.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators for sums of floats: approximate vector sums, and exact ones.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The common part of accumulators whose kernels take neighbours in memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Samples regions of images at a grid of points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/region/align_regions_gradient.h"
 
 #include <algorithm>

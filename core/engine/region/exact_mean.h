@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact means of repeated numbers, rounded once.
 #pragma once
 

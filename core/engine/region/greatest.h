@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The greatest of some numbers, as MAX_POOLING and REDUCE MAX define it.
 #pragma once
 

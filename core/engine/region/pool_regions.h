@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the greatest elements in the bins of regions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/engine/region/region_samples.h"
 
 #include "core/kernels/index/index_value.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The places of a region's samples along one axis of an image.
 #pragma once
 

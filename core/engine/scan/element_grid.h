@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the power of two that floats are multiples of, so that their running sums are exact in
 // binary64.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorts elements of a sequence by a key, and equal keys by place.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds elements that are not zero.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selects the first elements along an axis, in order.
 #pragma once
 

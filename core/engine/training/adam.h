@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step of the Adam optimizer.
 #pragma once
 

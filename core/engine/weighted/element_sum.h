@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes one element of an output as the weighted sum of the elements at its taps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The taps of an output's last dimension in the form that the kernel of weighted rows takes.
 #pragma once
 

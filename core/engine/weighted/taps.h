@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The taps of an output's dimensions, and their products.
 #pragma once
 

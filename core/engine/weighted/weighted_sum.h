@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors whose elements are weighted sums of others. Weights are products of one weight per
 // dimension: linear interpolation, its transpose, and sums of overlapping windows.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divides elements by a power of the sum of squares around them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maxima of windows, and the places of these.
 //
 // -0 is less than +0, and NaN is ignored; if all elements are NaN, so is the maximum, and the first

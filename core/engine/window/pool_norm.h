@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Norms of windows: roots of sums of powers.
 #pragma once
 

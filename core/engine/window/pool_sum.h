@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Averages and norms of windows: exact sums, rounded once, except for kNorm.
 #pragma once
 

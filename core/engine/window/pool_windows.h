@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The places of a pooling's windows, and the outputs whose windows have the same shape.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sliding windows: adjacent windows have most of their taps in common, so each element enters and
 // leaves only once per dimension. The time depends on the numbers of elements and outputs, but not
 // on that of taps.

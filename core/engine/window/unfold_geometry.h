@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relations between the taps and blocks of a dimension and its input.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UNFOLD by way of images: the elements that column taps read from some rows of the input are first
 // packed, including zeros of the padding. A row tap then reads such an image as a single run, so
 // rows are packed only once for all row taps, and written in whole cache lines.

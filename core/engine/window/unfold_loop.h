@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UNFOLD: copies windows of a tensor (N, C, spatial dimensions...) into columns.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UNFOLD as moves: a tap reads a box of the input and writes one of the output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over windows that slide along the rows of a table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of the gradients of windows, in binary64 as long as they are exact.
 #pragma once
 

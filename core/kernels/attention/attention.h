@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention of a few queries to many keys, in binary64: scores of queries and keys, weights, and
 // weighted sums of values. Every machine computes each number by the same operations in the same
 // order, and no multiplication is fused with an addition unless its product is exact.

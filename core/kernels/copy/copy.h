@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves tiles of elements from one layout to another. Only the width of an element matters.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies short rows of several tensors at a time.
 #pragma once
 

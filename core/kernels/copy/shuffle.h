@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs blocks of bytes from several sources by vector shuffles, following a program that is
 // planned once.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes past the caches. Lines that are overwritten entirely need not be read first, and do not
 // evict data that is still needed.
 #pragma once

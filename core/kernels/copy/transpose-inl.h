@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposes tiles, whose rows are the source's columns. Included by kernel sources after
 // foreach_target.h, once for each instruction set.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds results that are known within a relative error, where that suffices.
 #pragma once
 

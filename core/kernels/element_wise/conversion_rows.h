@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows from which conversions are composed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/element_wise/convert.h"
 
 #include "core/kernels/element_wise/conversion_rows.h"

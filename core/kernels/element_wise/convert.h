@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts rows of elements to another type by the rules of CAST: integers modulo 2^width; floats
 // to integers truncated and clamped, NaN to 0; to floats rounded once, NaN to the default NaN.
 #pragma once

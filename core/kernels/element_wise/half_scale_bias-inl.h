@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of ScaleBias for FLOAT16, for instruction sets with fused multiplication and
 // addition. Included by kernel sources after foreach_target.h, once for each instruction set.
 

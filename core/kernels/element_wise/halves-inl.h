@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts FLOAT32 vectors to FLOAT16, moved as their bits, for kernel sources. Included once for
 // each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_HALVES_INL_H_) == defined(HWY_TARGET_TOGGLE)

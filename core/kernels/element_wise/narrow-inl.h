@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds FLOAT64 vectors once to FLOAT32 or FLOAT16, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)

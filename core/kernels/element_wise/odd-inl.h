@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds exact results to odd in FLOAT64, for kernel sources. Included once for each instruction
 // set, hence the unusual guard.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of element-wise functions, from adjacent elements to adjacent elements.
 #pragma once
 

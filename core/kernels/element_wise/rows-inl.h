@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a function, for kernel sources. Included once for each instruction set, hence the unusual
 // guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/element_wise/scale_bias.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes rows of x * Scale + Bias.
 //
 // Floats: the exact value, rounded once to the type. Integers: computed in binary64, truncated

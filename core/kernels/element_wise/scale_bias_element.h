@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes one element of x * Scale + Bias; every vector form must reproduce it bit for bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads vectors from stored elements, and stores them, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_STORED_INL_H_) == defined(HWY_TARGET_TOGGLE)

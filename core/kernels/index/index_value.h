@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Index tensors: the meaning of a number of any of their types along a dimension.
 #pragma once
 

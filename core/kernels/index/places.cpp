@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/index/places.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Converts indices along a dimension to offsets.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles of a product of two matrices of 16-bit integers, which are packed into panels.
 //
 // A panel interleaves a few lines of a matrix (rows of the left one, columns of the right one):

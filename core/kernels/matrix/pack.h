@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packs the elements of lines into a panel as FLOAT64.
 #pragma once
 

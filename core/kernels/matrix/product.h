@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inner loop of matrix products. It computes tiles of sums from panels, which interleave lines
 // (rows of the first operand, columns of the second) as FLOAT64: element k of line i is at k *
 // width + i.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds sums with a known error bound to results, unless the bound leaves them in doubt.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes products of many lines with one vector, reading each element once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Widens rows of elements to FLOAT64, for kernel sources. Included once for each instruction set,
 // hence the unusual guard.
 #if defined(DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)

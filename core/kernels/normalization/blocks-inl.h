@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that kernels of slices share, for kernel sources. Included once for each instruction
 // set, hence the unusual guard.
 //

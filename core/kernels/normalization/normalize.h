@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes sums over rows of slices, and their normalized elements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exponentials of numbers that are not positive, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_NORMALIZATION_SHIFTED_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)

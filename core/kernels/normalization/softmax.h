@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes rows of slices for operators that weigh elements by their exponentials.
 #pragma once
 

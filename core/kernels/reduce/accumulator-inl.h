@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of sums that keep their rounding errors, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ACCUMULATOR_INL_H_) == defined(HWY_TARGET_TOGGLE)

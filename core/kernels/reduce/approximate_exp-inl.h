@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exponentials that are summed up, for kernel sources. Included once for each instruction set,
 // hence the unusual guard.
 #if defined(DMLOP_KERNELS_APPROXIMATE_EXP_INL_H_) == defined(HWY_TARGET_TOGGLE)

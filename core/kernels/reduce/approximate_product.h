@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products in binary64 with a separate exponent and a known error bound.
 #pragma once
 

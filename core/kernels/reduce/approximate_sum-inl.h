@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums with a head and a tail, by vectors, for kernel sources. Included once for each instruction
 // set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_APPROXIMATE_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)

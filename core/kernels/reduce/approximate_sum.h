@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums in binary64 with a known error bound. If the bound leaves only one rounding to the result's
 // type, such a sum is as good as an exact one, in any order of addition.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of floats without rounding, in bins of binary64 (Demmel and Nguyen, "Parallel reproducible
 // summation").
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes the errors of a block of elements, and what a comparison keeps of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of a few rows in three vectors of binary64, and results that are rounded once, for kernel
 // sources. Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_EXACT_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)

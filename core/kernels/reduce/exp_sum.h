@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of exponentials in binary64, relative to the largest exponent so far, with a known error
 // bound.
 #pragma once

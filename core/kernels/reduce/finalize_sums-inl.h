@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finalizes sums to results if a bound shows that the rounding is resolved, for kernel sources.
 // Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_FINALIZE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)

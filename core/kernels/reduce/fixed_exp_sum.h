@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of exponentials in fixed point, relative to the largest exponent. They have the same bits in
 // any order and on every instruction set.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adds up rows and columns of FLOAT16 as integers, for kernel sources with AVX-512. Included once
 // for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_HALF_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)

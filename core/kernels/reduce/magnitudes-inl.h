@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The largest and the smallest magnitudes of floats, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_MAGNITUDES_INL_H_) == defined(HWY_TARGET_TOGGLE)

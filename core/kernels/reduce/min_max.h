@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the largest or smallest element of rows and columns, and its position.
 //
 // Elements are compared as keys: signed integers, the largest of which is wanted, ordered so that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A few rows of a tile, and prefetches of the next ones, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_NEXT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)

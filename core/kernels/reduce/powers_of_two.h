@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Powers of 2 in steps of 16ths, from which exponentials are built.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products in binary64 with their rounding errors and a separate exponent, for kernel sources.
 // Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_PRODUCT_PARTS_INL_H_) == defined(HWY_TARGET_TOGGLE)

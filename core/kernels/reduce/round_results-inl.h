@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rounds vectors of binary64 to results, for kernel sources. Included once for each instruction
 // set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ROUND_RESULTS_INL_H_) == defined(HWY_TARGET_TOGGLE)

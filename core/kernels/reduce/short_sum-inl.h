@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of a few terms in rows and columns, for kernel sources. Included once for each instruction
 // set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_SHORT_SUM_INL_H_) == defined(HWY_TARGET_TOGGLE)

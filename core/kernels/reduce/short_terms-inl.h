@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of short sums, and how it becomes results, for kernel sources. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_SHORT_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functors that finalize sums of floats: each turns the sum of a group into the function's result.
 //
 //   Of(sum, n)                       takes an exact sum of n finite terms, not all of them zero

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The term of a sum for each element x, and the function of the sum.
 #pragma once
 

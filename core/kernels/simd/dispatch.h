@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chooses, for kernel sources, which compiled form of a function to call. Highway's own dispatch
 // would need its shared library, whose start-up takes longer than a small operator.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The polynomial that interpolates (e^r - 1) / r at Chebyshev nodes for |r| <= ln 2 / 2, within
 // 2^-49.2.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/simd/isa.h"
 
 #include <hwy/detect_targets.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instruction sets that kernels are compiled for. Results never depend on the choice.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Multiply-adds at the processor's peak rate, only to be timed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prefetches memory that will be read soon. All is inlined, as vector registers do not survive
 // calls.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads FLOAT32 and FLOAT16 elements as vectors of FLOAT64, for kernel sources. Included once for
 // each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_WIDEN_INL_H_) == defined(HWY_TARGET_TOGGLE)

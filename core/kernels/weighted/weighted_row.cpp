@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/weighted/weighted_row.h"
 
 // Highway's assertions would call its library, which nothing else needs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes adjacent weighted sums: exact in binary64 if weights have few bits, otherwise with a
 // bound that tells whether their rounding is unresolved.
 #pragma once

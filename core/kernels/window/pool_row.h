@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input of pooling kernels.
 #pragma once
 

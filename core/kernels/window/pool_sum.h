@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over the taps of adjacent windows, up to the function's result. Mostly such a sum is exact
 // in binary64; otherwise a bound tells whether its rounding is unresolved.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads vectors of elements some steps apart, and walks rows of windows by vectors, for kernel
 // sources. Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_STEPPED_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_MULTIHEAD_ATTENTION_OPERATOR_DESC and DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC.
 #include "core/ops/attention/attention.h"
 

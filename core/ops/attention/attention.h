@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, and the sizes that their tensors
 // share.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an element of the result is made of: the mean of a component of the values, weighted by
 // exponentials of scores.
 #include "core/ops/formula.h"

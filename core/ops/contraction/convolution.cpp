@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_CONVOLUTION_OPERATOR_DESC: sums of products of a filter with windows of the input, or the
 // transpose of that. For the channels c of a group and the taps k of the filter
 //

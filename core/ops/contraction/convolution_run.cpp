@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Computes convolutions as products of matrices: the rows are the filter's output channels, the
 // columns are windows of the input, which are gathered while they are packed.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_GEMM_OPERATOR_DESC: the product of two matrices,
 //
 //   Output = Alpha * A' B' + Beta * C

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_CONVOLUTION_INTEGER_OPERATOR_DESC and DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC:
 // cross-correlations of integers that stand for real numbers. With N batches, C and O channels, G
 // groups, spatial sizes I, K, Out, and g = o / (O / G)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of CONVOLUTION_INTEGER and QUANTIZED_LINEAR_CONVOLUTION; see integer_convolution.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC and
 // DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC: products of matrices of integers that stand
 // for real numbers. With the sums of products

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scales and zero points of matrices and filters (QSH-1, QSH-2), and sizes of products.
 #pragma once
 

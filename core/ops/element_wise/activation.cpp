@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations whose exact values need only a few operations.
 #include "core/ops/element_wise/activation.h"
 

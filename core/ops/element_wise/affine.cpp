@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VALUE_SCALE_2D and FILL_VALUE_SEQUENCE: products with a number, and sums.
 #include "core/ops/element_wise/shared.h"
 

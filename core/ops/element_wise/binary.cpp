@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic with two inputs, A and B.
 #include "core/ops/element_wise/shared.h"
 

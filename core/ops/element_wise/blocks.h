@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise work with operands that have one element for each block of the output.
 #pragma once
 

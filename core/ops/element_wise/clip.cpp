@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds, and gradients of bounded functions.
 #include "core/ops/element_wise/shared.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The formula of an element-wise operator's element: its operands, ScaleBias, the function, and
 // what becomes of integers.
 #include <algorithm>

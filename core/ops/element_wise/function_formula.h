@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What element-wise functions are made of, in the steps that their pages state.
 #pragma once
 

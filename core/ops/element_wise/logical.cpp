@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons and predicates, whose results are 1 or 0, logic, and bit operations.
 #include "core/ops/element_wise/shared.h"
 

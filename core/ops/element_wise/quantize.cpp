@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integers that stand for real numbers by a scale and a zero point.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators on tensors of several types: IF and CAST.
 #include "core/ops/element_wise/shared.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the rows of element-wise operators: fields, tables of types, rules, checks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations with exponentials in their formulas.
 #include "core/ops/element_wise/activation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of real numbers: exponential, logarithm, power, trigonometric and hyperbolic functions,
 // and their inverses.
 #include "core/ops/hardware_tolerance.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators with one input.
 #include "core/ops/element_wise/shared.h"
 

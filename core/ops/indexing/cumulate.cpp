@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_CUMULATIVE_SUMMATION_OPERATOR_DESC and DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: combine each
 // element with all those before it along Axis.
 #include "core/engine/scan/scan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_GATHER_OPERATOR_DESC and DML_GATHER_ELEMENTS_OPERATOR_DESC: indices select coordinates along
 // Axis.
 #include <algorithm>

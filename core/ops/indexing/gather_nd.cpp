@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices select slices.
 #include "core/ops/indexing/tuples.h"
 

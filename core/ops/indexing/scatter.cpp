@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_SCATTER_OPERATOR_DESC, DML_SCATTER_ND_OPERATOR_DESC and DML_MAX_UNPOOLING_OPERATOR_DESC:
 // write elements to the places that indices select. If several share a place, the last one wins.
 #include "core/engine/copy/fill.h"

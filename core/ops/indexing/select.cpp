@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_TOP_K_OPERATOR_DESC, DML_TOP_K1_OPERATOR_DESC and DML_NONZERO_COORDINATES_OPERATOR_DESC:
 // select elements by their values.
 #include <algorithm>

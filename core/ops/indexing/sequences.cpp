@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC and DML_ONE_HOT_OPERATOR_DESC: one number for each
 // sequence along Axis determines how that is treated.
 #include "core/engine/index/indexed_rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/ops/indexing/shared.h"
 
 #include "core/engine/index/indexed_rows.h"

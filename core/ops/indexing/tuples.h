@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of index tuples, as in the operators named ..._ND.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A move in terms of the indices of its tensors, without their memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_DEPTH_TO_SPACE_OPERATOR_DESC and DML_DEPTH_TO_SPACE1_OPERATOR_DESC spread channels over
 // square blocks of a plane; DML_SPACE_TO_DEPTH_OPERATOR_DESC and DML_SPACE_TO_DEPTH1_OPERATOR_DESC
 // are the inverse.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_DIAGONAL_MATRIX_OPERATOR_DESC: matrices with a value along one diagonal and zeros elsewhere.
 // DML_DIAGONAL_MATRIX1_OPERATOR_DESC: writes a value along some diagonals, or along all others, of
 // zeros or of a tensor's elements.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: fills a tensor with one value.
 #include <optional>
 

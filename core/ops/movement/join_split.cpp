@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_JOIN_OPERATOR_DESC concatenates the input tensors along Axis; DML_SPLIT_OPERATOR_DESC cuts
 // the input tensor into parts along Axis. Each is the inverse of the other.
 #include <algorithm>

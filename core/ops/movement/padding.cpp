@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_PADDING_OPERATOR_DESC and DML_PADDING1_OPERATOR_DESC put elements before and after each
 // dimension: a single value, or the input's own elements, reflected or repeated as often as needed.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows of tensors, taken in steps: forward in DML_SLICE_OPERATOR_DESC, and in
 // DML_SLICE1_OPERATOR_DESC also backward from the window's last element.
 // DML_SLICE_GRAD_OPERATOR_DESC puts what SLICE1 would take back in its place, among zeros.

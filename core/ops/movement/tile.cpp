@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_TILE_OPERATOR_DESC: repeats the input Repeats times along each dimension.
 #include "core/ops/inference.h"
 

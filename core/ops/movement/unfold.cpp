@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_UNFOLD_OPERATOR_DESC: copies every position of a sliding window into a column ("im2col").
 // The input has shape (N, C, S0, .., S(D-1)), the output (N, C * prod(WindowSizes), BlockCount):
 //

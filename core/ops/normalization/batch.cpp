@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_BATCH_NORMALIZATION_OPERATOR_DESC and DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC.
 #include <algorithm>
 

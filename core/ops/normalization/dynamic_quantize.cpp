@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC.
 #include "core/engine/normalization/dynamic_quantize.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_LP_NORMALIZATION_OPERATOR_DESC: divides slices along an axis by their norms.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_GRU_OPERATOR_DESC: gated recurrent units; see engine/recurrent/gru_cell.cpp.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"

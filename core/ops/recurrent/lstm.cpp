@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_LSTM_OPERATOR_DESC: long short-term memory; see engine/recurrent/lstm_cell.cpp.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_RNN_OPERATOR_DESC: a recurrent network with one gate; see engine/recurrent/rnn_cell.cpp.
 #include "core/ops/recurrent/shared.h"
 

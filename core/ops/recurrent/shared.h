@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by RNN, LSTM and GRU. Sizes: S steps, B items, I inputs, H units, D directions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a recurrent network makes of one unit of an item at one step, as a formula.
 #pragma once
 

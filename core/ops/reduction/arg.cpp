@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_ARGMIN_OPERATOR_DESC and DML_ARGMAX_OPERATOR_DESC: like REDUCE, but of equal elements either
 // the first or the last can be chosen.
 #include "core/ops/reduction/shared.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which get size 1;
 // see reduce_function.h.
 #include "core/ops/hardware_tolerance.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_ROI_ALIGN_OPERATOR_DESC and DML_ROI_ALIGN1_OPERATOR_DESC: sample regions of images on a grid
 // of points.
 #include "core/engine/region/align_regions.h"

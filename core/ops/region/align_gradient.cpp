@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradient of ROI_ALIGN1 with respect to the images and the
 // corners of the regions.
 #include "core/engine/region/align_regions_gradient.h"

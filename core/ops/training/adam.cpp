@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_ADAM_OPTIMIZER_OPERATOR_DESC.
 #include "core/engine/training/adam.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_FOLD_OPERATOR_DESC: sums overlapping windows that lie in columns, as UNFOLD puts them there
 // ("col2im"). With the blocks b, taps t and positions p of ops/windows.h,
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_UPSAMPLE_2D_OPERATOR_DESC and DML_RESAMPLE*_OPERATOR_DESC scale tensors along each dimension:
 // an output element is the nearest element of the input, or a weighted mean of those around it.
 // DML_RESAMPLE_GRAD*_OPERATOR_DESC are the transpose.

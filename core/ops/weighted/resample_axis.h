@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pixels of one dimension that an output of RESAMPLE is made of. Output o is at the coordinate
 //   x(o) = (o - OutputPixelOffset) / Scale - InputPixelOffset.
 #pragma once

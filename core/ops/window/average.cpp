@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_AVERAGE_POOLING_OPERATOR_DESC and DML_AVERAGE_POOLING1_OPERATOR_DESC: divides the sum of the
 // present taps of each window by their number or, with IncludePadding, by that of the taps in the
 // input and in the padding. Taps beyond the padding never count.

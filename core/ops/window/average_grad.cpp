@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC: each window of AVERAGE_POOLING distributes its gradient
 // to its present taps, in shares of 1 / count.
 #include <algorithm>

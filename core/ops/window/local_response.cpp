@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC and its gradient: divide elements by a power of
 // the sum of squares around them.
 #include "core/engine/window/local_response.h"

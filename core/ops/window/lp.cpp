@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_LP_POOLING_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC: the norm of each window, that is,
 // the P-th root of the sum of the P-th powers of magnitudes.
 #include <cmath>

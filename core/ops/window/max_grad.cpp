@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_MAX_POOLING_GRAD_OPERATOR_DESC: each window of MAX_POOLING passes its gradient on to its
 // greatest element.
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: AVERAGE_POOLING1 of integers that stand for
 // real numbers; so do the results.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/ops/window/shared.h"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the poolings: the fields of their windows, and the places of these.
 //
 //   output p, tap t: position p[d] * Strides[d] - StartPadding[d] + t[d] * Dilations[d]

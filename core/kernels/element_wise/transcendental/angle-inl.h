@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Approximations of the functions that return angles. Included once for each instruction set, hence
 // the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ANGLE_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Approximations of functions based on the error function. Included once for each instruction set,
 // hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ERROR_FUNCTION_INL_H_) == \

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Powers of integers. An exponent of integral value, of whatever type, gives the power modulo
 // 2^width or, if negative, the real value truncated; any other gives the real value truncated and
 // clamped.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts that approximations of transcendental functions share. Included once for each
 // instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_POLYNOMIAL_INL_H_) == \
