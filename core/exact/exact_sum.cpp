@@ -28,7 +28,7 @@ void ExactSum::Combine(const ExactSum& other, int64_t sign) {
       return Combine(addend, sign);
     }
   }
-  const Int128 mask = sign >> 1;  // (x ^ mask) - mask negates x where the sign is -1
+  const Int128 mask = sign < 0 ? -1 : 0;  // (x ^ mask) - mask negates x where all bits are set
   for (size_t i = 0; i < parts_.size(); ++i) parts_[i] += (other.parts_[i] ^ mask) - mask;
   pending_ += other.pending_;
 }

@@ -323,7 +323,8 @@ void SlideFolds(const SlideAxes& axes, const PoolDims& dims, const Layout& input
       state = make(offset + walk.offset(0), number + walk.offset(1));
       walk.Next();
     }
-    for (const State& fold : FoldWindows(axes.axes, std::move(states))) {
+    const std::vector<State> folds = FoldWindows(axes.axes, std::move(states));
+    for (const State& fold : folds) {
       finish(std::as_const(index), fold);
       Advance(outputs.layout.sizes, index);
     }

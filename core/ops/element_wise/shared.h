@@ -74,7 +74,7 @@ inline void InferGradient(const OperatorDesc& op, Inference& infer) {
 // --- rows ----------------------------------------------------------------------------------------
 
 constexpr OperatorInfo Unary(std::string_view name, std::string_view summary,
-                             std::span<const SupportTable> support, ElementWise family) {
+                             std::span<const SupportTable> support, const ElementWise& family) {
   return {.name = name,
           .summary = summary,
           .fields = kUnaryFields,
@@ -87,14 +87,14 @@ constexpr OperatorInfo Unary(std::string_view name, std::string_view summary,
 }
 
 constexpr OperatorInfo Scaled(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support, ElementWise family) {
+                              std::span<const SupportTable> support, const ElementWise& family) {
   OperatorInfo info = Unary(name, summary, support, family);
   info.fields = kScaledFields;
   return info;
 }
 
 constexpr OperatorInfo Binary(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support, ElementWise family) {
+                              std::span<const SupportTable> support, const ElementWise& family) {
   OperatorInfo info = Unary(name, summary, support, family);
   info.fields = kBinaryFields;
   info.infer = InferBinary;
