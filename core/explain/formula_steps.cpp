@@ -240,6 +240,12 @@ std::string FormulaSteps::Operand(Formula::Node node, Spelling spelling) {
   return is_closed && !is_phrase ? text : fmt::format("({})", text);
 }
 
+std::string FormulaSteps::Argument(Formula::Node node, Spelling spelling) {
+  const auto name = formula_.names().find(node);
+  if (name == formula_.names().end()) return Expression(node, spelling);
+  return spelling == Spelling::kNumbers ? NumberText(ValueOf(node)) : name->second;
+}
+
 std::string FormulaSteps::Joined(Formula::Node node, std::string_view sign, Spelling spelling) {
   const std::span<const Formula::Node> operands = formula_.operands(node);
   if (operands.size() > kMostInline) {
@@ -250,8 +256,9 @@ std::string FormulaSteps::Joined(Formula::Node node, std::string_view sign, Spel
     // Products bind more closely than what joins others.
     const bool is_product = formula_.operation(operand) == Operation::kProduct &&
                             !formula_.names().contains(operand) && sign != " ^ ";
-    const std::string text =
-        is_product ? Expression(operand, spelling) : Operand(operand, spelling);
+    const std::string text = is_product     ? Expression(operand, spelling)
+                             : sign == ", " ? Argument(operand, spelling)
+                                            : Operand(operand, spelling);
     if (&operand == operands.data()) {
       joined = text;
     } else if (sign == " + " && text.starts_with('-')) {
@@ -282,12 +289,7 @@ std::string FormulaSteps::SquareText(Formula::Node x, Spelling spelling) {
 
 std::string FormulaSteps::Expression(Formula::Node node, Spelling spelling) {
   const auto inside = [&](std::string_view format) {
-    const std::span<const Formula::Node> operands = formula_.operands(node);
-    const Formula::Node x = operands[0];
-    const bool is_named = formula_.names().contains(x);
-    const bool is_whole = is_named || IsLeaf(formula_.operation(x));
-    return fmt::format(fmt::runtime(format),
-                       is_whole ? Operand(x, spelling) : Expression(x, spelling));
+    return fmt::format(fmt::runtime(format), Argument(formula_.operands(node)[0], spelling));
   };
   switch (formula_.operation(node)) {
     case Operation::kElement: {

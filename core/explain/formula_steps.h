@@ -62,6 +62,8 @@ class FormulaSteps {
   // Without a look at the node's own name.
   std::string Expression(Formula::Node node, Spelling spelling);
   std::string Operand(Formula::Node node, Spelling spelling);
+  // An operand that brackets enclose already.
+  std::string Argument(Formula::Node node, Spelling spelling);
   std::string SquareText(Formula::Node x, Spelling spelling);
   std::string FunctionText(Formula::Node node, Spelling spelling);
   std::string Joined(Formula::Node node, std::string_view sign, Spelling spelling);
