@@ -24,8 +24,9 @@ DoubleDouble NumberOf(const Dyadic& value) {
 }  // namespace
 
 FormulaValue Special(double value) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  FormulaValue special{{std::isnan(value) ? kNan : value, 0}, std::nullopt};
+  // NaN of either sign becomes one.
+  const double head = std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+  FormulaValue special{{head, 0}, std::nullopt};
   if (value == 0) special.exact = Dyadic();
   return special;
 }
