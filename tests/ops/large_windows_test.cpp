@@ -44,7 +44,6 @@ struct Form {
     }
     return pooled;
   }
-  friend void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
 };
 
 const Form kForms[] = {
@@ -107,6 +106,7 @@ struct Pooling {
   std::vector<DataType> outputs = {};
 
   bool is_gradient() const { return op.ends_with("GRAD"); }
+  friend void PrintTo(const Pooling& pooling, std::ostream* out) { *out << pooling.name; }
 };
 
 std::vector<Pooling> Poolings() {
