@@ -90,12 +90,16 @@ FormulaNode PlaceOf(const Dims& sizes, const Dims& index, Formula& formula) {
 
 // Returns the result for windows without taps.
 FormulaNode OfNothing(DataType type, bool is_place, Formula& formula) {
-  FormulaNode node = formula.Number(-std::numeric_limits<double>::infinity());
+  const std::string_view name = is_place ? "place of nothing" : "maximum of nothing";
+  if (IsFloat(type)) {
+    return formula.Named(name, formula.Number(-std::numeric_limits<double>::infinity()));
+  }
+  FormulaNode node = 0;
   VisitDataType(Join<Integers64, Integers32, Integers16, Integers8>(), type, [&]<typename T>() {
     using Limits = std::numeric_limits<T>;
     node = formula.Number(Dyadic(is_place ? Limits::max() : Limits::min()));
   });
-  return formula.Named(is_place ? "place of nothing" : "maximum of nothing", node);
+  return formula.Named(name, node);
 }
 
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
