@@ -85,7 +85,7 @@ class FormulaExplanation {
     }
   }
 
-  // What comes of an exact quantity with a name; empty where a node is nothing of that kind.
+  // Tells how a node follows from an exact quantity with a name; empty if it does not.
   std::string ThenText(Formula::Node node) {
     const auto operands = formula_.operands(node);
     if (operands.empty() || !formula_.IsNamed(operands[0]) || !IsExact(operands[0])) return "";

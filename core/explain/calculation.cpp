@@ -16,7 +16,7 @@ constexpr std::string_view kRuleNames[] = {"exact",        "nearest",   "tie-to-
                                            "modulo",       "extreme",   "first",       "last",
                                            "only-nan",     "truncated", "clamped",     "too-long"};
 
-// What is asked of an output element.
+// A question about an output element.
 struct Question {
   const OperatorDesc& op;
   InputViews inputs;
@@ -64,8 +64,8 @@ Outcome Unfused(const Question& question) {
   return outcome;
 }
 
-// What an activation makes of results that the host computes by itself, as of a whole row. There is
-// one of those dimensions in which it does not look at all of them, whatever the index.
+// Explains an activation of results that the host computes by itself, as of a whole row. Dimensions
+// along which it does not look at all of them have one, whatever the index.
 std::optional<Calculation> ExplainActivation(const OperatorDesc& activation, const Question& host,
                                              const ElementBytes& value) {
   const Region seen = *SourcesOf(activation)[0](host.place());

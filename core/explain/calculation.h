@@ -87,7 +87,7 @@ struct Calculation {
   std::vector<Dims> deciding;  // indices of elements of the only input that decide alone
 };
 
-// What a fused activation makes of the operator's own result.
+// The step from the operator's own result to that of its fused activation.
 struct ActivationStep {
   std::string_view name;
   ElementBytes own{};                      // that result, rounded
@@ -97,7 +97,7 @@ struct ActivationStep {
 struct Outcome {
   ElementBytes value{};
   std::optional<Calculation> calculation;  // none where bits are only moved
-  // Where there is one, the calculation is that of the operator's own result.
+  // With an activation, the calculation is that of the operator's own result.
   std::optional<ActivationStep> activation = std::nullopt;
 };
 

@@ -156,7 +156,7 @@ class SpecialTrace {
 
 // --- extremes ------------------------------------------------------------------------------------
 
-// What a pass over a list finds out.
+// The result of a pass over a list.
 struct Winner {
   std::optional<size_t> place;  // none while all are NaN
   int64_t equals = 0;           // as good as that, itself included

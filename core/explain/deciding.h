@@ -16,14 +16,14 @@ struct Decision {
   std::vector<FormulaNode> deciding;  // elements
 };
 
-// Where a NaN or an infinity that a node comes to is from.
+// Tells which elements make a node NaN or infinite.
 Decision DecisionOfSpecial(const Formula& formula, FormulaNode node, FormulaSteps& steps);
 
-// Of a maximum or minimum of a list, or of the place of one.
+// Tells which element a maximum or minimum of a list, or the place of one, takes.
 bool IsExtreme(const Formula& formula, FormulaNode node);
 Decision DecisionOfExtreme(const Formula& formula, FormulaNode node, FormulaSteps& steps);
 
-// Of a node that comes to a zero.
+// Tells which elements decide the sign of a node that is zero.
 Decision DecisionOfZero(const Formula& formula, FormulaNode node, FormulaSteps& steps);
 
 }  // namespace dmlop

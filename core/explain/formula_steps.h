@@ -32,14 +32,14 @@ class FormulaSteps {
   // Its expression with values in place of elements and names.
   std::string NumbersOf(Formula::Node node) { return Expression(node, Spelling::kNumbers); }
 
-  // What a choice comes to; any other node itself.
+  // The operand that a choice takes; any other node itself.
   Formula::Node Taken(Formula::Node node);
 
-  // The same, but of a function with a definition what that is.
+  // The same, with a function replaced by its definition.
   Formula::Node MadeOf(Formula::Node node);
 
  private:
-  // What stands for nodes in an expression: names, or their values.
+  // Expressions show the names of nodes, or their values.
   enum class Spelling { kNames, kNumbers };
 
   // Nodes with a name that the last one is made of, or would be if choices were others.

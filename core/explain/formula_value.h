@@ -23,8 +23,8 @@ FormulaValue Approximately(DoubleDouble value);
 bool IsFinite(const FormulaValue& value);
 bool IsNan(const FormulaValue& value);
 bool IsZero(const FormulaValue& value);
-// Of a finite one that is not exact: beyond 1e180 or its reciprocal. Functions are not told
-// farther.
+// Whether a finite inexact value is beyond 1e180 or its reciprocal, where functions are not
+// evaluated.
 bool IsFar(const FormulaValue& value);
 
 // The order of maxima and minima: -0 is less than +0.
@@ -34,7 +34,7 @@ bool IsLess(const FormulaValue& a, const FormulaValue& b);
 bool IsGreater(const FormulaValue& a, const FormulaValue& b);
 bool IsAtLeast(const FormulaValue& a, const FormulaValue& b);
 
-// What a finite one is, as far as it is known.
+// Returns a finite value, as far as it is known.
 Dyadic ToDyadic(const FormulaValue& value);
 
 FormulaValue Negated(const FormulaValue& x);

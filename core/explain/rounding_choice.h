@@ -17,7 +17,7 @@ namespace dmlop {
 // The sign of the exact value minus x.
 using CompareWith = std::function<int(const Dyadic& x)>;
 
-// Where rounding takes infinity to be: 2 to this power.
+// Rounding takes infinity to be 2 to this power.
 template <typename T>
 inline constexpr int kAfterGreatest = sizeof(T) == 8   ? 1024
                                       : sizeof(T) == 4 ? 128

@@ -66,7 +66,7 @@ Value Clamp(const Value& x, const Value& least, const Value& greatest) {
   return IsLess(greatest, x) ? greatest : x;
 }
 
-// Of a number whose digits are not known any more, nothing is.
+// Nothing is known of a number whose digits were dropped.
 Value Wrap(const Value& x, const Value& least, const Value& greatest) {
   if (!x.exact) return Special(std::numeric_limits<double>::quiet_NaN());
   const Dyadic size = *greatest.exact - *least.exact + Dyadic(1);

@@ -18,7 +18,7 @@ FormulaValue Clamp(const FormulaValue& x, const FormulaValue& least, const Formu
 // NaN of a number whose digits were dropped.
 FormulaValue Wrap(const FormulaValue& x, const FormulaValue& least, const FormulaValue& greatest);
 
-// Of functions that round floats to whole numbers or take a remainder; none of others.
+// Evaluates functions that round floats to whole numbers or take a remainder; none for others.
 std::optional<FormulaValue> WholeFunction(ElementWiseFunction function,
                                           std::span<const FormulaValue> x);
 

@@ -36,7 +36,7 @@ enum class FormulaOperation : uint8_t {
   kLastMaximum,
   kFirstMinimum,
   kLastMinimum,
-  // Of four, x, y, z and w.
+  // Operations on four operands: x, y, z and w.
   kIfAtLeast,  // z where x >= y, else w
   kIfGreater,  // z where x > y, else w
   // Operations on two operands.
@@ -46,9 +46,9 @@ enum class FormulaOperation : uint8_t {
   kPower,               // as IEEE pow
   kWeighted,            // x * y, but 0 where x is 0
   kAtLeast,             // x, but y where x is less
-  // Of one.
+  // Operations on one operand.
   kNegative,
-  // Of two, to a whole number.
+  // Operations on two operands that give a whole number.
   kFlooredQuotient,
   kTruncatedQuotient,
   // Operations on one operand.
@@ -94,9 +94,9 @@ class Formula {
   // A number that was computed elsewhere and has a name, such as the state of the previous step.
   Node Given(double value, std::string name);
 
-  // Of a list of any length.
+  // Applies an operation to a list of any length.
   Node Apply(Operation operation, std::span<const Node> operands);
-  // Of operands that are written out.
+  // Applies an operation to operands that expressions write out.
   Node Apply(Operation operation, std::initializer_list<Node> operands);
   Node Sum(std::span<const Node> terms) { return Apply(Operation::kSum, terms); }
   Node Sum(std::initializer_list<Node> terms) { return Apply(Operation::kSum, terms); }
@@ -167,7 +167,7 @@ class Formula {
   std::span<const double> parameters(Node node) const {
     return functions_[nodes_[node].function].numbers;
   }
-  // Of a function; of any other node, and without a definition, the node itself.
+  // The definition of a function; the node itself if it has none.
   Node definition(Node node) const;
   const std::map<Node, std::string>& names() const { return names_; }
   bool IsShared(Node node) const { return shared_.contains(node) || names_.contains(node); }
@@ -209,7 +209,7 @@ class Formula {
   bool is_unknown_ = false;
 };
 
-// What a reduction makes of elements of a type. `takes_last`: see ReductionCall.
+// Returns the formula of a reduction of elements of a type. `takes_last`: see ReductionCall.
 FormulaNode Reduced(ReduceFunction function, bool takes_last, std::span<const FormulaNode> elements,
                     DataType type, Formula& formula);
 
@@ -218,8 +218,8 @@ FormulaNode Reduced(ReduceFunction function, bool takes_last, std::span<const Fo
 std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& element,
                                      Formula& formula);
 
-// What an element-wise function makes of operands of a float type, before that is rounded; none
-// where that is not said yet.
+// Returns the formula of an element-wise function of operands of a float type, before its rounding;
+// none if the function has no formula.
 std::optional<FormulaNode> FormulaOf(const ElementWiseCall& call,
                                      std::span<const FormulaNode> operands, Formula& formula);
 

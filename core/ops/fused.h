@@ -34,8 +34,8 @@ void RunActivation(OperatorDesc activation, const ConstTensorView& input, const 
 // Likewise, but overwrites its input.
 void ActivateInPlace(const OperatorDesc& activation, const TensorView& tensor);
 
-// What such an activation makes of a node; none where it is not one of elements by themselves. Its
-// tensors are there.
+// Returns the formula of such an activation of a node; none unless it computes each element by
+// itself. The activation must have its tensors.
 std::optional<FormulaNode> FormulaOfActivation(const OperatorDesc& activation, FormulaNode x,
                                                Formula& formula);
 

@@ -103,8 +103,7 @@ inline constexpr auto kMaskType =
             "BOOLEAN, {batch, heads, queries, keys}, is 0 where a key is masked. NONE has no "
             "mask.");
 
-// Where queries, keys and values come from: one of some tensors, or a place in the fourth dimension
-// of one of some stacks.
+// A source of queries, keys or values: a tensor, or a place in the fourth dimension of a stack.
 struct Source {
   const FieldOf<TensorDesc>* tensor;
   std::optional<int64_t> place = std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an element of the result is made of: the mean of a component of the values, weighted by
+// The formula of an element of the result: the mean of a component of the values, weighted by
 // exponentials of scores.
 #include "core/ops/formula.h"
 
@@ -15,7 +15,7 @@ struct Component {
   int64_t batch, head, token, number;
 };
 
-// What queries, keys or values are taken from: new tokens, whose bias begins at a column, and past
+// The sources of queries, keys or values: new tokens, whose bias begins at a column, and past
 // ones.
 struct Tokens {
   std::span<const Source> sources;

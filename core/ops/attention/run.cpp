@@ -119,7 +119,7 @@ std::vector<int64_t> PastOf(const Tensors& tensors, const Shapes& shapes) {
   return past;
 }
 
-// What a mask of lengths keeps of each batch.
+// Returns the keys of each batch that a mask of lengths keeps.
 std::vector<Range> KeptOf(const OperatorDesc& op, const ConstTensorView& mask, int64_t batches) {
   const Dims& strides = mask.layout.strides;
   const auto number = [&](int64_t row, int64_t batch) {

@@ -43,7 +43,7 @@ Node ScaledBy(const ScaleBias& factors, Node x, DataType type, Formula& formula)
   return formula.Named("x * Scale + Bias in binary64", formula.Rounded(DataType::kFloat64, sum));
 }
 
-// What a function sees of a scaled element: a FLOAT32, but where rounding changes nothing.
+// Functions take a scaled element as FLOAT32; the rounding is left out if it changes nothing.
 Node Prepared(const ElementWiseCall& call, Node x, DataType type, Formula& formula) {
   const Node sum = ScaledBy(*call.scale_bias, x, type, formula);
   if (!IsFloat(type)) return AsInteger({sum, ToInteger::kIsClamped}, type, formula);
@@ -91,7 +91,7 @@ class OperandReader {
       return input.data == view.data && input.type == view.type && input.layout == view.layout;
     };
     auto input = inputs.begin();
-    // Where two inputs are one array, each operand is told by its own name.
+    // If two inputs are one array, each operand keeps its own name.
     if (number < inputs.size() && is_view(inputs[number])) input += static_cast<ptrdiff_t>(number);
     input = std::find_if(input, inputs.end(), is_view);
     if (input == inputs.end()) return formula_.Number(NumberAt(view));

@@ -11,7 +11,7 @@ using F = ElementWiseFunction;
 using Node = FormulaNode;
 using enum FormulaOperation;
 
-// What several functions make of what they are given.
+// Steps that several functions share.
 struct Operands : FormulaOperands {
   Node x() const { return elements[0]; }
   Node y() const { return elements[1]; }

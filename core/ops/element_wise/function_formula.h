@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What element-wise functions are made of, in the steps that their pages state.
+// The formulas of element-wise functions, in the steps that their pages state.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace dmlop::element_wise {
 
-// What a function is given.
+// The operands of a function.
 struct FormulaOperands {
   Formula& formula;
   const ElementWiseCall& call;
@@ -18,7 +18,7 @@ struct FormulaOperands {
   DataType to;  // of the result
 };
 
-// What becomes of an exact value where elements are integers.
+// How an exact value becomes an integer element.
 enum class ToInteger : uint8_t { kIsWhole, kIsConfined, kWraps, kIsTruncated, kIsClamped };
 
 // Before it becomes an integer, or is rounded.

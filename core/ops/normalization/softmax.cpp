@@ -89,7 +89,7 @@ constexpr Custom FamilyOf() {
           .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : Meaning<kFunction>};
 }
 
-// Of the three functions, GEMM fuses only softmax.
+// GEMM fuses only softmax of the three functions.
 template <SoftmaxFunction kFunction>
 constexpr uint8_t kInMatrices = kFunction == SoftmaxFunction::kSoftmax
                                     ? HostBit(ActivationHost::kMatrices)

@@ -177,7 +177,7 @@ void RunDirection(const CellMakers& makers, const OperatorDesc& op,
   }
 }
 
-// Of a packed view.
+// Reads a packed view.
 std::vector<double> NumbersOf(const TensorView& states) {
   std::vector<double> numbers;
   VisitDataType(Floats(), states.type, [&]<typename T>() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recurrent network makes of one unit of an item at one step, as a formula.
+// The formula of one unit of an item at one step of a recurrent network.
 #pragma once
 
 #include <cstdint>

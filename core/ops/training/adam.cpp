@@ -99,7 +99,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           }};
 }
 
-// What one element of an output is made of.
+// Builds the formula of one element of an output.
 class AdamFormula {
  public:
   AdamFormula(const OperatorDesc& op, const Region& element, Formula& formula)
