@@ -120,7 +120,7 @@ std::vector<Pooling> Poolings() {
       {"L100000", "LP_POOLING1", kFloat16, 100000},
       {"Maximum", "MAX_POOLING", kFloat16},
       {"Winner", "MAX_POOLING2", kFloat32, 0, {kFloat32, kUint64}},
-      {"WinnerOfIntegers", "MAX_POOLING2", kUint8, 0, {kUint8, kUint64}},
+      {"WinnerOfIntegers", "MAX_POOLING2", kUint8, 0, {kUint8, kUint32}},
       {"QuantizedAverage", "QUANTIZED_LINEAR_AVERAGE_POOLING", kInt8, 1},
       {"AverageGradient", "AVERAGE_POOLING_GRAD", kFloat32, 0},
       {"PaddedAverageGradient", "AVERAGE_POOLING_GRAD", kFloat16, 1},
@@ -130,6 +130,9 @@ std::vector<Pooling> Poolings() {
 
 OperatorDesc DescOf(const Pooling& pooling, const Form& form) {
   OperatorDesc desc = OperatorNamed(pooling.op);
+  for (const Field* field : TensorFieldsOf(desc.info())) {
+    if (field->name == "OutputIndicesTensor" && !pooling.outputs.empty()) desc.AddTensor(*field);
+  }
   Set(desc, "WindowSize", form.window);
   Set(desc, "Strides", form.strides);
   Set(desc, "StartPadding", form.start);
