@@ -27,7 +27,7 @@ void SetNumbers(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo Activation(std::string_view name, std::string_view summary,
-                                  std::span<const Field* const> fields, ElementWise family) {
+                                  std::span<const Field* const> fields, const ElementWise& family) {
   OperatorInfo info = Unary(name, summary, kActivationSupport, family);
   info.fields = fields;
   info.fusable = kFusableEverywhere;
