@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// The changes of single fields that a device may make by mistake, by the kinds of fields.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/document/document_json.h"
+#include "core/judge/descriptor_change.h"
+
+namespace dmlop {
+namespace {
+
+// The shortest decimal number that is the float: 0.1, not what its value is exactly.
+Json Short(float number) {
+  if (!std::isfinite(number)) return NumberJson(number);
+  if (number == std::trunc(number) && std::abs(number) < 1e6f) return static_cast<int>(number);
+  return Json::parse(fmt::format("{}", number));
+}
+Json Short(auto number) {
+  return number;
+}
+
+class ChangeList {
+ public:
+  explicit ChangeList(const OperatorDesc& op) : op_(op) {}
+
+  std::vector<DescriptorChange> All() {
+    Fields(op_, "/desc");
+    Exchanges();
+    Tensors();
+    return std::move(changes_);
+  }
+
+ private:
+  void Add(const std::string& pointer, const Json& value) {
+    DescriptorChange change{pointer, Utf8Text(value), ""};
+    if (seen_.insert(change.id()).second) changes_.push_back(std::move(change));
+  }
+  void AddExchange(const std::string& pointer, const std::string& other) {
+    changes_.push_back({pointer, "", other});
+  }
+
+  void Fields(const OperatorDesc& op, const std::string& root) {
+    for (size_t i = 0; i < op.fields().size(); ++i) {
+      const Field& field = *op.fields()[i];
+      const FieldValue& value = op.values()[i];
+      const std::string pointer = fmt::format("{}/{}", root, field.name);
+      if (std::holds_alternative<std::monostate>(value) || field.is_tensor()) continue;
+      if (field.optional) Add(pointer, nullptr);
+      std::visit([&](const auto& held) { Values(field, pointer, held); }, value);
+    }
+  }
+
+  void Values(const Field&, const std::string&, std::monostate) {}
+  void Values(const Field&, const std::string&, const TensorDesc&) {}
+  void Values(const Field&, const std::string&, const std::vector<TensorDesc>&) {}
+  void Values(const Field&, const std::string& pointer, bool value) { Add(pointer, !value); }
+  void Values(const Field&, const std::string& pointer, float value) { Numbers(pointer, value); }
+  void Values(const Field&, const std::string& pointer, int32_t value) { Numbers(pointer, value); }
+
+  void Values(const Field& field, const std::string& pointer, uint32_t value) {
+    if (field.kind == FieldKind::kCount) return;
+    if (field.kind == FieldKind::kUint) return Numbers(pointer, value);
+    for (size_t name = 0; name < field.names.names.size(); ++name) {
+      if (name != value) Add(pointer, field.names.names[name]);
+    }
+  }
+
+  void Values(const Field&, const std::string& pointer, DataType type) {
+    for (const std::string_view name : DataTypeNames()) {
+      if (name != Name(type)) Add(pointer, name);
+    }
+  }
+
+  void Values(const Field&, const std::string& pointer, const ScaleBias& factors) {
+    Numbers(pointer + "/Scale", factors.scale);
+    Numbers(pointer + "/Bias", factors.bias);
+  }
+
+  void Values(const Field&, const std::string& pointer, const Size2d& size) {
+    Numbers(pointer + "/Width", size.width);
+    Numbers(pointer + "/Height", size.height);
+    AddExchange(pointer + "/Width", pointer + "/Height");
+  }
+
+  void Values(const Field&, const std::string& pointer, const Scalar& scalar) {
+    const Json value = ElementJson(scalar.type, scalar.bytes.data());
+    for (const int other : {0, 1}) {
+      if (value != other) Add(pointer, other);
+    }
+    if (value.is_number() && IsSigned(scalar.type)) Negated(pointer, value);
+  }
+
+  void Negated(const std::string& pointer, const Json& value) {
+    value.is_number_float() ? Add(pointer, -value.get<double>())
+                            : Add(pointer, -value.get<int64_t>());
+  }
+
+  // The values that a single number is mistaken for.
+  template <typename T>
+  static std::vector<T> OthersThan(T value) {
+    std::vector<T> others = {T{0}, T{1}};
+    if constexpr (std::is_integral_v<T>) {
+      others.push_back(static_cast<T>(value + 1));
+      if (value != 0) others.push_back(static_cast<T>(value - 1));
+    }
+    if constexpr (std::is_signed_v<T>) others.push_back(-value);
+    std::erase(others, value);
+    return others;
+  }
+
+  template <typename T>
+  void Numbers(const std::string& pointer, T value) {
+    for (const T other : OthersThan(value)) Add(pointer, Short(other));
+  }
+
+  template <typename T>
+  void AddArray(const std::string& pointer, const std::vector<T>& array) {
+    Add(pointer, ArrayJson(array));
+  }
+
+  // Entries of a longer array have pointers of their own.
+  template <typename T>
+  void Values(const Field& field, const std::string& pointer,
+              const std::vector<T>& array) requires std::is_arithmetic_v<T> {
+    seen_.insert(DescriptorChange{pointer, Utf8Text(ArrayJson(array)), ""}.id());
+    if (field.limits.distinct) Subsets(pointer, array);
+    Rearranged(pointer, array);
+    for (const T other : {T{0}, T{1}}) AddArray(pointer, std::vector<T>(array.size(), other));
+    EachChanged(pointer, array);
+    for (size_t entry = 0; entry < array.size(); ++entry) {
+      if (array.size() > 1) Numbers(fmt::format("{}/{}", pointer, entry), array[entry]);
+    }
+  }
+
+  template <typename T>
+  static Json ArrayJson(const std::vector<T>& array) {
+    Json json = Json::array();
+    for (const T entry : array) json.push_back(Short(entry));
+    return json;
+  }
+
+  // All entries changed alike.
+  template <typename T>
+  void EachChanged(const std::string& pointer, const std::vector<T>& array) {
+    const auto add = [&](auto&& change) {
+      std::vector<T> changed;
+      for (const T entry : array) changed.push_back(static_cast<T>(change(entry)));
+      AddArray(pointer, changed);
+    };
+    if constexpr (std::is_integral_v<T>) {
+      add([](T entry) { return entry + 1; });
+      if (std::ranges::find(array, T{0}) == array.end()) add([](T entry) { return entry - 1; });
+    }
+    if constexpr (std::is_signed_v<T>) add([](T entry) { return -entry; });
+  }
+
+  template <typename T>
+  void Rearranged(const std::string& pointer, std::vector<T> array) {
+    std::ranges::reverse(array);
+    AddArray(pointer, array);
+    std::ranges::reverse(array);
+    for (size_t i = 0; i < array.size(); ++i) {
+      for (size_t k = i + 1; k < array.size(); ++k) {
+        std::swap(array[i], array[k]);
+        AddArray(pointer, array);
+        std::swap(array[i], array[k]);
+      }
+    }
+  }
+
+  // Arrays of distinct numbers are sets, such as axes: an entry is left out, or there is another.
+  template <typename T>
+  void Subsets(const std::string& pointer, const std::vector<T>& array) {
+    for (size_t i = 0; i < array.size(); ++i) {
+      std::vector<T> fewer = array;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!fewer.empty()) AddArray(pointer, fewer);
+    }
+    for (size_t number = 0; number < kMaxRank; ++number) {
+      if (std::ranges::find(array, static_cast<T>(number)) != array.end()) continue;
+      std::vector<T> more = array;
+      more.push_back(static_cast<T>(number));
+      std::ranges::sort(more);
+      AddArray(pointer, more);
+      for (size_t i = 0; i < array.size(); ++i) {
+        std::vector<T> replaced = array;
+        replaced[i] = static_cast<T>(number);
+        AddArray(pointer, replaced);
+      }
+    }
+  }
+
+  void Values(const Field& field, const std::string& pointer,
+              const std::vector<OperatorDesc>& activations) {
+    for (size_t i = 0; i < activations.size(); ++i) {
+      const std::string at =
+          field.kind == FieldKind::kActivation ? pointer : fmt::format("{}/{}", pointer, i);
+      for (const OperatorInfo* info : Operators()) {
+        if (info->fusable.In(field.host) && info != &activations[i].info()) {
+          Add(at + "/Type", info->name);
+        }
+      }
+      Fields(activations[i], at);
+      for (size_t k = i + 1; k < activations.size(); ++k) {
+        AddExchange(at, fmt::format("{}/{}", pointer, k));
+      }
+    }
+  }
+
+  // Whether two values could be taken for one another.
+  static bool AreAlike(const Field& a, const FieldValue& x, const Field& b, const FieldValue& y) {
+    return a.kind == b.kind && x.index() == y.index() && LengthOf(x) == LengthOf(y) &&
+           !a.is_tensor() && a.kind != FieldKind::kCount && a.kind != FieldKind::kEnum &&
+           a.kind != FieldKind::kBool && a.kind != FieldKind::kActivation &&
+           a.kind != FieldKind::kActivations;
+  }
+
+  void Exchanges() {
+    for (size_t i = 0; i < op_.fields().size(); ++i) {
+      for (size_t k = i + 1; k < op_.fields().size(); ++k) {
+        const Field& a = *op_.fields()[i];
+        const Field& b = *op_.fields()[k];
+        if (std::holds_alternative<std::monostate>(op_.values()[i])) continue;
+        if (!AreAlike(a, op_.values()[i], b, op_.values()[k])) continue;
+        AddExchange(fmt::format("/desc/{}", a.name), fmt::format("/desc/{}", b.name));
+      }
+    }
+  }
+
+  void Tensors() {
+    const std::vector<TensorSlot> slots = TensorSlots(op_, TensorRole::kInput);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].field->optional) Add("/desc/" + slots[i].path, nullptr);
+      for (size_t k = i + 1; k < slots.size(); ++k) {
+        AddExchange("/desc/" + slots[i].path, "/desc/" + slots[k].path);
+      }
+    }
+    for (size_t i = 1; i < slots.size(); ++i) {
+      for (const int value : {0, 1}) Add("/bindings/" + slots[i].path, value);
+    }
+    for (const TensorSlot& slot : slots) Reread("/desc/" + slot.path, *slot.desc);
+  }
+
+  // Readings of the same bytes: as numbers of the other signedness, with other strides.
+  void Reread(const std::string& pointer, const TensorDesc& desc) {
+    if (!IsFloat(*desc.data_type)) {
+      const std::string name(Name(*desc.data_type));
+      Add(pointer + "/DataType", name.front() == 'U' ? name.substr(1) : "U" + name);
+    }
+    if (desc.strides) Add(pointer + "/Strides", nullptr);
+    const Dims strides = LayoutOf(desc).strides;
+    for (size_t d = 0; d + 1 < strides.size(); ++d) {
+      for (const int64_t step : {-1, 1}) {
+        std::vector<int64_t> others(strides.begin(), strides.end());
+        others[d] += step;
+        if (others[d] > 0) Add(pointer + "/Strides", others);
+      }
+    }
+  }
+
+  const OperatorDesc& op_;
+  std::vector<DescriptorChange> changes_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+std::vector<DescriptorChange> SingleChangesOf(const OperatorDesc& op) {
+  return ChangeList(op).All();
+}
+
+}  // namespace dmlop

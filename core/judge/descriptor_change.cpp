@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/descriptor_change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/document/document_json.h"
+#include "core/document/operator_object.h"
+#include "core/engine/copy/copy_views.h"
+#include "core/tensor/convert_element.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kDesc = "/desc/";
+constexpr std::string_view kBindings = "/bindings/";
+
+// Turns an activation into the form with its fields beside its type.
+Json Flat(const Json& activation) {
+  Json flat = {{"Type", activation["type"]}};
+  flat.update(activation["desc"]);
+  return flat;
+}
+
+// Returns the descriptor without what would not hold for a changed one, as its pointers see it.
+Json ChangeableJson(const OperatorDesc& op) {
+  Json json = OperatorJson(op);
+  for (const TensorSlot& slot : TensorSlots(op)) {
+    Json& tensor = json[Json::json_pointer(std::string(kDesc) + slot.path)];
+    tensor = {{"DataType", tensor["DataType"]}, {"Sizes", tensor["Sizes"]}};
+    if (slot.desc->strides) tensor["Strides"] = *slot.desc->strides;
+  }
+  for (const Field* field : op.fields()) {
+    if (!json["desc"].contains(field->name)) continue;
+    Json& value = json["desc"][std::string(field->name)];
+    if (field->kind == FieldKind::kActivation) value = Flat(value);
+    if (field->kind != FieldKind::kActivations) continue;
+    for (Json& activation : value) activation = Flat(activation);
+  }
+  return json;
+}
+
+// The views of inputs by the paths of their slots.
+using NamedViews = std::map<std::string, ConstTensorView>;
+
+// One application of changes: to the document, then to the operator, then to the views.
+class Application {
+ public:
+  Application(const Computation& original, Diagnostics& why)
+      : original_(original), why_(why), json_(ChangeableJson(original.op)) {
+    size_t number = 0;
+    for (const TensorSlot& slot : TensorSlots(original.op, TensorRole::kInput)) {
+      views_[slot.path] = original.inputs[number++];
+      descs_[slot.path] = *slot.desc;
+    }
+  }
+
+  void Apply(const DescriptorChange& change) {
+    try {
+      if (!change.other.empty()) return Exchange(change);
+      if (change.pointer.starts_with(kBindings)) return Fill(change);
+      Set(Json::json_pointer(change.pointer), Json::parse(change.value));
+    } catch (const Json::exception&) {
+      Refuse(change.pointer);
+    }
+  }
+
+  std::optional<Computation> Result() {
+    std::optional<Computation> result = Read();
+    if (!result) return std::nullopt;
+    for (const TensorSlot& slot : TensorSlots(std::as_const(result->op), TensorRole::kInput)) {
+      const auto view = ViewOf(slot, *result);
+      if (!view) return std::nullopt;
+      result->inputs.push_back(*view);
+    }
+    return result;
+  }
+
+ private:
+  void Refuse(const std::string& pointer) {
+    why_.Error("DOC-1", pointer, "this leads to nothing that can be changed so", 0);
+  }
+
+  // Null stands for a field that is left out. An activation of another type keeps the fields that
+  // it has.
+  void Set(const Json::json_pointer& pointer, const Json& value) {
+    Json& parent = json_.at(pointer.parent_pointer());
+    if (value.is_null() && parent.is_object()) {
+      parent.erase(pointer.back());
+    } else if (pointer.back() == "Type" && parent.contains("Type")) {
+      parent["Type"] = value;
+      KeepFieldsOf(value, parent);
+    } else if (parent.is_array()) {
+      json_.at(pointer) = value;
+    } else {
+      parent[pointer.back()] = value;
+    }
+  }
+
+  static void KeepFieldsOf(const Json& type, Json& activation) {
+    const OperatorInfo* info = type.is_string() ? FindOperator(type.get<std::string>()) : nullptr;
+    if (info == nullptr) return;  // which reading refuses
+    Json kept = {{"Type", type}};
+    for (const Field* field : info->fields) {
+      const std::string name(field->name);
+      if (activation.contains(name)) kept[name] = activation[name];
+    }
+    activation = kept;
+  }
+
+  void Exchange(const DescriptorChange& change) {
+    const Json::json_pointer one(change.pointer);
+    const Json::json_pointer other(change.other);
+    if (!json_.contains(one) || !json_.contains(other)) return Refuse(change.pointer);
+    std::swap(json_[one], json_[other]);
+    const std::string path = change.pointer.substr(kDesc.size());
+    const std::string other_path = change.other.substr(kDesc.size());
+    if (views_.contains(path) && views_.contains(other_path)) {
+      std::swap(views_[path], views_[other_path]);
+      std::swap(descs_[path], descs_[other_path]);
+    }
+  }
+
+  void Fill(const DescriptorChange& change) {
+    const std::string path = change.pointer.substr(kBindings.size());
+    const Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
+    if (!views_.contains(path) || !value.is_number()) return Refuse(change.pointer);
+    ConstTensorView& view = views_[path];
+    const auto element =
+        std::make_shared<ElementBytes>(ConvertElement(value.get<float>(), StoredAs(view.type)));
+    made_.push_back(element);
+    view = {element->data(), view.type, {view.layout.sizes, Dims::Filled(view.layout.rank(), 0)}};
+  }
+
+  std::optional<Computation> Read() {
+    if (why_.has_errors()) return std::nullopt;
+    const auto document = JsonDocument::Parse(Utf8Text(json_), why_);
+    if (!document) return std::nullopt;
+    OperatorObject object(document->root(), {}, ValueReader(why_));
+    if (!object.has_operator()) return std::nullopt;
+    object.Check(kHighestFeatureLevel, why_);
+    if (why_.has_errors()) return std::nullopt;
+    Computation result{object.op(), {}, original_.storage};
+    result.storage.insert(result.storage.end(), made_.begin(), made_.end());
+    return result;
+  }
+
+  // Returns the elements that an input has once its desc is another one.
+  std::optional<ConstTensorView> ViewOf(const TensorSlot& slot, Computation& result) {
+    const auto found = views_.find(slot.path);
+    if (found == views_.end()) return Missing(slot);
+    ConstTensorView view = found->second;
+    view.type = *slot.desc->data_type;
+    const Layout layout = LayoutOf(*slot.desc);
+    const TensorDesc& before = descs_.at(slot.path);
+    if (ByteWidth(view.type) != ByteWidth(*before.data_type)) return Missing(slot);
+    if (layout == LayoutOf(before)) return view;
+    return Reread(view, LayoutOf(before), layout, slot, result);
+  }
+
+  std::optional<ConstTensorView> Missing(const TensorSlot& slot) {
+    Refuse(std::string(kDesc) + slot.path);
+    return std::nullopt;
+  }
+
+  // Reads the buffer of a tensor by another layout. What is behind its end is not known.
+  std::optional<ConstTensorView> Reread(const ConstTensorView& view, const Layout& before,
+                                        const Layout& layout, const TensorSlot& slot,
+                                        Computation& result) {
+    if (Extent(layout) > Extent(before) || view.layout.sizes != before.sizes) return Missing(slot);
+    const auto width = ByteWidth(view.type);
+    const auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Extent(before)) * width);
+    const Move move{view, {buffer->data(), view.type, before}};
+    CopyAll({&move, 1});
+    result.storage.push_back(buffer);
+    return ConstTensorView{buffer->data(), view.type, layout};
+  }
+
+  const Computation& original_;
+  Diagnostics& why_;
+  Json json_;
+  NamedViews views_;
+  std::map<std::string, TensorDesc> descs_;
+  std::vector<std::shared_ptr<const void>> made_;
+};
+
+// Returns a pointer without the part that all have.
+std::string_view Shown(std::string_view pointer) {
+  for (const std::string_view root : {kDesc, kBindings}) {
+    if (pointer.starts_with(root)) pointer.remove_prefix(root.size());
+  }
+  return pointer;
+}
+
+bool IsPointer(std::string_view text) {
+  return (text.starts_with(kDesc) && text.size() > kDesc.size()) ||
+         (text.starts_with(kBindings) && text.size() > kBindings.size());
+}
+
+}  // namespace
+
+std::string DescriptorChange::text() const {
+  if (!other.empty()) return fmt::format("{} and {} exchanged", Shown(pointer), Shown(other));
+  if (value == "null") return fmt::format("{} left out", Shown(pointer));
+  std::string shown = value;
+  std::erase(shown, '"');
+  return fmt::format("{} is {}", Shown(pointer), shown);
+}
+
+std::optional<DescriptorChange> ParseDescriptorChange(std::string_view id) {
+  constexpr std::string_view kExchange = "<->";
+  const size_t arrow = id.find(kExchange);
+  const size_t sign = id.find('=');
+  const size_t end = std::min(arrow, sign);
+  if (end == std::string_view::npos || !IsPointer(id.substr(0, end))) return std::nullopt;
+  const std::string pointer(id.substr(0, end));
+  if (end == sign) {
+    const std::string value(id.substr(end + 1));
+    return Json::accept(value) ? std::optional(DescriptorChange{pointer, value, ""}) : std::nullopt;
+  }
+  const std::string other(id.substr(end + kExchange.size()));
+  if (!IsPointer(other) || !other.starts_with(kDesc) || !pointer.starts_with(kDesc)) {
+    return std::nullopt;
+  }
+  return DescriptorChange{pointer, "", other};
+}
+
+std::optional<Computation> Changed(const Computation& original,
+                                   std::span<const DescriptorChange> changes, Diagnostics& why) {
+  Application application(original, why);
+  for (const DescriptorChange& change : changes) application.Apply(change);
+  return application.Result();
+}
+
+}  // namespace dmlop
