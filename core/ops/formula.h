@@ -154,6 +154,8 @@ class Formula {
   Dims index(Node element) const {
     return regions_[nodes_[element].first].IndexAt(nodes_[element].count);
   }
+  // Whether the element came with others of its region.
+  bool IsListed(Node element) const { return regions_[nodes_[element].first].count() > 1; }
   // The value of an element, which may decide what is computed.
   double ValueOf(Node element) const;
   double number(Node node) const { return numbers_[nodes_[node].first].value; }
@@ -230,18 +232,34 @@ std::optional<FormulaNode> FormulaOf(const ElementWiseCall& call,
 //   Value Apply(FormulaOperation operation, std::span<const Value> operands)
 //   Value Function(ElementWiseFunction function, std::span<const double> parameters,
 //                  std::span<const Value> operands)
+//
+// and may have
+//
+//   Formula::Node Instead(const Formula& formula, Formula::Node node)  // that is evaluated for
+//   node Dims Place(const Formula& formula, Formula::Node element)          // other than the
+//   formula's
 template <typename Arithmetic>
 class FormulaEvaluation {
  public:
   using Value = typename Arithmetic::Value;
 
-  explicit FormulaEvaluation(const Formula& formula) : formula_(formula) {}
+  explicit FormulaEvaluation(const Formula& formula, Arithmetic arithmetic = {})
+      : formula_(formula), arithmetic_(std::move(arithmetic)) {}
 
   Value At(Formula::Node node) {
+    if constexpr (requires { arithmetic_.Instead(formula_, node); }) {
+      node = arithmetic_.Instead(formula_, node);
+    }
     if (!IsKept(node)) return Evaluate(node);
     const auto found = known_.find(node);
     if (found != known_.end()) return found->second;
     return known_.emplace(node, Evaluate(node)).first->second;
+  }
+
+  // Evaluates the nodes again for which the condition holds.
+  template <typename Condition>
+  void Forget(Condition&& condition) {
+    std::erase_if(known_, [&](const auto& entry) { return condition(entry.first); });
   }
 
  private:
@@ -251,13 +269,21 @@ class FormulaEvaluation {
     return formula_.operands(node).size() >= kLong || formula_.IsShared(node);
   }
 
+  Dims PlaceOf(Formula::Node element) const {
+    if constexpr (requires { arithmetic_.Place(formula_, element); }) {
+      return arithmetic_.Place(formula_, element);
+    } else {
+      return formula_.index(element);
+    }
+  }
+
   Value Evaluate(Formula::Node node) {
     if (formula_.operation(node) == FormulaOperation::kNumber) {
       return Arithmetic::Number(formula_.number(node), formula_.exact_number(node));
     }
     if (formula_.operation(node) == FormulaOperation::kElement) {
       const ConstTensorView& view = formula_.inputs()[formula_.tensor(node)];
-      return Arithmetic::Element(view, OffsetOf(view.layout, formula_.index(node)));
+      return Arithmetic::Element(view, OffsetOf(view.layout, PlaceOf(node)));
     }
     if (formula_.HasList(node) && formula_.operation(node) <= FormulaOperation::kMinimum) {
       return OfList(node);
@@ -288,6 +314,7 @@ class FormulaEvaluation {
   }
 
   const Formula& formula_;
+  Arithmetic arithmetic_;
   std::map<Formula::Node, Value> known_;
 };
 

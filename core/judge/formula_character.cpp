@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/formula_character.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/judge/magnitude.h"
+
+namespace dmlop {
+namespace {
+
+using Operation = FormulaOperation;
+using Node = Formula::Node;
+
+class Characters {
+ public:
+  Characters(const Formula& formula, std::span<const int> signs, Node last)
+      : formula_(formula), signs_(signs), known_(size_t{last} + 1) {}
+
+  FormulaCharacter Of(Node node) {
+    node = MagnitudeArithmetic::Instead(formula_, node);
+    if (!known_[node]) known_[node] = Judge(node);
+    return *known_[node];
+  }
+
+ private:
+  std::span<const Node> Operands(Node node) const { return formula_.operands(node); }
+  int SignOf(Node node) { return Of(node).sign; }
+
+  FormulaCharacter Judge(Node node) {
+    const Operation operation = formula_.operation(node);
+    FormulaCharacter character = OfOperands(node);
+    switch (operation) {
+      case Operation::kElement:
+        character.sign = signs_[formula_.tensor(node)];
+        break;
+      case Operation::kNumber:
+        character.sign = formula_.number(node) < 0 ? -1 : 1;
+        break;
+      case Operation::kSum:
+      case Operation::kMean:
+        AddUp(node, character);
+        break;
+      case Operation::kDifference:
+        character.sign = CommonSign({SignOf(Operands(node)[0]), -SignOf(Operands(node)[1])});
+        character.is_of_one_sign &= character.sign != 0;
+        break;
+      case Operation::kProduct:
+      case Operation::kWeighted:
+        character.sign = SignOfProduct(node);
+        break;
+      case Operation::kQuotient:
+      case Operation::kQuotientOrDividend:
+        character.sign = SignOfProduct(node);
+        if (!IsNumber(Operands(node)[1])) NoPolynomial(character);
+        break;
+      case Operation::kNegative:
+        character.sign = -SignOf(Operands(node)[0]);
+        break;
+      case Operation::kSquare:
+      case Operation::kMagnitude:
+        character.is_linear = false;
+        character.is_of_one_sign |= IsOneStep(Operands(node)[0]);
+        character.sign = 1;
+        break;
+      case Operation::kRoundToFloat64:
+      case Operation::kRoundToFloat32:
+      case Operation::kRoundToFloat16:
+        character.sign = SignOf(Operands(node)[0]);
+        break;
+      case Operation::kMaximum:
+      case Operation::kMinimum:
+      case Operation::kAtLeast:
+        NoPolynomial(character);
+        character.sign = CommonSignOf(Operands(node));
+        break;
+      case Operation::kIfAtLeast:
+      case Operation::kIfGreater:
+        NoPolynomial(character);
+        character.sign = CommonSignOf(Operands(node).subspan(2));
+        break;
+      default:
+        Apply(node, character);
+    }
+    return character;
+  }
+
+  // Of all of them together.
+  FormulaCharacter OfOperands(Node node) {
+    FormulaCharacter all;
+    for (const Node operand : Operands(node)) {
+      const FormulaCharacter one = Of(operand);
+      all.is_of_one_sign &= one.is_of_one_sign;
+      all.is_polynomial &= one.is_polynomial;
+      all.is_linear &= one.is_linear;
+      all.has_list |= one.has_list;
+      all.has_function |= one.has_function;
+      all.has_logarithm |= one.has_logarithm;
+    }
+    all.has_list |= formula_.HasList(node);
+    return all;
+  }
+
+  static void NoPolynomial(FormulaCharacter& character) {
+    character.is_polynomial = character.is_linear = false;
+  }
+
+  bool IsNumber(Node node) const { return formula_.operation(node) == Operation::kNumber; }
+  bool IsLeaf(Node node) const {
+    return IsNumber(node) || formula_.operation(node) == Operation::kElement;
+  }
+  // The sum or difference of two exact numbers.
+  bool IsOneStep(Node node) const {
+    const bool adds = formula_.operation(node) == Operation::kSum ||
+                      formula_.operation(node) == Operation::kDifference;
+    return adds && Operands(node).size() <= 2 &&
+           std::ranges::all_of(Operands(node), [&](Node operand) { return IsLeaf(operand); });
+  }
+
+  static int CommonSign(std::initializer_list<int> signs) {
+    return std::ranges::all_of(signs, [&](int sign) { return sign == *signs.begin(); })
+               ? *signs.begin()
+               : 0;
+  }
+  int CommonSignOf(std::span<const Node> nodes) {
+    const int first = nodes.empty() ? 1 : SignOf(nodes[0]);
+    return std::ranges::all_of(nodes, [&](Node node) { return SignOf(node) == first; }) ? first : 0;
+  }
+  int SignOfProduct(Node node) {
+    int sign = 1;
+    for (const Node factor : Operands(node)) sign *= SignOf(factor);
+    return sign;
+  }
+
+  // An error function is as uncertain as the numbers that it is added to.
+  void AddUp(Node node, FormulaCharacter& character) {
+    character.sign = CommonSignOf(Operands(node));
+    character.is_of_one_sign &= character.sign != 0 || Operands(node).size() == 1;
+    for (const Node term : Operands(node)) {
+      if (formula_.operation(term) != Operation::kElementWise) continue;
+      character.is_of_one_sign &= formula_.function(term) != ElementWiseFunction::kErf;
+    }
+  }
+
+  // Roots keep the sizes of relative errors; exponentials and logarithms do so of what is exact, or
+  // nearly.
+  void Apply(Node node, FormulaCharacter& character) {
+    NoPolynomial(character);
+    character.has_function = true;
+    const Operation operation = formula_.operation(node);
+    if (operation == Operation::kExponential || operation == Operation::kSquareRoot) {
+      character.sign = 1;
+    }
+    const bool is_known = IsNearlyExact(Operands(node)[0]);
+    if (operation == Operation::kExponential || operation == Operation::kLogarithm) {
+      character.is_of_one_sign &= is_known;
+    }
+    if (operation == Operation::kLogarithm) character.has_logarithm |= !is_known;
+  }
+
+  // A leaf, or a product of leaves.
+  bool IsNearlyExact(Node node) const {
+    if (IsLeaf(node)) return true;
+    const Operation operation = formula_.operation(node);
+    return (operation == Operation::kProduct || operation == Operation::kNegative) &&
+           std::ranges::all_of(Operands(node), [&](Node part) { return IsNearlyExact(part); });
+  }
+
+  const Formula& formula_;
+  std::span<const int> signs_;
+  std::vector<std::optional<FormulaCharacter>> known_;
+};
+
+}  // namespace
+
+FormulaCharacter CharacterOf(const Formula& formula, Formula::Node last,
+                             std::span<const int> signs) {
+  return Characters(formula, signs, last).Of(last);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/magnitude.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using Operation = FormulaOperation;
+using Values = std::span<const Magnitude>;
+
+Magnitude Exactly(double value) {
+  return {value, std::abs(value), 1, Magnitude::kExact};
+}
+
+// The size of an operand, whose own error is relative to its value where it is one step.
+double SizeAsOperand(const Magnitude& x) {
+  return x.kind == Magnitude::kStep ? std::abs(x.value) : x.size;
+}
+
+int64_t MostTerms(Values x) {
+  int64_t most = 1;
+  for (const Magnitude& one : x) most = std::max(most, one.terms);
+  return most;
+}
+
+// --- sums ----------------------------------------------------------------------------------------
+
+Magnitude::Kind KindOfSum(Values terms) {
+  const auto is_exact = [](const Magnitude& x) { return x.kind == Magnitude::kExact; };
+  const auto is_positive = [](const Magnitude& x) {
+    return x.kind == Magnitude::kPositive || (x.kind == Magnitude::kExact && x.value > 0);
+  };
+  if (terms.size() <= 2 && std::ranges::all_of(terms, is_exact)) return Magnitude::kStep;
+  const bool has_positive =
+      std::ranges::any_of(terms, [](const Magnitude& x) { return x.kind == Magnitude::kPositive; });
+  return has_positive && std::ranges::all_of(terms, is_positive) ? Magnitude::kPositive
+                                                                 : Magnitude::kOther;
+}
+
+Magnitude Sum(Values terms) {
+  Magnitude sum{0, 0, 0, KindOfSum(terms)};
+  for (const Magnitude& term : terms) {
+    sum.value += term.value;
+    sum.size += SizeAsOperand(term);
+    sum.terms += term.terms;
+  }
+  sum.terms = std::max<int64_t>(sum.terms, 1);
+  return sum;
+}
+
+Magnitude Negated(Magnitude x) {
+  x.value = -x.value;
+  if (x.kind == Magnitude::kPositive) x.kind = Magnitude::kOther;
+  return x;
+}
+
+Magnitude Difference(const Magnitude& a, const Magnitude& b) {
+  const Magnitude terms[] = {a, Negated(b)};
+  return Sum(terms);
+}
+
+// --- products ------------------------------------------------------------------------------------
+
+Magnitude Product(Values factors) {
+  Magnitude product{1, 1, MostTerms(factors), Magnitude::kOther};
+  for (const Magnitude& factor : factors) {
+    product.value *= factor.value;
+    product.size *= factor.size;
+  }
+  return product;
+}
+
+Magnitude Quotient(const Magnitude& a, const Magnitude& b) {
+  return {a.value / b.value, a.size / std::abs(b.value), std::max(a.terms, b.terms),
+          Magnitude::kOther};
+}
+
+Magnitude Square(const Magnitude& x) {
+  const double size = SizeAsOperand(x);
+  return {x.value * x.value, size * size, x.terms, Magnitude::kOther};
+}
+
+// --- choices -------------------------------------------------------------------------------------
+
+// Only what was computed has an error beside that of the number chosen.
+template <typename Before>
+Magnitude Extreme(Values among, Before before) {
+  Magnitude chosen = among[0];
+  for (const Magnitude& x : among) {
+    if (std::isnan(chosen.value) || before(x.value, chosen.value)) chosen = x;
+  }
+  for (const Magnitude& x : among) {
+    if (x.kind == Magnitude::kExact) continue;
+    chosen.size = std::max(chosen.size, x.size);
+    chosen.kind = Magnitude::kOther;
+  }
+  chosen.terms = MostTerms(among);
+  return chosen;
+}
+
+// --- functions -----------------------------------------------------------------------------------
+
+Magnitude Exponential(const Magnitude& x) {
+  const double value = std::exp(x.value);
+  const double more = x.kind == Magnitude::kExact ? 0 : SizeAsOperand(x);
+  return {value, value * (1 + more), x.terms, Magnitude::kPositive};
+}
+
+// The relative error of what is not of one sign becomes absolute.
+Magnitude Logarithm(const Magnitude& x) {
+  const double value = std::log(x.value);
+  const bool is_well_known = x.kind == Magnitude::kExact || x.kind == Magnitude::kPositive;
+  const double more = is_well_known ? 0 : x.size / std::abs(x.value);
+  return {value, std::abs(value) + more, x.terms, Magnitude::kOther};
+}
+
+Magnitude OfValue(double value, Values operands) {
+  return {value, std::abs(value), MostTerms(operands), Magnitude::kOther};
+}
+
+template <typename T>
+Magnitude RoundedTo(Magnitude x) {
+  x.value = AsDouble(FromDouble<T>(x.value));
+  return x;
+}
+
+}  // namespace
+
+Formula::Node MagnitudeArithmetic::Instead(const Formula& formula, Formula::Node node) {
+  const bool is_made_of_steps =
+      formula.operation(node) == Operation::kElementWise && IsApproximated(formula.function(node));
+  return is_made_of_steps ? formula.definition(node) : node;
+}
+
+Magnitude MagnitudeArithmetic::Element(const ConstTensorView& view, int64_t offset) {
+  Magnitude element;
+  VisitDataType(AllTypes(), view.type,
+                [&]<typename T>() { element = Exactly(AsDouble(view.elements<T>()[offset])); });
+  return element;
+}
+
+Magnitude MagnitudeArithmetic::Number(double value, const std::optional<Dyadic>&) {
+  return Exactly(value);
+}
+
+Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
+                                        std::span<const double> parameters, Values operands) {
+  std::vector<double> x;
+  for (const Magnitude& operand : operands) x.push_back(operand.value);
+  Magnitude value = OfValue(ExactElement(function, x, parameters).head, operands);
+  // Beside 1 its error is that of numbers near 1.
+  if (function == ElementWiseFunction::kErf) value.size = 1;
+  return value;
+}
+
+Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Values x) {
+  switch (operation) {
+    case Operation::kSum:
+      return Sum(x);
+    case Operation::kMean:
+      return Quotient(Sum(x), Exactly(static_cast<double>(x.size())));
+    case Operation::kProduct:
+      return Product(x);
+    case Operation::kWeighted:
+      return x[0].value == 0 ? Exactly(0) : Product(x);
+    case Operation::kMaximum:
+    case Operation::kAtLeast:
+      return Extreme(x, std::greater<>());
+    case Operation::kMinimum:
+      return Extreme(x, std::less<>());
+    case Operation::kIfAtLeast:
+      return x[x[0].value >= x[1].value ? 2 : 3];
+    case Operation::kIfGreater:
+      return x[x[0].value > x[1].value ? 2 : 3];
+    case Operation::kDifference:
+      return Difference(x[0], x[1]);
+    case Operation::kQuotient:
+      return Quotient(x[0], x[1]);
+    case Operation::kQuotientOrDividend:
+      return x[1].value == 0 ? x[0] : Quotient(x[0], x[1]);
+    case Operation::kPower:
+      return OfValue(std::pow(x[0].value, x[1].value), x);
+    case Operation::kNegative:
+      return Negated(x[0]);
+    case Operation::kFlooredQuotient:
+      return OfValue(std::floor(x[0].value / x[1].value), x);
+    case Operation::kTruncatedQuotient:
+      return OfValue(std::trunc(x[0].value / x[1].value), x);
+    case Operation::kMagnitude:
+      return {std::abs(x[0].value), SizeAsOperand(x[0]), x[0].terms, x[0].kind};
+    case Operation::kSquare:
+      return Square(x[0]);
+    case Operation::kSquareRoot:
+      return {std::sqrt(x[0].value), std::sqrt(x[0].size), x[0].terms, Magnitude::kOther};
+    case Operation::kExponential:
+      return Exponential(x[0]);
+    case Operation::kLogarithm:
+      return Logarithm(x[0]);
+    case Operation::kRoundToFloat32:
+      return RoundedTo<float>(x[0]);
+    case Operation::kRoundToFloat16:
+      return RoundedTo<Half>(x[0]);
+    case Operation::kRound:
+      return OfValue(std::nearbyint(x[0].value), x);
+    case Operation::kTruncate:
+      return OfValue(std::trunc(x[0].value), x);
+    case Operation::kClamp:
+    case Operation::kWrap:
+    case Operation::kRoundToFloat64:
+      return x[0];
+    default:
+      return OfValue(0, x);  // places, which are no floats
+  }
+}
+
+}  // namespace dmlop

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/magnitude_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "core/base/parallel.h"
+#include "core/ops/formula.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using Node = Formula::Node;
+using FloatsOfAnyWidth = Join<TypeList<double>, Floats>;
+
+// --- tensors -------------------------------------------------------------------------------------
+
+// A tensor of floats that are made of those of another one.
+struct MadeTensor {
+  Buffer buffer;
+  ConstTensorView view;
+};
+
+Dims WithoutRepetitions(const Layout& layout) {
+  Dims sizes = layout.sizes;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (layout.strides[d] == 0) sizes[d] = 1;
+  }
+  return sizes;
+}
+
+template <typename To, typename From, typename Function>
+void Convert(const ConstTensorView& from, const Dims& sizes, To* to, Function&& function) {
+  constexpr int64_t kGrain = 1 << 15;
+  ParallelFor(Product(sizes), kGrain, 0, [&](int64_t begin, int64_t end) {
+    Dims index = IndexOf(sizes, begin);
+    for (int64_t i = begin; i < end; ++i, Advance(sizes, index)) {
+      const double x = AsDouble(from.elements<From>()[OffsetOf(from.layout, index)]);
+      to[i] = static_cast<To>(function(x));
+    }
+  });
+}
+
+// Dimensions along which elements repeat do so in the result.
+template <typename Function>
+MadeTensor Made(const ConstTensorView& from, DataType type, Function&& function) {
+  const Dims sizes = WithoutRepetitions(from.layout);
+  MadeTensor made{Buffer(static_cast<size_t>(Product(sizes)) * ByteWidth(type)), {}};
+  VisitDataType(FloatsOfAnyWidth(), from.type, [&]<typename From>() {
+    if (type == DataType::kFloat64) {
+      Convert<double, From>(from, sizes, reinterpret_cast<double*>(made.buffer.data()), function);
+    } else {
+      Convert<float, From>(from, sizes, reinterpret_cast<float*>(made.buffer.data()), function);
+    }
+  });
+  made.view = {made.buffer.data(), type, {from.layout.sizes, PackedStrides(sizes)}};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) made.view.layout.strides[d] = 0;
+  }
+  return made;
+}
+
+DataType Widened(DataType type) {
+  return type == DataType::kFloat16 ? DataType::kFloat32 : type;
+}
+
+// --- parameters ----------------------------------------------------------------------------------
+
+// Applies a function to the numbers of a field; false if it has none.
+template <typename Function>
+bool ChangeNumbers(FieldValue& value, Function&& function) {
+  if (auto* number = std::get_if<float>(&value)) {
+    *number = function(*number);
+  } else if (auto* factors = std::get_if<ScaleBias>(&value)) {
+    *factors = {function(factors->scale), function(factors->bias)};
+  } else {
+    return false;
+  }
+  return true;
+}
+
+struct BuiltFormula {
+  Formula formula;
+  std::optional<Node> last;
+
+  BuiltFormula(const OperatorDesc& op, InputViews inputs, size_t output, const Dims& element)
+      : formula(inputs),
+        last(FormulaOf(op, {output, element, Dims::Filled(element.size(), 1)}, formula)) {}
+};
+
+// Whether two formulas differ in nothing but numbers.
+class Likeness {
+ public:
+  Likeness(const Formula& a, const Formula& b) : a_(a), b_(b) {}
+
+  bool Of(Node a, Node b) {
+    if (a_.operation(a) != b_.operation(b)) return false;
+    if (a_.operation(a) == FormulaOperation::kNumber) {
+      has_other_number_ |= a_.number(a) != b_.number(b);
+      return true;
+    }
+    if (a_.operation(a) == FormulaOperation::kElement) {
+      return a_.tensor(a) == b_.tensor(b) && a_.index(a) == b_.index(b);
+    }
+    return std::ranges::equal(a_.operands(a), b_.operands(b),
+                              [&](Node x, Node y) { return Of(x, y); });
+  }
+  bool has_other_number() const { return has_other_number_; }
+
+ private:
+  const Formula& a_;
+  const Formula& b_;
+  bool has_other_number_ = false;
+};
+
+// Whether the numbers of a field are numbers of the formula, rather than of the places of elements.
+bool IsParameter(const OperatorDesc& op, size_t field, InputViews inputs, size_t output,
+                 const Dims& element) {
+  OperatorDesc two = op, three = op;
+  const auto set = [&](OperatorDesc& changed, float number) {
+    return ChangeNumbers(changed.values()[field], [=](float) { return number; });
+  };
+  if (!set(two, 2) || !set(three, 3)) return false;
+  const BuiltFormula a(two, inputs, output, element), b(three, inputs, output, element);
+  if (!a.last || !b.last) return false;
+  Likeness likeness(a.formula, b.formula);
+  return likeness.Of(*a.last, *b.last) && likeness.has_other_number();
+}
+
+std::vector<size_t> ParametersOf(const OperatorDesc& op, InputViews inputs, size_t output,
+                                 const Dims& element) {
+  std::vector<size_t> parameters;
+  for (size_t i = 0; i < op.values().size(); ++i) {
+    if (IsParameter(op, i, inputs, output, element)) parameters.push_back(i);
+  }
+  return parameters;
+}
+
+// Marks the inputs whose elements a formula reads.
+void MarkInputs(const Formula& formula, Node node, std::vector<bool>& is_read) {
+  if (formula.operation(node) == FormulaOperation::kElement) is_read[formula.tensor(node)] = true;
+  for (const Node operand : formula.operands(node)) MarkInputs(formula, operand, is_read);
+}
+
+}  // namespace
+
+MagnitudeRun::MagnitudeRun(const OperatorDesc& op, InputViews inputs, size_t output,
+                           std::span<const Dims> elements)
+    : op_(op),
+      inputs_(inputs),
+      output_(output),
+      signs_(inputs.size(), 1),
+      is_read_(inputs.size()),
+      parameters_(ParametersOf(op, inputs, output, elements[0])) {
+  for (const size_t parameter : parameters_) {
+    ChangeNumbers(op_.values()[parameter], [](float x) { return std::abs(x); });
+  }
+  for (const Dims& element : elements) {
+    const BuiltFormula built(op_, inputs, output, element);
+    if (built.last) MarkInputs(built.formula, *built.last, is_read_);
+  }
+  is_possible_ = HasSigns(elements);
+  for (const MutableTensorSlot& slot : TensorSlots(op_)) {
+    slot.desc->data_type = Widened(*slot.desc->data_type);
+  }
+}
+
+// An input that is subtracted is taken with the other sign.
+bool MagnitudeRun::HasSigns(std::span<const Dims> elements) {
+  if (IsOfOneSign(elements)) return true;
+  for (int& sign : signs_) {
+    sign = -1;
+    if (IsOfOneSign(elements)) return true;
+    sign = 1;
+  }
+  return false;
+}
+
+bool MagnitudeRun::IsOfOneSign(std::span<const Dims> elements) const {
+  return std::ranges::all_of(elements, [&](const Dims& element) {
+    const BuiltFormula built(op_, inputs_, output_, element);
+    return built.last && CharacterOf(built.formula, *built.last, signs_).is_of_one_sign;
+  });
+}
+
+std::vector<double> MagnitudeRun::Sizes() const {
+  std::vector<MadeTensor> made;
+  std::vector<ConstTensorView> views(inputs_.begin(), inputs_.end());
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (!IsFloat(views[i].type)) continue;
+    const double sign = signs_[i];
+    const bool is_read = is_read_[i];
+    made.push_back(Made(views[i], Widened(views[i].type),
+                        [=](double x) { return is_read ? sign * std::abs(x) : x; }));
+    views[i] = made.back().view;
+  }
+  return Run(op_, views);
+}
+
+std::vector<double> MagnitudeRun::Ones(bool factors) const {
+  OperatorDesc op = op_;
+  for (const size_t parameter : parameters_) {
+    if (!factors) ChangeNumbers(op.values()[parameter], [](float) { return 1.0f; });
+  }
+  std::vector<MadeTensor> made;
+  std::vector<ConstTensorView> views(inputs_.begin(), inputs_.end());
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (!IsFloat(views[i].type)) continue;
+    ConstTensorView from = views[i];
+    if (is_read_[i]) from.layout.strides = Dims::Filled(from.layout.rank(), 0);
+    const double one = signs_[i];
+    const bool is_read = is_read_[i];
+    made.push_back(Made(from, Widened(from.type), [=](double x) { return is_read ? one : x; }));
+    views[i] = made.back().view;
+  }
+  return Run(op, views);
+}
+
+std::vector<double> MagnitudeRun::Run(const OperatorDesc& op, InputViews inputs) const {
+  std::vector<Buffer> buffers;
+  std::vector<TensorView> views;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
+    const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
+    const DataType type = *slot.desc->data_type;
+    buffers.emplace_back(static_cast<size_t>(Product(sizes)) * ByteWidth(type));
+    views.push_back({buffers.back().data(), type, PackedLayout(sizes)});
+  }
+  dmlop::Run(op, inputs, views);
+  const TensorView& from = views[output_];
+  std::vector<double> numbers(static_cast<size_t>(from.layout.element_count()));
+  VisitDataType(FloatsOfAnyWidth(), from.type, [&]<typename T>() {
+    std::transform(from.elements<T>(), from.elements<T>() + numbers.size(), numbers.begin(),
+                   [](T x) { return std::abs(AsDouble(x)); });
+  });
+  return numbers;
+}
+
+}  // namespace dmlop

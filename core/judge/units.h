@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the error of an element is measured in. Of the exactly rounded result r and an actual value
+// a it has
+//
+//   max(0, |a - r| - (ulp(a) + ulp(r)) / 2) / (u * (S + m))
+//
+// units, where u and m are the unit roundoff and the least normal number of the type that sums are
+// kept in, and S is the sum of the magnitudes that the element is made of. A sum of n terms that is
+// rounded in any order of additions is within n units (Higham, "Accuracy and Stability of Numerical
+// Algorithms", chapter 3; without terms of second order: Jeannerod and Rump, 2013).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+struct ErrorUnits {
+  // What is known of the error of a right device.
+  enum class Bound {
+    kProved,    // n units, for sums of products
+    kOneValue,  // a few units, for functions of one value, products and roots
+    kGenerous,  // n units and a few, for what has several steps
+  };
+
+  DataType unit_type = DataType::kFloat32;  // that sums are kept in; kFloat64 for such tensors
+  DataType output_type = DataType::kFloat32;
+  double least = 0;            // m
+  std::vector<double> scale;   // S, by row-major number of the element; infinite beyond the type
+  std::vector<int64_t> terms;  // n; one entry if all elements have the same
+  Bound bound = Bound::kProved;
+  bool has_logarithm = false;    // of a sum, whose error is absolute
+  std::vector<float> undivided;  // S before a scale or divisor over S; empty if it is not larger
+
+  double UnitsOf(int64_t element, double actual, double expected, DataType actual_type) const;
+  int64_t TermsOf(int64_t element) const;
+  // The most units of a right device that keeps sums in `unit_type`.
+  std::optional<double> AllowedSums(int64_t element) const;
+  // Whether partial sums may be beyond the type, so that infinity and NaN may be right.
+  bool MayOverflow(int64_t element) const;
+};
+
+// Returns the units of an output of a valid operator, given its inputs as Run takes them and its
+// result; none where equality is asked for: of integers, and of floats that are only moved.
+std::optional<ErrorUnits> ErrorUnitsOf(const OperatorDesc& op, InputViews inputs,
+                                       const ConstTensorView& exact_output, size_t output);
+
+}  // namespace dmlop
