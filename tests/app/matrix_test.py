@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conformance matrix, testdata/matrix.jsonl, has cases of every operator, and their results do not depend on how
-they are run."""
+"""The conformance matrix: testdata/matrix.jsonl has cases of every operator, and their results do not depend on how they
+are run; with the sizes of testdata/matrix-large.jsonl, no device passes that computes something else."""
 
+import collections
 import json
+import math
+import random
 import sys
 import unittest
+
+import numpy as np
 
 sys.dont_write_bytecode = True
 from program import ROOT, ProgramTest, operators
 
 MATRIX = ROOT / "testdata/matrix.jsonl"
+LARGE = ROOT / "testdata/matrix-large.jsonl"
 
 
 def tensors_in(desc):
@@ -67,6 +73,133 @@ class MatrixTest(ProgramTest):
         parts = [line for shard in ("1/2", "2/2")
                  for line in report("part.jsonl", "--shard", shard, "-t", "1", "--isa", "portable")]
         self.assertEqual(sorted(parts), sorted(whole))
+
+
+# Devices that compute something else, and the operators of which that is the result by definition.
+RIGHT = {
+    ("first input", "CAST"): "it has the type of the output only where nothing is converted",
+    ("first input", "ACTIVATION_IDENTITY"): "it is the input",
+    ("first input", "ELEMENT_WISE_IDENTITY"): "it is the input",
+    ("shifted", "FILL_VALUE_CONSTANT"): "all elements are the same",
+}
+SAMPLE = 16  # cases of an operator in each file, at most
+
+
+def fakes_of(output, first_input):
+    """What a device that does not compute writes in place of an output, by its name; one may have several forms."""
+    yield "zeros", np.zeros_like(output)
+    yield "ones", np.ones_like(output)
+    if output.dtype.kind == "f":
+        yield "NaN", np.full_like(output, np.nan)
+    if first_input is not None and (first_input.size, first_input.dtype) == (output.size, output.dtype):
+        yield "first input", first_input.reshape(output.shape)
+    axes = [axis for axis, size in enumerate(output.shape) if size > 1]
+    if axes:
+        yield "shifted", np.roll(output, 1, axes[-1])
+    for axis in axes:
+        tail = output.copy()
+        tail[(slice(None),) * axis + (-1,)] = 0
+        yield "without the last of an axis", tail
+
+
+def rounded_to_tf32(array):
+    """To the nearest number of 11 bits, ties to even."""
+    bits = array.view("u4")
+    return ((bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000).view("f4")
+
+
+def terms_of(name, desc, inputs):
+    """The number of terms of the longest sum of a linear operator of FLOAT32; none for other descriptors."""
+    shapes = [array.shape for array in inputs]
+    if any(array.dtype != np.float32 for array in inputs) or desc.get("FusedActivation"):
+        return None
+    if name == "GEMM":
+        return shapes[0][-2 if desc["TransA"].endswith("TRANSPOSE") else -1] + 1
+    if name == "CONVOLUTION":
+        return math.prod(shapes[1]) + 1
+    if name == "REDUCE" and desc["Function"].endswith(("SUM", "AVERAGE")):
+        return math.prod(shapes[0][axis] for axis in desc["Axes"])
+    if name.startswith("AVERAGE_POOLING"):
+        return math.prod(desc["WindowSize"])
+    return shapes[0][desc["Axis"]] if name == "CUMULATIVE_SUMMATION" else None
+
+
+class FakesTest(ProgramTest):
+    """No operator is passed by a device that does not compute it."""
+
+    def run_cases(self, name, cases, *options):
+        """The lines of the report on the cases, which all pass without a warning."""
+        self.write(f"{name}.jsonl", "".join(json.dumps(case) + "\n" for case in cases))
+        done = self.run_program("batch", f"{name}.jsonl", "--output-path", name, "--report", f"{name}.report", *options)
+        self.assertNotIn(b"warning", done.stderr)
+        return [json.loads(line) for line in (self.folder / f"{name}.report").read_text().splitlines()]
+
+    def arrays(self, files):
+        """The tensors; a raw file, which holds what .npy cannot, as its bytes."""
+        return [np.load(self.folder / file["path"]) if file["path"].endswith(".npy")
+                else np.fromfile(self.folder / file["path"], "u1") for file in files]
+
+    def sampled(self, manifest):
+        """Some cases of each operator."""
+        by_type = {}
+        for line in self.run_program("batch", "--expand", "-q", manifest).stdout.splitlines():
+            case = json.loads(line)
+            by_type.setdefault(case["type"], []).append(case)
+        choose = random.Random(1)
+        return [case for cases in by_type.values() for case in choose.sample(cases, min(len(cases), SAMPLE))]
+
+    def test_no_operator_is_passed_by_a_device_that_does_not_compute_it(self):
+        counts, passed = collections.Counter(), collections.Counter()
+        for name, manifest in (("small", MATRIX), ("large", LARGE)):
+            for line in self.run_cases(name, self.sampled(manifest), "--inputs"):
+                first = self.arrays(line["inputs"][:1])
+                passes = collections.defaultdict(lambda: True)
+                for output in self.arrays(line["outputs"]):
+                    for fake, values in fakes_of(output, first[0] if first else None):
+                        passes[fake] &= np.array_equal(values, output, equal_nan=output.dtype.kind == "f")
+                for fake, is_same in passes.items():
+                    counts[fake, line["operator"]] += 1
+                    passed[fake, line["operator"]] += bool(is_same)
+        # Of single cases, some cannot tell: the sign of what happens to be 0, a reduction to one element.
+        weak = {pair: f"{passed[pair]} of {count}" for pair, count in counts.items() if passed[pair] * 3 > count}
+        self.assertEqual(set(weak), set(RIGHT), weak)
+
+    def test_no_sum_is_passed_by_a_device_of_less_precision(self):
+        """A right device is within n * 2^-24 of the sum of magnitudes in each element; TF32 inputs and FLOAT16 sums,
+        which are no better than their result rounded to FLOAT16, are beyond it in some case of each operator."""
+        linear = {"GEMM", "CONVOLUTION", "REDUCE", "AVERAGE_POOLING", "AVERAGE_POOLING1", "CUMULATIVE_SUMMATION"}
+        cases = [case for manifest in (MATRIX, LARGE) for case in self.sampled(manifest) if case["type"] in linear]
+        exact = self.run_cases("exact", cases, "--inputs")
+        changed = {"tf32": rounded_to_tf32, "magnitudes": np.abs}
+        lines, kept = {name: [] for name in changed}, []
+        for number, line in enumerate(exact):
+            inputs = self.arrays(line["inputs"])
+            terms = terms_of(line["operator"], line["descriptor"]["desc"], inputs)
+            if terms is None or not all(np.isfinite(array).all() for array in inputs):
+                continue
+            kept.append((line, terms))
+            for name, change in changed.items():
+                case = {"type": line["operator"], "desc": dict(line["descriptor"]["desc"]), "bindings": {}}
+                for file, array in zip(line["inputs"], inputs):
+                    file_name = f"{number}-{name}-{file['tensor']}.npy"
+                    np.save(self.folder / file_name, change(array))
+                    case["bindings"][file["tensor"]] = file_name
+                for scale in ("Alpha", "Beta"):
+                    if name == "magnitudes" and scale in case["desc"]:
+                        case["desc"][scale] = abs(case["desc"][scale])
+                case["bindings"]["OutputTensor"] = f"{name}/{number}.npy"
+                lines[name].append(case)
+        results = {name: self.run_cases(name, lines[name]) for name in changed}
+        caught = set()
+        for (line, terms), tf32, magnitudes in zip(kept, results["tf32"], results["magnitudes"]):
+            right, tf32, scale = (self.arrays(each["outputs"])[0].astype("f8") for each in (line, tf32, magnitudes))
+            allowed = terms * 2.0**-24 * scale + np.spacing(np.abs(right).astype("f4"))
+            with np.errstate(over="ignore"):
+                halves = right.astype("f2").astype("f8")
+            for fake, values in (("TF32 inputs", tf32), ("FLOAT16 sums", halves)):
+                if (np.abs(values - right) > allowed).any():
+                    caught.add((fake, line["operator"]))
+        self.assertEqual(caught, {(fake, name) for fake in ("TF32 inputs", "FLOAT16 sums") for name in linear})
 
 
 if __name__ == "__main__":
