@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/base/parallel.h"
+#include "core/judge/formula_character.h"
 #include "core/ops/formula.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/arithmetic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+using Kind = ArithmeticKind;
+using Variation = ArithmeticVariation;
+
+constexpr FloatFormat kSumFormats[] = {FloatFormat::kFloat32, FloatFormat::kFloat16,
+                                       FloatFormat::kBfloat16};
+
+// --- names ---------------------------------------------------------------------------------------
+
+// What an id begins with, and what it means.
+struct KindNames {
+  std::string id, text;
+};
+
+KindNames NamesOf(const Variation& variation) {
+  const FloatFormatInfo format = InfoOf(variation.format);
+  switch (variation.kind) {
+    case Kind::kInputs:
+      return {fmt::format("inputs-{}", format.id_name),
+              fmt::format("inputs rounded to {}", format.name)};
+    case Kind::kSums:
+      return {fmt::format("sums-{}", format.id_name), fmt::format("sums in {}", format.name)};
+    case Kind::kProductRounded:
+      return {"product-rounded", "the sum of products rounded before the addend"};
+    case Kind::kSteps:
+      return {fmt::format("{}-steps", format.id_name),
+              fmt::format("each step rounded to {}", format.name)};
+    case Kind::kThrough:
+      return {fmt::format("through-{}", format.id_name),
+              fmt::format("results rounded to {} on their way", format.name)};
+    case Kind::kTowardZero:
+      return {"toward-zero", "results rounded toward zero"};
+    case Kind::kFlushSubnormals:
+      return {"flush-subnormals", "subnormal"};
+    case Kind::kNanPasses:
+      return {"nan-passes", "maxima and minima are NaN if an operand is"};
+    case Kind::kStartsAtZero:
+      return {"starts-at-zero", "maxima begin with 0"};
+    case Kind::kLastOfEquals:
+      return {"last-of-equals", "the other end of equal elements wins"};
+    case Kind::kFastFunctions:
+      return {"fast-functions", "functions of few correct digits"};
+    case Kind::kSaturated:
+      return {"saturated", "what is beyond the type becomes its nearest number"};
+    default:
+      return {"wrapped", variation.of_differences
+                             ? "differences of integers wrap in the type of their operands"
+                             : "integers beyond the type wrap"};
+  }
+}
+
+// A detail of an id, and in words.
+using Detail = KindNames;
+
+std::vector<Detail> DetailsOfInputs(const Variation& v) {
+  std::vector<Detail> details;
+  if (v.mode == RoundingMode::kTowardZero) details.push_back({"cut-off", "cut off"});
+  if (v.format == FloatFormat::kTf32 && v.mode == RoundingMode::kTiesAway) {
+    details.push_back({"", "ties away from zero"});
+  } else if (v.format == FloatFormat::kTf32 && v.mode == RoundingMode::kTiesToEven) {
+    details.push_back({"ties-to-even", "ties to even"});
+  }
+  if (v.all_inputs) details.push_back({"all", "those that are added, too"});
+  return details;
+}
+
+Detail OrderOf(const Variation& v) {
+  switch (v.order) {
+    case SumOrder::kPairwise:
+      return {"pairwise", "pairwise"};
+    case SumOrder::kBlocks:
+      return {fmt::format("blocks={}", v.count), fmt::format("in blocks of {}", v.count)};
+    case SumOrder::kLanes:
+    case SumOrder::kLanesOfNeighbours:
+      return {fmt::format("lanes={}", v.count), fmt::format("in {} lanes", v.count)};
+    default:
+      return {"", "in order"};
+  }
+}
+
+std::vector<Detail> DetailsOfSums(const Variation& v) {
+  std::vector<Detail> details = {OrderOf(v)};
+  if (v.order == SumOrder::kLanesOfNeighbours) {
+    details.push_back({"neighbours", "neighbours first"});
+  }
+  if (!v.is_fused && v.order != SumOrder::kPairwise) {
+    details.push_back({"unfused", "products rounded"});
+  }
+  if (v.adds_blocks_in_float32) details.push_back({"in-float32", "these added in FLOAT32"});
+  return details;
+}
+
+Detail DetailOfFlush(FlushedPart part) {
+  switch (part) {
+    case FlushedPart::kOutputs:
+      return {"outputs", "results become 0"};
+    case FlushedPart::kInputs:
+      return {"inputs", "inputs count as 0"};
+    default:
+      return {"", "inputs count as 0, and results become 0"};
+  }
+}
+
+std::vector<Detail> DetailsOf(const Variation& v) {
+  switch (v.kind) {
+    case Kind::kInputs:
+      return DetailsOfInputs(v);
+    case Kind::kSums:
+      return DetailsOfSums(v);
+    case Kind::kFlushSubnormals:
+      return {DetailOfFlush(v.flushed)};
+    default:
+      return v.of_differences ? std::vector<Detail>{{"differences", ""}} : std::vector<Detail>();
+  }
+}
+
+std::string Joined(std::string text, const std::vector<Detail>& details, std::string Detail::*part,
+                   std::string_view first, std::string_view next) {
+  std::string_view separator = first;
+  for (const Detail& detail : details) {
+    if ((detail.*part).empty()) continue;
+    text += fmt::format("{}{}", separator, detail.*part);
+    separator = next;
+  }
+  return text;
+}
+
+// --- the list ------------------------------------------------------------------------------------
+
+void AddInputs(std::vector<Variation>& all) {
+  using enum RoundingMode;
+  const Variation inputs[] = {{Kind::kInputs, FloatFormat::kTf32, kTiesAway},
+                              {Kind::kInputs, FloatFormat::kTf32, kTiesToEven},
+                              {Kind::kInputs, FloatFormat::kTf32, kTowardZero},
+                              {Kind::kInputs, FloatFormat::kBfloat16, kTiesToEven},
+                              {Kind::kInputs, FloatFormat::kBfloat16, kTowardZero},
+                              {Kind::kInputs, FloatFormat::kFloat16, kTiesToEven}};
+  all.insert(all.end(), std::begin(inputs), std::end(inputs));
+  for (Variation of_all : inputs) {
+    of_all.all_inputs = true;
+    all.push_back(of_all);
+  }
+}
+
+void AddSums(FloatFormat format, SumOrder order, int count, std::vector<Variation>& all) {
+  Variation sums{.kind = Kind::kSums, .format = format, .order = order, .count = count};
+  sums.is_fused = order != SumOrder::kPairwise;
+  all.push_back(sums);
+  if (order == SumOrder::kPairwise) return;
+  sums.is_fused = false;
+  all.push_back(sums);
+  if (order != SumOrder::kBlocks || format == FloatFormat::kFloat32) return;
+  sums.adds_blocks_in_float32 = true;
+  all.push_back(sums);
+  sums.is_fused = true;
+  all.push_back(sums);
+}
+
+void AddSums(std::vector<Variation>& all) {
+  constexpr int kMostCount = 256;
+  const auto add = [&](SumOrder order, int count) {
+    for (const FloatFormat format : kSumFormats) AddSums(format, order, count, all);
+  };
+  add(SumOrder::kInOrder, 0);
+  add(SumOrder::kPairwise, 0);
+  for (int count = 4; count <= kMostCount; count *= 2) add(SumOrder::kBlocks, count);
+  for (int count = 2; count <= kMostCount; count *= 2) {
+    add(SumOrder::kLanes, count);
+    if (count > 2) add(SumOrder::kLanesOfNeighbours, count);
+  }
+}
+
+std::vector<Variation> MakeAll() {
+  std::vector<Variation> all = {
+      {Kind::kTowardZero},
+      {Kind::kThrough, FloatFormat::kFloat16},
+      {Kind::kThrough, FloatFormat::kFloat32},
+      {Kind::kFlushSubnormals},
+      {.kind = Kind::kFlushSubnormals, .flushed = FlushedPart::kInputs},
+      {.kind = Kind::kFlushSubnormals, .flushed = FlushedPart::kBoth},
+      {Kind::kNanPasses},
+      {Kind::kStartsAtZero},
+      {Kind::kLastOfEquals},
+      {Kind::kSaturated},
+      {Kind::kWrapped},
+      {.kind = Kind::kWrapped, .of_differences = true},
+      {Kind::kProductRounded},
+      {Kind::kSteps, FloatFormat::kFloat32},
+      {Kind::kSteps, FloatFormat::kFloat16},
+      {Kind::kFastFunctions},
+  };
+  AddInputs(all);
+  AddSums(all);
+  return all;
+}
+
+}  // namespace
+
+std::string ArithmeticVariation::id() const {
+  return Joined(NamesOf(*this).id, DetailsOf(*this), &Detail::id, ":", ",");
+}
+
+std::string ArithmeticVariation::text() const {
+  const std::string_view first = kind == Kind::kFlushSubnormals ? " " : ", ";
+  return Joined(NamesOf(*this).text, DetailsOf(*this), &Detail::text, first, ", ");
+}
+
+std::span<const ArithmeticVariation> AllArithmeticVariations() {
+  static const std::vector<Variation> all = MakeAll();
+  return all;
+}
+
+std::optional<ArithmeticVariation> ParseArithmetic(std::string_view id) {
+  const auto all = AllArithmeticVariations();
+  const auto found = std::ranges::find_if(all, [&](const Variation& v) { return v.id() == id; });
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace dmlop

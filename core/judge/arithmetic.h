@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arithmetics that devices use in place of the exact one, by id. Details follow a colon.
+//
+//   inputs-tf32 (ties away), inputs-tf32:ties-to-even, inputs-tf32:cut-off
+//   inputs-bfloat16, inputs-bfloat16:cut-off, inputs-float16
+//       Inputs are rounded; where an operator multiplies some of them, only those. With the detail
+//       `all`, those that are added are rounded, too.
+//   sums-float32, sums-float16, sums-bfloat16
+//       Each partial sum is rounded: in order of the terms; `pairwise`; `blocks=B`, each in order,
+//       and their sums in order; `lanes=L` take every L-th term and are added as a tree, by halves
+//       or `neighbours`. A product is added before it is rounded, unless it is `unfused` or sums
+//       are pairwise. `in-float32`: the sums of blocks are added in FLOAT32.
+//   product-rounded        A sum of products is rounded to the output's type before the addend.
+//   float32-steps, float16-steps    Each operation of the formula is rounded.
+//   through-float16, through-float32    Results are rounded to this type on their way.
+//   toward-zero            Results are rounded toward zero.
+//   flush-subnormals:outputs, flush-subnormals:inputs, flush-subnormals (both)
+//   nan-passes             Maxima and minima are NaN if an operand is.
+//   starts-at-zero         A maximum of many is 0 at least.
+//   last-of-equals         The last one of equal elements wins, or the first where it is the last.
+//   fast-functions         Functions are off by more than rounding; this has no values of its own.
+//   saturated              Integers end at the ends of their type in place of wrapping; floats at
+//                          the greatest finite number.
+//   wrapped, wrapped:differences    Integers wrap in place of ending there; those that are
+//                          subtracted from one another wrap in their own type.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/judge/float_format.h"
+#include "core/ops/operator.h"
+#include "core/tensor/element.h"
+
+namespace dmlop {
+
+enum class ArithmeticKind : uint8_t {
+  kInputs,
+  kSums,
+  kProductRounded,
+  kSteps,
+  kThrough,
+  kTowardZero,
+  kFlushSubnormals,
+  kNanPasses,
+  kStartsAtZero,
+  kLastOfEquals,
+  kFastFunctions,
+  kSaturated,
+  kWrapped
+};
+
+enum class SumOrder : uint8_t { kInOrder, kPairwise, kBlocks, kLanes, kLanesOfNeighbours };
+
+enum class FlushedPart : uint8_t { kOutputs, kInputs, kBoth };
+
+struct ArithmeticVariation {
+  ArithmeticKind kind;
+  FloatFormat format = FloatFormat::kFloat32;  // of inputs, sums, steps and what results go through
+  RoundingMode mode = RoundingMode::kTiesToEven;  // of inputs
+  bool all_inputs = false;
+  SumOrder order = SumOrder::kInOrder;
+  int count = 0;  // of terms in a block, or of lanes
+  bool is_fused = true;
+  bool adds_blocks_in_float32 = false;
+  FlushedPart flushed = FlushedPart::kOutputs;
+  bool of_differences = false;
+
+  std::string id() const;    // "sums-float16:blocks=64,unfused"
+  std::string text() const;  // "sums in FLOAT16, in blocks of 64, products rounded"
+
+  friend bool operator==(const ArithmeticVariation&, const ArithmeticVariation&) = default;
+};
+
+// All that there are, the simplest first.
+std::span<const ArithmeticVariation> AllArithmeticVariations();
+
+// None if there is no such id.
+std::optional<ArithmeticVariation> ParseArithmetic(std::string_view id);
+
+}  // namespace dmlop

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/element_formula.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/explain/exact_arithmetic.h"
+
+namespace dmlop {
+namespace {
+
+using Node = FormulaNode;
+using Operation = FormulaOperation;
+using Values = std::span<const DoubleDouble>;
+
+constexpr bool IsLeaf(Operation operation) {
+  return operation == Operation::kElement || operation == Operation::kNumber;
+}
+
+// Calls the function with each node that a node is made of.
+template <typename Visit>
+void VisitParts(const Formula& formula, Node node, Visit&& visit) {
+  for (const Node operand : formula.operands(node)) visit(operand);
+  if (formula.definition(node) != node) visit(formula.definition(node));
+}
+
+std::vector<bool> PartsOf(const Formula& formula, Node last) {
+  std::vector<bool> is_part(last + 1);
+  is_part[last] = true;
+  for (Node node = last + 1; node-- > 0;) {
+    if (is_part[node]) VisitParts(formula, node, [&](Node part) { is_part[part] = true; });
+  }
+  return is_part;
+}
+
+bool IsSumOfList(const Formula& formula, Node node) {
+  const Operation operation = formula.operation(node);
+  return (operation == Operation::kSum || operation == Operation::kMean) && formula.HasList(node);
+}
+
+// --- whole numbers -------------------------------------------------------------------------------
+
+bool KeepsWholeNumbers(Operation operation) {
+  switch (operation) {
+    case Operation::kSum:
+    case Operation::kProduct:
+    case Operation::kDifference:
+    case Operation::kMaximum:
+    case Operation::kMinimum:
+    case Operation::kNegative:
+    case Operation::kMagnitude:
+    case Operation::kSquare:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool MakesWholeNumbers(Operation operation) {
+  return operation == Operation::kRound || operation == Operation::kTruncate ||
+         operation == Operation::kWrap || GivesPlace(operation);
+}
+
+// Whether the node is computed with integers, which are not rounded.
+bool IsWhole(const Formula& formula, Node node, const std::vector<bool>& is_whole) {
+  const Operation operation = formula.operation(node);
+  if (operation == Operation::kElement) {
+    return !IsFloat(formula.inputs()[formula.tensor(node)].type);
+  }
+  if (operation == Operation::kNumber) {
+    return std::trunc(formula.number(node)) == formula.number(node);
+  }
+  const auto operands = formula.operands(node);
+  return MakesWholeNumbers(operation) ||
+         (KeepsWholeNumbers(operation) &&
+          std::ranges::all_of(operands, [&](Node operand) { return is_whole[operand]; }));
+}
+
+// --- values --------------------------------------------------------------------------------------
+
+// What is beyond the range of both parts has no tail.
+DoubleDouble Checked(double head, DoubleDouble value) {
+  return std::isfinite(head) && head != 0 ? value : DoubleDouble{head, 0};
+}
+
+DoubleDouble Sum(std::span<const Node> terms, Values values) {
+  double head = -0.0;
+  DoubleDouble sum{};
+  for (const Node term : terms) {
+    head += values[term].head;
+    sum = sum + values[term];
+  }
+  if (!std::isfinite(head)) return {head, 0};
+  const double zero = head == 0 ? head : 0.0;  // of which there are two
+  return sum.head == 0 ? DoubleDouble{zero, 0} : sum;
+}
+
+DoubleDouble Product(std::span<const Node> factors, Values values) {
+  constexpr double kMost = 0x1p900;
+  DoubleDouble product{1, 0};
+  for (const Node factor : factors) {
+    const double head = product.head * values[factor].head;
+    const double magnitude = std::fabs(head);
+    const bool is_far = magnitude > kMost || magnitude < 1 / kMost;
+    product = is_far ? DoubleDouble{head, 0} : Checked(head, product * values[factor]);
+  }
+  return product;
+}
+
+FormulaValue AsFormulaValue(DoubleDouble value, bool is_exact) {
+  FormulaValue result = Approximately(value);
+  if (is_exact && std::isfinite(value.head)) result.exact = Dyadic(value.head) + Dyadic(value.tail);
+  return result;
+}
+
+DoubleDouble Other(const Formula& formula, Node node, Values values) {
+  const Operation operation = formula.operation(node);
+  std::vector<FormulaValue> operands;
+  for (const Node operand : formula.operands(node)) {
+    operands.push_back(AsFormulaValue(values[operand], operation == Operation::kWrap));
+  }
+  if (operation != Operation::kElementWise) {
+    return ExactArithmetic::Apply(operation, operands).number;
+  }
+  return ExactArithmetic::Function(formula.function(node), formula.parameters(node), operands)
+      .number;
+}
+
+DoubleDouble Leaf(const Formula& formula, Node node) {
+  if (formula.operation(node) == Operation::kElement) return {formula.ValueOf(node), 0};
+  return ExactArithmetic::Number(formula.number(node), formula.exact_number(node)).number;
+}
+
+DoubleDouble Evaluated(const Formula& formula, Node node, Values values) {
+  const auto operands = formula.operands(node);
+  switch (formula.operation(node)) {
+    case Operation::kElement:
+    case Operation::kNumber:
+      return Leaf(formula, node);
+    case Operation::kSum:
+      return Sum(operands, values);
+    case Operation::kMean: {
+      const DoubleDouble sum = Sum(operands, values);
+      return Checked(sum.head, sum / static_cast<double>(operands.size()));
+    }
+    case Operation::kProduct:
+      return Product(operands, values);
+    case Operation::kSquare: {
+      const Node factors[] = {operands[0], operands[0]};
+      return Product(factors, values);
+    }
+    default:
+      return Other(formula, node, values);
+  }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+// Rounds a number of some 100 bits.
+DoubleDouble Rounded(const FloatRounding& rounding, DoubleDouble value) {
+  const bool is_number = std::isfinite(value.head);
+  return {rounding(is_number ? SumRoundedToOdd(value.head, value.tail) : value.head), 0};
+}
+
+// Operations on many operands take one after another.
+DoubleDouble RoundedChain(const Formula& formula, Node node, Values values,
+                          const FloatRounding& rounding) {
+  const bool is_product = formula.operation(node) == Operation::kProduct;
+  const auto operands = formula.operands(node);
+  if (operands.empty()) return {is_product ? 1.0 : 0.0, 0};
+  DoubleDouble chain[2] = {values[operands[0]], {}};
+  constexpr Node kBoth[] = {0, 1};
+  for (const Node operand : operands.subspan(1)) {
+    chain[1] = values[operand];
+    chain[0] = Rounded(rounding, is_product ? Product(kBoth, chain) : Sum(kBoth, chain));
+  }
+  if (formula.operation(node) != Operation::kMean) return Rounded(rounding, chain[0]);
+  return Rounded(rounding, chain[0] / static_cast<double>(operands.size()));
+}
+
+bool IsChain(Operation operation) {
+  return operation == Operation::kSum || operation == Operation::kMean ||
+         operation == Operation::kProduct;
+}
+
+}  // namespace
+
+Region MiddleOf(const OperatorDesc& op, size_t output) {
+  const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[output].desc;
+  Region middle{output, {}, Dims::Filled(desc.sizes->size(), 1)};
+  for (const uint32_t size : *desc.sizes) middle.begin.push_back(size / 2);
+  return middle;
+}
+
+std::unique_ptr<ElementFormula> ElementFormula::Of(const OperatorDesc& op, InputViews inputs,
+                                                   const Region& element) {
+  std::unique_ptr<ElementFormula> made(new ElementFormula(inputs));
+  const auto last = FormulaOf(op, element, made->formula_);
+  if (!last) return nullptr;
+  made->last_ = *last;
+  made->EvaluateAll();
+  return made;
+}
+
+void ElementFormula::EvaluateAll() {
+  is_part_ = PartsOf(formula_, last_);
+  std::vector<bool> depends(last_ + 1);
+  values_.resize(last_ + 1);
+  is_whole_.resize(last_ + 1);
+  for (Node node = 0; node <= last_; ++node) {
+    if (!is_part_[node]) continue;
+    values_[node] = Evaluated(formula_, node, values_);
+    is_whole_[node] = IsWhole(formula_, node, is_whole_);
+    const bool is_sum = IsSumOfList(formula_, node) && !is_whole_[node];
+    if (is_sum) sums_.push_back(node);
+    depends[node] = is_sum;
+    VisitParts(formula_, node, [&](Node part) { depends[node] = depends[node] || depends[part]; });
+    if (depends[node]) depending_.push_back(node);
+  }
+}
+
+bool ElementFormula::IsRounded(Node node) const {
+  return is_part_[node] && !is_whole_[node] && !IsLeaf(formula_.operation(node));
+}
+
+std::vector<double> ElementFormula::TermsOf(Node sum) const {
+  const Values values = varied_.empty() ? values_ : varied_;
+  std::vector<double> terms;
+  for (const Node term : formula_.operands(sum)) terms.push_back(values[term].head);
+  return terms;
+}
+
+DoubleDouble ElementFormula::WithSums(const std::function<double(Node sum)>& rounded) {
+  if (varied_.empty()) varied_ = values_;
+  for (const Node node : depending_) {
+    if (std::ranges::find(sums_, node) == sums_.end()) {
+      varied_[node] = Evaluated(formula_, node, varied_);
+      continue;
+    }
+    const bool is_mean = formula_.operation(node) == Operation::kMean;
+    const double count = is_mean ? static_cast<double>(formula_.operands(node).size()) : 1;
+    const double sum = rounded(node);
+    varied_[node] = Checked(sum, DoubleDouble{sum, 0} / count);
+  }
+  return varied_[last_];
+}
+
+std::optional<DoubleDouble> ElementFormula::WithRoundedProduct(DataType type) const {
+  if (formula_.operation(last_) != Operation::kSum || formula_.HasList(last_)) return std::nullopt;
+  const FloatRounding rounding(type == DataType::kFloat16 ? FloatFormat::kFloat16
+                                                          : FloatFormat::kFloat32);
+  std::vector<DoubleDouble> values = values_;
+  bool is_any = false;
+  for (const Node operand : formula_.operands(last_)) {
+    const bool depends = std::ranges::find(depending_, operand) != depending_.end();
+    if (depends) values[operand] = Rounded(rounding, values[operand]);
+    is_any |= depends;
+  }
+  return is_any ? std::optional(Evaluated(formula_, last_, values)) : std::nullopt;
+}
+
+DoubleDouble ElementFormula::InSteps(FloatFormat format) const {
+  const FloatRounding rounding(format);
+  std::vector<DoubleDouble> values(last_ + 1);
+  for (Node node = 0; node <= last_; ++node) {
+    if (!is_part_[node]) continue;
+    const Operation operation = formula_.operation(node);
+    if (formula_.definition(node) != node) {
+      values[node] = values[formula_.definition(node)];
+    } else if (IsLeaf(operation) || is_whole_[node]) {
+      values[node] = Evaluated(formula_, node, values);
+    } else if (IsChain(operation)) {
+      values[node] = RoundedChain(formula_, node, values, rounding);
+    } else {
+      values[node] = Rounded(rounding, Evaluated(formula_, node, values));
+    }
+  }
+  return values[last_];
+}
+
+}  // namespace dmlop

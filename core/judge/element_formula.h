@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The formula of one element of an output with the values of all its parts, which other
+// arithmetics change.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/exact/double_double.h"
+#include "core/judge/float_format.h"
+#include "core/ops/formula.h"
+
+namespace dmlop {
+
+// Whether an operation tells which of its operands is the greatest or the least.
+constexpr bool GivesPlace(FormulaOperation operation) {
+  return operation >= FormulaOperation::kFirstMaximum &&
+         operation <= FormulaOperation::kLastMinimum;
+}
+
+// The place in the middle of an output, whose formula has all that others have.
+Region MiddleOf(const OperatorDesc& op, size_t output);
+
+class ElementFormula {
+ public:
+  using Node = FormulaNode;
+
+  // Null where there is no formula.
+  static std::unique_ptr<ElementFormula> Of(const OperatorDesc& op, InputViews inputs,
+                                            const Region& element);
+
+  const Formula& formula() const { return formula_; }
+  Node last() const { return last_; }
+
+  // Whether the node is part of the element, and computed with numbers that are not all whole.
+  bool IsRounded(Node node) const;
+
+  // The element before it is rounded, to about 100 bits.
+  DoubleDouble exact() const { return values_[last_]; }
+
+  // Sums of lists of numbers that are not all whole, each after those that it depends on.
+  std::span<const Node> sums() const { return sums_; }
+  // The terms of a sum; while WithSums asks for it, as the sums before it have made them.
+  std::vector<double> TermsOf(Node sum) const;
+
+  // The element if these sums are rounded as the function says, and nothing else is.
+  DoubleDouble WithSums(const std::function<double(Node sum)>& rounded);
+  // The element if a sum of products is rounded before the addend; none if there are none.
+  std::optional<DoubleDouble> WithRoundedProduct(DataType type) const;
+  // The element if each operation is rounded.
+  DoubleDouble InSteps(FloatFormat format) const;
+
+ private:
+  explicit ElementFormula(InputViews inputs) : formula_(inputs) {}
+
+  void EvaluateAll();
+
+  Formula formula_;
+  Node last_ = 0;
+  std::vector<DoubleDouble> values_;  // of all nodes up to the last
+  std::vector<DoubleDouble> varied_;  // of the same, with the sums that were asked for last
+  std::vector<bool> is_part_;         // of the element
+  std::vector<bool> is_whole_;
+  std::vector<Node> sums_;
+  std::vector<Node> depending_;  // the sums and what depends on them
+};
+
+}  // namespace dmlop

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The float formats that devices compute in, and rounding to them. Numbers of all of them are kept
+// as binary64.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "core/exact/error_free.h"
+
+namespace dmlop {
+
+enum class FloatFormat : uint8_t { kFloat32, kTf32, kFloat16, kBfloat16 };
+
+// How a number between two of a format becomes one of them.
+enum class RoundingMode : uint8_t { kTiesToEven, kTiesAway, kTowardZero };
+
+struct FloatFormatInfo {
+  std::string_view name;     // "FLOAT16"
+  std::string_view id_name;  // "float16"
+  int precision;             // binary digits
+  int least_exponent;        // of the normal numbers
+  double most;               // the greatest finite number
+};
+
+constexpr FloatFormatInfo InfoOf(FloatFormat format) {
+  constexpr FloatFormatInfo kInfos[] = {{"FLOAT32", "float32", 24, -126, 0x1.FFFFFEp127},
+                                        {"TF32", "tf32", 11, -126, 0x1.FFCp127},
+                                        {"FLOAT16", "float16", 11, -14, 65504},
+                                        {"BFLOAT16", "bfloat16", 8, -126, 0x1.FEp127}};
+  return kInfos[static_cast<size_t>(format)];
+}
+
+// Rounds binary64 numbers without a branch, so that compilers can do so with several at once.
+class FloatRounding {
+ public:
+  explicit FloatRounding(FloatFormat format, RoundingMode mode = RoundingMode::kTiesToEven)
+      : dropped_(kDigits - InfoOf(format).precision),
+        addend_(mode == RoundingMode::kTowardZero ? 0
+                : mode == RoundingMode::kTiesAway ? uint64_t{1} << (dropped_ - 1)
+                                                  : (uint64_t{1} << (dropped_ - 1)) - 1),
+        odd_(mode == RoundingMode::kTiesToEven ? 1 : 0),
+        kept_(~((uint64_t{1} << dropped_) - 1)),
+        least_(std::ldexp(1.0, InfoOf(format).least_exponent)),
+        most_(InfoOf(format).most),
+        beyond_(mode == RoundingMode::kTowardZero ? most_ : kInfinity) {}
+
+  double operator()(double x) const {
+    const double magnitude = std::fabs(x);
+    // Where the least normal number is added, digits end where those of subnormal ones do.
+    const double shift = magnitude < least_ ? least_ : 0;
+    const auto bits = std::bit_cast<uint64_t>(magnitude + shift);
+    const uint64_t rounded_bits = (bits + addend_ + (bits >> dropped_ & odd_)) & kept_;
+    const double rounded = std::bit_cast<double>(rounded_bits) - shift;
+    const double most = magnitude < kInfinity ? beyond_ : kInfinity;
+    return std::copysign(rounded > most_ ? most : rounded, x);
+  }
+
+ private:
+  static constexpr int kDigits = 53;
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  int dropped_;
+  uint64_t addend_, odd_, kept_;
+  double least_, most_, beyond_;
+};
+
+// Rounds a + b so that rounding the sum to a shorter format is rounding once: an inexact sum has an
+// odd last digit.
+inline double SumRoundedToOdd(double a, double b) {
+  const HeadTail sum = TwoSum(a, b);
+  const auto bits = std::bit_cast<uint64_t>(sum.head);
+  const bool is_inexact = sum.tail < 0 || sum.tail > 0;  // not where it is NaN
+  const uint64_t is_moved = static_cast<uint64_t>(is_inexact) & ~bits & 1;
+  const bool is_outward = (sum.tail > 0) == (sum.head > 0);
+  return std::bit_cast<double>(is_outward ? bits + is_moved : bits - is_moved);
+}
+
+}  // namespace dmlop

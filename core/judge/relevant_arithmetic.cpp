@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which variations can make a difference to an operator, by what its formula is made of.
+#include <algorithm>
+#include <vector>
+
+#include "core/judge/element_formula.h"
+#include "core/judge/varied_tensors.h"
+#include "core/judge/varied_values.h"
+
+namespace dmlop {
+namespace {
+
+using Kind = ArithmeticKind;
+using Operation = FormulaOperation;
+
+// What a formula has.
+struct Features {
+  size_t most_terms = 0;  // of a sum of numbers that are not whole
+  int roundings = 0;      // operations whose results are not whole
+  bool has_addend = false;
+  bool has_extremes = false;
+  bool has_maximum_of_list = false;
+  bool has_places = false;
+  bool has_clamps = false;
+  bool has_wraps = false;
+  bool has_functions = false;
+  bool has_integer_differences = false;
+};
+
+bool IsFunction(const Formula& formula, FormulaNode node) {
+  switch (formula.operation(node)) {
+    case Operation::kElementWise:
+      return IsApproximated(formula.function(node));
+    case Operation::kQuotient:
+    case Operation::kQuotientOrDividend:
+    case Operation::kPower:
+    case Operation::kSquareRoot:
+    case Operation::kExponential:
+    case Operation::kLogarithm:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsDifferenceOfIntegers(const Formula& formula, FormulaNode node) {
+  return formula.operation(node) == Operation::kDifference &&
+         std::ranges::all_of(formula.operands(node), [&](FormulaNode operand) {
+           return formula.operation(operand) == Operation::kElement &&
+                  !IsFloat(formula.inputs()[formula.tensor(operand)].type);
+         });
+}
+
+Features FeaturesOf(const ElementFormula& element) {
+  const Formula& formula = element.formula();
+  Features features;
+  for (const FormulaNode sum : element.sums()) {
+    features.most_terms = std::max(features.most_terms, formula.operands(sum).size());
+  }
+  features.has_addend = element.WithRoundedProduct(DataType::kFloat32).has_value();
+  for (FormulaNode node = 0; node <= element.last(); ++node) {
+    const Operation operation = formula.operation(node);
+    const bool is_maximum = operation == Operation::kMaximum || operation == Operation::kMinimum;
+    features.roundings += element.IsRounded(node) ? 1 : 0;
+    features.has_extremes |= is_maximum || GivesPlace(operation);
+    features.has_maximum_of_list |= operation == Operation::kMaximum && formula.HasList(node);
+    features.has_places |= GivesPlace(operation);
+    features.has_clamps |= operation == Operation::kClamp;
+    features.has_wraps |= operation == Operation::kWrap;
+    features.has_functions |= IsFunction(formula, node);
+    features.has_integer_differences |= IsDifferenceOfIntegers(formula, node);
+  }
+  return features;
+}
+
+class Relevance {
+ public:
+  Relevance(const OperatorDesc& op, InputViews inputs, size_t output)
+      : inputs_(inputs),
+        output_(output),
+        type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
+        factors_(FactorsOf(op, inputs, output)) {
+    const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, output));
+    if (formula) features_ = FeaturesOf(*formula);
+    has_formula_ = formula != nullptr;
+  }
+
+  bool Has(const ArithmeticVariation& v) const {
+    switch (v.kind) {
+      case Kind::kInputs:
+        return has_formula_ && HasInputs(v);
+      case Kind::kSums:
+        return features_.most_terms > 1 && static_cast<int>(features_.most_terms) > v.count;
+      case Kind::kProductRounded:
+        return features_.has_addend;
+      case Kind::kSteps:
+        return features_.roundings > 1;
+      case Kind::kThrough:
+        return IsFloat(type_) && IsThrough(v.format);
+      case Kind::kTowardZero:
+        return IsFloat(type_) && features_.roundings > 0;
+      case Kind::kFlushSubnormals:
+        return IsFlushed(v.flushed);
+      case Kind::kNanPasses:
+        return features_.has_extremes;
+      case Kind::kStartsAtZero:
+        return features_.has_maximum_of_list;
+      case Kind::kLastOfEquals:
+        return features_.has_places || output_ > 0;
+      case Kind::kFastFunctions:
+        return features_.has_functions;
+      case Kind::kSaturated:
+        return features_.has_wraps || (type_ == DataType::kFloat16 && has_formula_);
+      default:
+        return v.of_differences ? features_.has_integer_differences : features_.has_clamps;
+    }
+  }
+
+ private:
+  bool IsThrough(FloatFormat format) const {
+    if (format == FloatFormat::kFloat16) return type_ != DataType::kFloat16;
+    return type_ == DataType::kFloat64 || (type_ == DataType::kFloat16 && has_formula_);
+  }
+
+  bool IsFlushed(FlushedPart part) const {
+    const bool has_inputs =
+        std::ranges::any_of(inputs_, [](const auto& input) { return IsFloat(input.type); });
+    if (part == FlushedPart::kOutputs) return IsFloat(type_);
+    return has_inputs && (part == FlushedPart::kInputs || IsFloat(type_));
+  }
+
+  // Whether an input that is rounded has more digits than the format.
+  bool HasInputs(const ArithmeticVariation& v) const {
+    bool has_factors = false, has_others = false;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const DataType type = inputs_[i].type;
+      const bool has_more = v.format == FloatFormat::kBfloat16 || type != DataType::kFloat16;
+      if (!IsFloat(type) || !has_more) continue;
+      (factors_[i] ? has_factors : has_others) = true;
+    }
+    return v.all_inputs ? has_others : has_factors;
+  }
+
+  InputViews inputs_;
+  size_t output_;
+  DataType type_;
+  std::vector<bool> factors_;
+  Features features_;
+  bool has_formula_ = false;
+};
+
+}  // namespace
+
+std::vector<ArithmeticVariation> ArithmeticVariationsOf(const OperatorDesc& op, InputViews inputs,
+                                                        size_t output) {
+  const Relevance relevance(op, inputs, output);
+  std::vector<ArithmeticVariation> relevant;
+  for (const ArithmeticVariation& variation : AllArithmeticVariations()) {
+    if (relevance.Has(variation)) relevant.push_back(variation);
+  }
+  return relevant;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/sum_orders.h"
+
+#include <algorithm>
+
+namespace dmlop {
+namespace {
+
+template <typename Column>
+Column Added(const FloatRounding& rounding, const Column& a, const Column& b) {
+  Column sum;
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] = rounding(a[i] + b[i]);
+  return sum;
+}
+
+// Adds terms that are not rounded before.
+template <typename Column>
+Column AddedWhole(const FloatRounding& rounding, const Column& a, const Column& b) {
+  Column sum;
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] = rounding(SumRoundedToOdd(a[i], b[i]));
+  return sum;
+}
+
+template <typename Column>
+class OneOrder {
+ public:
+  OneOrder(const ArithmeticVariation& sums, std::span<const Column> terms)
+      : sums_(sums), terms_(terms), rounding_(sums.format) {}
+
+  Column Sum() const {
+    switch (sums_.order) {
+      case SumOrder::kPairwise:
+        return Pairwise({terms_.begin(), terms_.end()});
+      case SumOrder::kBlocks:
+        return OfBlocks();
+      case SumOrder::kLanes:
+        return Halved(Lanes());
+      case SumOrder::kLanesOfNeighbours:
+        return Pairwise(Lanes());
+      default:
+        return Chain(0, terms_.size(), 1);
+    }
+  }
+
+ private:
+  // Each `step`-th term from `begin` on.
+  Column Chain(size_t begin, size_t end, size_t step) const {
+    Column sum{};
+    if (sums_.is_fused) {
+      for (size_t k = begin; k < end; k += step) sum = AddedWhole(rounding_, sum, terms_[k]);
+    } else {
+      for (size_t k = begin; k < end; k += step) sum = Added(rounding_, sum, terms_[k]);
+    }
+    return sum;
+  }
+
+  Column OfBlocks() const {
+    const FloatRounding total(sums_.adds_blocks_in_float32 ? FloatFormat::kFloat32 : sums_.format);
+    const auto size = static_cast<size_t>(sums_.count);
+    Column sum{};
+    for (size_t begin = 0; begin < terms_.size(); begin += size) {
+      sum = Added(total, sum, Chain(begin, std::min(begin + size, terms_.size()), 1));
+    }
+    return sum;
+  }
+
+  std::vector<Column> Lanes() const {
+    const auto count = static_cast<size_t>(sums_.count);
+    std::vector<Column> lanes;
+    for (size_t lane = 0; lane < count; ++lane) lanes.push_back(Chain(lane, terms_.size(), count));
+    return lanes;
+  }
+
+  // Neighbours are added until one is left; the last one of an odd number waits.
+  Column Pairwise(std::vector<Column> sums) const {
+    if (sums.empty()) return {};
+    while (sums.size() > 1) {
+      const size_t pairs = sums.size() / 2;
+      for (size_t k = 0; k < pairs; ++k) {
+        sums[k] = Added(rounding_, sums[2 * k], sums[2 * k + 1]);
+      }
+      if (sums.size() % 2 != 0) sums[pairs] = sums.back();
+      sums.resize((sums.size() + 1) / 2);
+    }
+    return sums[0];
+  }
+
+  // The second half is added to the first one until one is left, as threads of a group do it.
+  Column Halved(std::vector<Column> sums) const {
+    for (size_t half = sums.size() / 2; half > 0; half /= 2) {
+      for (size_t k = 0; k < half; ++k) sums[k] = Added(rounding_, sums[k], sums[k + half]);
+    }
+    return sums[0];
+  }
+
+  const ArithmeticVariation& sums_;
+  std::span<const Column> terms_;
+  FloatRounding rounding_;
+};
+
+}  // namespace
+
+template <size_t kWidth>
+auto SumOrders<kWidth>::RoundedTo(FloatFormat format) -> std::span<const Column> {
+  std::vector<Column>& rounded = rounded_[format];
+  if (!rounded.empty()) return rounded;
+  const FloatRounding rounding(format);
+  rounded.assign(terms_.begin(), terms_.end());
+  for (Column& column : rounded) {
+    for (double& term : column) term = rounding(term);
+  }
+  return rounded;
+}
+
+template <size_t kWidth>
+auto SumOrders<kWidth>::SumOf(const ArithmeticVariation& sums) -> Column {
+  return OneOrder<Column>(sums, sums.is_fused ? terms_ : RoundedTo(sums.format)).Sum();
+}
+
+template class SumOrders<1>;
+template class SumOrders<8>;
+
+}  // namespace dmlop

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator as a device may have computed it: with changes of its descriptor and of the
+// arithmetic, each by its id.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/judge/arithmetic.h"
+#include "core/judge/computation.h"
+#include "core/judge/descriptor_change.h"
+
+namespace dmlop {
+
+class VariedRun {
+ public:
+  // Throws an Error of kind kUsage for an id that there is not, for one without a computation of
+  // its own, and for two that exclude one another. `option` names the command line's option.
+  VariedRun(std::string_view option, std::span<const std::string> ids);
+
+  bool empty() const { return changes_.empty() && arithmetics_.empty(); }
+
+  // What is changed, in words.
+  std::string text() const;
+
+  // The operator and inputs with the changes of these. Throws an Error of kind kUsage if the
+  // operator does not allow a change, or a variation of the arithmetic does not concern it.
+  Computation Changed(const OperatorDesc& op, InputViews inputs) const;
+
+  // Elements of an output of what Changed returned, by their row-major numbers.
+  std::vector<ElementBytes> ElementsOf(const Computation& changed, size_t output,
+                                       std::span<const int64_t> elements) const;
+
+  // Computes a whole output.
+  void RunInto(const Computation& changed, size_t output, const TensorView& view) const;
+
+  // The variation of what is computed, apart from inputs and results; null if there is none.
+  const ArithmeticVariation* within() const;
+
+ private:
+  void Add(std::string_view option, const std::string& id);
+  void RequireConcern(const Computation& computation) const;
+
+  std::string option_;
+  std::vector<DescriptorChange> changes_;
+  std::vector<ArithmeticVariation> arithmetics_;
+};
+
+// The ids of variations without details: "sums-float16".
+std::vector<std::string> ArithmeticIds();
+
+}  // namespace dmlop
