@@ -128,13 +128,9 @@ class TensorComparison {
   Comparison total_;
 };
 
-}  // namespace
-
-Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
-                   const Tolerance& tolerance, const ComparisonDetails& details) {
-  assert(actual.layout.sizes == expected.layout.sizes);
+Comparison Compared(const ConstTensorView& actual, const ConstTensorView& expected,
+                    const Tolerance& tolerance, const ComparisonDetails& details) {
   Comparison result;
-  const Work work("comparing", expected.element_bytes());
   if (actual.type == expected.type) {
     VisitDataType(AllTypes{}, actual.type, [&]<typename T>() {
       result = TensorComparison<T, T>(actual, expected, tolerance, details).Result();
@@ -146,6 +142,23 @@ Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expecte
       });
     });
   }
+  return result;
+}
+
+}  // namespace
+
+Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expected,
+                   const Tolerance& tolerance, const ComparisonDetails& details) {
+  assert(actual.layout.sizes == expected.layout.sizes);
+  const Work work("comparing", expected.element_bytes());
+  if (!details.is_located) return Compared(actual, expected, tolerance, details);
+  WrongElements wrong(expected.layout.element_count());
+  ComparisonDetails located = details;
+  located.wrong = &wrong;
+  Comparison result = Compared(actual, expected, tolerance, located);
+  if (result.passes()) return result;
+  result.where = WhereOf(expected.layout.sizes, wrong);
+  result.classes = ClassesOf(actual, expected, wrong);
   return result;
 }
 

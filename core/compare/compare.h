@@ -10,6 +10,7 @@
 
 #include "core/compare/comparison.h"
 #include "core/compare/difference_map.h"
+#include "core/compare/wrong_elements.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -18,6 +19,8 @@ namespace dmlop {
 struct ComparisonDetails {
   std::span<DifferenceMap> maps = {};  // of the tensors' sizes; records what fails
   size_t most_listed = 0;              // number of worst differences to list
+  WrongElements* wrong = nullptr;      // receives the elements that do not pass
+  bool is_located = false;             // fills Comparison::where and classes; excludes `wrong`
 };
 
 // Takes views of equal types and sizes, in any layout. The type is at least a byte wide. If both

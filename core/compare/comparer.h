@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -51,6 +52,7 @@ class Comparer {
   Comparer(const Tolerance& tolerance, const ComparisonDetails& details)
       : tolerance_(tolerance), writers_(details.maps.begin(), details.maps.end()) {
     result_.most_listed = details.most_listed;
+    if (details.wrong != nullptr) wrong_.emplace(*details.wrong);
   }
 
   const Comparison& result() const { return result_; }
@@ -151,7 +153,7 @@ class Comparer {
       CountSubnormals(expected, expected, count);
       return;
     }
-    if (CountBlock(actual, expected, index, count)) return;
+    if (CountBlock(actual, expected, index, stride[kIndex], count)) return;
     CompareElements(actual, expected, index, stride, count);
   }
 
@@ -163,7 +165,7 @@ class Comparer {
 
   // Counts the elements of a block if no difference has to be recorded: all elements that fail are
   // finite, and none of them is notable. Otherwise does nothing and returns false.
-  bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t count) {
+  bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t step, int64_t count) {
     if (!writers_.empty()) return false;
     Ulps ulps;
     const auto [most, has_special] = kernels_.measure(actual, expected, count, ulps.data());
@@ -173,6 +175,9 @@ class Comparer {
         DifferencesOf(ulps, most, actual, expected, count, not_close);
     if (differences.count > 0 && IsNotable(most, index, /*is_finite=*/true, result_)) return false;
     CountSubnormals(actual, expected, count);
+    if (differences.count > 0 && wrong_) {
+      AddWrong(differences, actual, expected, index, step, count);
+    }
     if (differences.count == 0) {
       Count(ulps.data(), most, actual, expected, count, 0, result_.passing);
     } else if (tolerance_.bits || tolerates_nothing_) {
@@ -188,6 +193,15 @@ class Comparer {
           std::max(*result_.smallest_passing_ulp, uint64_t{differences.most_not_close});
     }
     return true;
+  }
+
+  void AddWrong(const BlockDifferences& differences, const T* actual, const T* expected,
+                int64_t index, int64_t step, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const bool is_wrong = tolerance_.bits ? ElementBits(actual[i]) != ElementBits(expected[i])
+                                            : differences.not_close[i] > tolerance_.ulp;
+      if (is_wrong) wrong_->Add(index + i * step);
+    }
   }
 
   // Adds the errors of a block; `other_count` of its elements belong elsewhere and have the error
@@ -321,6 +335,7 @@ class Comparer {
     if (!errors.is_mismatch) Count(errors, passes ? result_.passing : result_.failing);
     if (passes) return;
     ++result_.difference_count;
+    if (wrong_) wrong_->Add(index);
     for (DifferenceMap::Writer& writer : writers_) writer.Add(index, Badness(errors));
     if (!IsNotable(errors.ulp, index, is_finite, result_)) return;
     Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
@@ -374,6 +389,7 @@ class Comparer {
   const ErrorKernels<T> kernels_ = ErrorKernelsFor<T>();
   Comparison result_;
   std::vector<DifferenceMap::Writer> writers_;
+  std::optional<WrongElements::Writer> wrong_;
 };
 
 }  // namespace dmlop

@@ -10,6 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/compare/value_classes.h"
+#include "core/compare/where.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/tolerance.h"
 
@@ -74,6 +76,10 @@ struct Comparison {
   // The least Tolerance::ulp with which all elements pass, given `absolute` and `relative` and with
   // `bits` off; empty if there is a mismatch.
   std::optional<uint64_t> smallest_passing_ulp = 0;
+
+  // Where the elements lie that do not pass, and how they are wrong, if that was asked for.
+  Where where;
+  std::vector<ValueClass> classes;
 
   bool passes() const { return difference_count == 0; }
 

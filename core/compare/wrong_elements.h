@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The set of elements that do not pass a comparison.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace dmlop {
+
+// A bitmap over the row-major numbers of a tensor's elements, which takes memory only where bits
+// are set.
+class WrongElements {
+ public:
+  static constexpr int64_t kWordBits = 64;
+
+  explicit WrongElements(int64_t element_count)
+      : element_count_(element_count), words_(Zeros(word_count())) {}
+
+  int64_t element_count() const { return element_count_; }
+
+  // Adds elements from one thread. Neighbors are gathered before the bitmap is touched.
+  class Writer {
+   public:
+    explicit Writer(WrongElements& wrong) : wrong_(&wrong) {}
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    ~Writer() { Flush(); }
+
+    void Add(int64_t index) {
+      if (index / kWordBits != word_) Flush();
+      word_ = index / kWordBits;
+      bits_ |= BitOf(index);
+    }
+
+   private:
+    void Flush() {
+      if (bits_ == 0) return;
+      std::atomic_ref(wrong_->words_[static_cast<size_t>(word_)])
+          .fetch_or(std::exchange(bits_, 0), std::memory_order_relaxed);
+    }
+
+    WrongElements* wrong_;
+    int64_t word_ = 0;
+    uint64_t bits_ = 0;
+  };
+
+  void Add(int64_t index) { words_[static_cast<size_t>(index / kWordBits)] |= BitOf(index); }
+
+  bool Contains(int64_t index) const {
+    return (words_[static_cast<size_t>(index / kWordBits)] & BitOf(index)) != 0;
+  }
+
+  int64_t count() const {
+    int64_t count = 0;
+    for (int64_t i = 0; i < word_count(); ++i)
+      count += std::popcount(words_[static_cast<size_t>(i)]);
+    return count;
+  }
+
+  int64_t word_count() const { return (element_count_ + kWordBits - 1) / kWordBits; }
+
+  // Calls visit(index) for the elements of the words [begin, end), in their order.
+  template <typename Visit>
+  void ForEachInWords(int64_t begin, int64_t end, Visit&& visit) const {
+    for (int64_t i = begin; i < end; ++i) {
+      for (uint64_t bits = words_[static_cast<size_t>(i)]; bits != 0; bits &= bits - 1) {
+        visit(i * kWordBits + std::countr_zero(bits));
+      }
+    }
+  }
+
+  template <typename Visit>
+  void ForEach(Visit&& visit) const {
+    ForEachInWords(0, word_count(), visit);
+  }
+
+ private:
+  struct Free {
+    void operator()(uint64_t* words) const { std::free(words); }
+  };
+  using Words = std::unique_ptr<uint64_t[], Free>;
+
+  static uint64_t BitOf(int64_t index) { return uint64_t{1} << (index % kWordBits); }
+
+  static Words Zeros(int64_t count) {
+    auto* const words =
+        static_cast<uint64_t*>(std::calloc(static_cast<size_t>(count) + 1, sizeof(uint64_t)));
+    if (words == nullptr) throw std::bad_alloc();
+    return Words(words);
+  }
+
+  int64_t element_count_;
+  Words words_;
+};
+
+}  // namespace dmlop
