@@ -45,8 +45,9 @@ class CompareFiles {
     if (draws()) RequireElements(options_.expected, shown_.view);
     PrepareMaps();
     const Tolerance tolerance = options_.rules.tolerances.For(pair_.actual.view.type);
-    const Comparison comparison = Compare(aligned.actual.view, aligned.expected.view, tolerance,
-                                          {maps_, options_.most_listed});
+    const Comparison comparison =
+        Compare(aligned.actual.view, aligned.expected.view, tolerance,
+                {.maps = maps_, .most_listed = options_.most_listed, .is_located = !common_.quiet});
     std::optional<Picture> picture;
     std::optional<ResultFile> file;
     if (!options_.picture.empty()) {

@@ -37,7 +37,8 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
   AlignedTensors aligned = Align(actual, expected, leniency, shape);
   judgement.mismatches = aligned.mismatches;
   if (!judgement.mismatches.empty()) return judgement;
-  judgement.comparison = Compare(aligned.actual.view, aligned.expected.view, tolerance);
+  judgement.comparison =
+      Compare(aligned.actual.view, aligned.expected.view, tolerance, {.is_located = true});
   judgement.shown = aligned.shown();
   judgement.shown.view.data = nullptr;
   return judgement;
@@ -64,7 +65,9 @@ std::string JudgementLine(const Judgement& judgement) {
   if (!judgement.mismatches.empty()) {
     return fmt::format("{}", fmt::join(judgement.mismatches, "; "));
   }
-  const std::string text = DifferenceCountText(judgement.comparison);
+  const Comparison& comparison = judgement.comparison;
+  const std::string text =
+      fmt::format("{} in {}", DifferenceCountText(comparison), comparison.where.box);
   const bool is_exact = ToleranceText(judgement.tolerance) == ToleranceText({});
   return is_exact ? text : fmt::format("{}; allowed: {}", text, ToleranceText(judgement.tolerance));
 }

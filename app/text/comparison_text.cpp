@@ -2,6 +2,7 @@
 #include "app/text/comparison_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -207,6 +208,28 @@ Json ToleranceJson(const Tolerance& tolerance) {
           {"ulp", tolerance.ulp}};
 }
 
+std::string WhereText(const Comparison& comparison) {
+  if (comparison.where.box.empty()) return "";
+  std::string text;
+  if (comparison.difference_count > 1) {  // the place of one is told with its values
+    text = fmt::format("where: {}: {}\n", comparison.where.box, comparison.where.text);
+  }
+  std::vector<std::string> classes;
+  for (const ValueClass& value_class : comparison.classes) classes.push_back(value_class.text);
+  if (!classes.empty()) text += fmt::format("of these, {}\n", fmt::join(classes, "; "));
+  return text;
+}
+
+Json WhereJson(const Comparison& comparison) {
+  Json json = {{"where", nullptr}, {"classes", Json::array()}};
+  if (comparison.where.box.empty()) return json;
+  json["where"] = {{"box", comparison.where.box}, {"text", comparison.where.text}};
+  for (const auto& [id, text, count] : comparison.classes) {
+    json["classes"].push_back({{"id", id}, {"count", count}, {"text", text}});
+  }
+  return json;
+}
+
 std::string DifferenceCountText(const Comparison& comparison) {
   return fmt::format("{} of {} {}", comparison.difference_count,
                      Counted(comparison.element_count, "element"),
@@ -215,7 +238,7 @@ std::string DifferenceCountText(const Comparison& comparison) {
 
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
                            const Tolerance& tolerance) {
-  std::string text = DifferenceCountText(comparison) + "\n";
+  std::string text = DifferenceCountText(comparison) + "\n" + WhereText(comparison);
   const Form form = FormOf(comparison, tensor);
   if (comparison.first) text += DifferenceRow("first", *comparison.first, form);
   if (comparison.worst && comparison.worst->index != comparison.first->index) {
@@ -256,6 +279,7 @@ Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
                {"maxUlpError", largest.max_ulp_error},
                {"actualSubnormals", comparison.actual_subnormals},
                {"expectedSubnormals", comparison.expected_subnormals}};
+  json.update(WhereJson(comparison));
   if (form.expected_type != form.type) json["expectedDataType"] = Name(form.expected_type);
   json["smallestPassingUlp"] =
       comparison.smallest_passing_ulp ? Json(*comparison.smallest_passing_ulp) : Json(nullptr);

@@ -17,6 +17,11 @@ Json ToleranceJson(const Tolerance& tolerance);
 // Such as "1 of 3 elements differ".
 std::string DifferenceCountText(const Comparison& comparison);
 
+// Where the differing elements lie and how their values are wrong, in at most two lines; an object
+// of both.
+std::string WhereText(const Comparison& comparison);
+Json WhereJson(const Comparison& comparison);
+
 // `tensor` has the type of the actual elements and the sizes of both; its elements are not read.
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
                            const Tolerance& tolerance);

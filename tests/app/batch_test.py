@@ -762,7 +762,7 @@ class ExpectTest(BatchTest):
         self.manifest(self.expecting([1, 2, 3, 5]), self.expecting({"value": 1}, name="two"))
         said = self.batch("cases.jsonl", "--check", "-k", status=1)
         self.assertIn("cases.jsonl:1: one: OutputTensor differs from what the case expects: "
-                      "1 of 4 elements differ\n", said)
+                      "1 of 4 elements differ in [1, 1]\n", said)
         self.assertIn("cases.jsonl:2: two: OutputTensor differs", said)
         self.batch("cases.jsonl", "--check", "--atol", "1", "--line", "1")
 

@@ -630,9 +630,9 @@ class ManifestTest(ProgramTest):
         options = ["--judge", "--output-path", "gpu"]
         said = self.errors_of("batch", "cases.jsonl", *options, "-k", "--no-times", status=1)
         self.assertEqual(said, """\
-cases.jsonl:2: max: gpu/b/max.npy differs from OutputTensor as computed here: 1 of 3 elements differ
+cases.jsonl:2: max: gpu/b/max.npy differs from OutputTensor as computed here: 1 of 3 elements differ in [0, 2]
   dmlop batch cases.jsonl --judge --output-path gpu --line 2
-cases.jsonl:1: sum: gpu/sum.npy differs from OutputTensor as computed here: 1 of 3 elements differ
+cases.jsonl:1: sum: gpu/sum.npy differs from OutputTensor as computed here: 1 of 3 elements differ in [0, 2]
   dmlop batch cases.jsonl --judge --output-path gpu --line 1
 dmlop: 4 cases: 2 done, 2 different
 """)
