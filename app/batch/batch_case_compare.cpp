@@ -35,6 +35,7 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
 
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   CompareInputs();
+  outcome_.lacks_tolerance = LacksTolerance(settings_.rules, *document_);
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   for (size_t i = 0; i < outputs.size(); ++i) {
     outcome_.files.compared.push_back(Compared(slots[i], outputs[i]));

@@ -115,6 +115,7 @@ void BatchReport::Close(bool synced) {
 void BatchSummary::Add(CaseOutcome outcome) {
   ++counts_[static_cast<size_t>(outcome.status)];
   status_ = std::max(status_, outcome.exit_status);
+  if (outcome.lacks_tolerance) without_tolerance_.insert(outcome.type);
   for (const CaseFault& warning : outcome.warnings) {
     if (warning_count_++ < kMostTold) {
       warnings_.push_back(LineOf(outcome, warning, manifest_.name()));
@@ -140,6 +141,9 @@ void BatchSummary::Tell(std::optional<double> seconds) const {
   TellFailures();
   TellPasses();
   if (common_.quiet) return;
+  if (!without_tolerance_.empty()) {
+    PrintMessage(LacksToleranceText({without_tolerance_.begin(), without_tolerance_.end()}));
+  }
   std::string text = Counts();
   const int64_t ended = std::accumulate(std::begin(counts_), std::end(counts_), int64_t{0});
   if (ended < total_) {

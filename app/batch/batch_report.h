@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,8 @@ class BatchSummary {
   int64_t counts_[4] = {};             // indexed by CaseStatus
   std::vector<CaseOutcome> failures_;  // to be printed, in this order
   size_t failure_count_ = 0;
-  std::vector<std::string> warnings_;  // to be printed
+  std::set<std::string> without_tolerance_;  // operators
+  std::vector<std::string> warnings_;        // to be printed
   size_t warning_count_ = 0;
   std::vector<std::string> passes_;  // the first few
   ExitStatus status_ = ExitStatus::kSuccess;

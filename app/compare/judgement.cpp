@@ -11,20 +11,38 @@
 #include "app/text/comparison_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/counted.h"
-#include "core/ops/operator.h"
+#include "core/ops/hardware_tolerance.h"
 
 namespace dmlop {
+
+namespace {
+
+bool IsByWebnn(const ComparisonRules& rules, const OperatorDocument& document) {
+  const auto& own = document.tolerance();
+  return own ? own->webnn : rules.webnn_tolerance;
+}
+
+}  // namespace
 
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type) {
   const auto& own = document.tolerance();
   Tolerance tolerance = own ? own->tolerance : rules.tolerances.For(type);
-  if (own ? own->webnn : rules.webnn_tolerance) {
+  if (IsByWebnn(rules, document)) {
     const Tolerance webnn = WebnnTolerance(document.op());
     tolerance.absolute = std::max(tolerance.absolute, webnn.absolute);
     tolerance.ulp = std::max(tolerance.ulp, webnn.ulp);
   }
   return tolerance;
+}
+
+bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document) {
+  return IsByWebnn(rules, document) && !IsInWebnn(document.op());
+}
+
+std::string LacksToleranceText(const std::vector<std::string>& operators) {
+  return fmt::format("dmlop: WebNN has no tolerance for {}: equal values pass\n",
+                     fmt::join(operators, ", "));
 }
 
 ComparedTensor Compared(const LoadedTensor& tensor) {

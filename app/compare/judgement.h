@@ -20,6 +20,12 @@ namespace dmlop {
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type);
 
+// Whether WebNN's tolerance is asked for, but its suite has no such operator.
+bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document);
+
+// What is said of that, once for all of these operators.
+std::string LacksToleranceText(const std::vector<std::string>& operators);
+
 struct Judgement {
   Tolerance tolerance;
   ComparedTensor shown{};                 // type and sizes compared, without data

@@ -231,6 +231,9 @@ class OperatorRun {
   // False if an output differs.
   bool CompareOutputs() {
     bool as_expected = true;
+    if (!beside_.empty() && !common_.quiet && LacksTolerance(options_.rules, *document_)) {
+      PrintMessage(LacksToleranceText({std::string(document_->op().name())}));
+    }
     for (const Output& output : outputs_) {
       for (const Beside& beside : beside_) {
         if (beside.file.name != output.slot.path) continue;

@@ -12,13 +12,20 @@
 
 namespace dmlop {
 
+// Whether the suite has an operator of this kind; what it lacks must be equal.
+bool IsInWebnn(const OperatorDesc& op);
+
 inline bool IsOfHalves(const OperatorDesc& op) {
   return *TensorSlots(op).front().desc->data_type == DataType::kFloat16;
 }
 
-// A number of units in the last place.
+// Whether the first input or the first output has floats.
+bool HasFloats(const OperatorDesc& op);
+
+// A number of units in the last place; of integers alone, none.
 template <uint64_t kFloat32, uint64_t kFloat16 = kFloat32>
 Tolerance Ulp(const OperatorDesc& op) {
+  if (!HasFloats(op)) return {};
   return {.ulp = IsOfHalves(op) ? kFloat16 : kFloat32};
 }
 

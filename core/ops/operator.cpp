@@ -196,10 +196,4 @@ std::optional<DataType> StatedType(const OperatorDesc& op, TypeVariable variable
   return StatedTypes(op)[static_cast<size_t>(variable)];
 }
 
-Tolerance WebnnTolerance(const OperatorDesc& op) {
-  if (op.info().hardware_tolerance == nullptr) return {};
-  if (!IsFloat(*TensorSlots(op).front().desc->data_type)) return {};
-  return op.info().hardware_tolerance(op);
-}
-
 }  // namespace dmlop

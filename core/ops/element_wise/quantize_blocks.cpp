@@ -130,7 +130,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QZ-3",
      .rules = kRules,
      .infer = InferDequantize,
-     .family = ElementWise{.function = F::kDequantize, .operands = DequantizeOperands}},
+     .family = ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
+     .hardware_tolerance = Ulp<1>},
 };
 
 }  // namespace

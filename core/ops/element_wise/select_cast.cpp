@@ -54,6 +54,10 @@ void InferCast(const OperatorDesc& op, Inference& infer) {
   infer.Output("ELW-1", kOtherOutput, op.sizes(kInputTensor));
 }
 
+Tolerance CastTolerance(const OperatorDesc& op) {
+  return {.ulp = IsFloat(*op[kOtherOutput].data_type) ? 1u : 0u};
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "ELEMENT_WISE_IF",
      .summary = "a where the condition is not 0, else b",
@@ -71,7 +75,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "ELW-1",
      .rules = kCastRules,
      .infer = InferCast,
-     .family = ElementWise{F::kCast}},
+     .family = ElementWise{F::kCast},
+     .hardware_tolerance = CastTolerance},
 };
 
 }  // namespace

@@ -54,19 +54,20 @@ constexpr OperatorInfo kOperators[] = {
                      kAlphaFields, {F::kCelu, SetNumbers<kAlpha>})),
     Tolerating<18>(Activation("ACTIVATION_ELU", "x, and Alpha * (e^x - 1) below 0", kAlphaFields,
                               {F::kElu, SetNumbers<kAlpha>})),
-    Since(kGeluSupport, Activation("ACTIVATION_GELU", "x * (1 + erf(x / sqrt(2))) / 2",
-                                   kUnaryFields, {F::kGelu})),
+    Tolerating<18>(Since(
+        kGeluSupport,
+        Activation("ACTIVATION_GELU", "x * (1 + erf(x / sqrt(2))) / 2", kUnaryFields, {F::kGelu}))),
     Activation("ACTIVATION_PARAMETRIC_SOFTPLUS", "Alpha * ln(1 + e^(Beta * x))", kAlphaBetaFields,
                {F::kParametricSoftplus, SetNumbers<kAlpha, kBeta>}),
     Activation("ACTIVATION_SCALED_ELU", "Gamma * x, and Gamma * Alpha * (e^x - 1) up to 0",
                kAlphaGammaFields, {F::kScaledElu, SetNumbers<kAlpha, kGamma>}),
     Activation("ACTIVATION_SCALED_TANH", "Alpha * tanh(Beta * x)", kAlphaBetaFields,
                {F::kScaledTanh, SetNumbers<kAlpha, kBeta>}),
-    Tolerating<34, 3>(
+    Tolerating<34, 10>(
         Activation("ACTIVATION_SIGMOID", "1 / (1 + e^-x)", kUnaryFields, {F::kSigmoid})),
     Softplus(),
     Swish(),
-    Granting(kThousandth, Activation("ACTIVATION_TANH", "tanh x", kUnaryFields, {F::kTanh})),
+    Tolerating<16>(Activation("ACTIVATION_TANH", "tanh x", kUnaryFields, {F::kTanh})),
 };
 
 }  // namespace

@@ -125,7 +125,7 @@ constexpr OperatorInfo kOperators[] = {
     Function("ELEMENT_WISE_TAN", "the tangent of each element, an angle in radians", F::kTan,
              kFloatSupport, kThousandth),
     Function("ELEMENT_WISE_TANH", "the hyperbolic tangent of each element", F::kTanh,
-             kLaterFloatSupport, kThousandth),
+             kLaterFloatSupport, Ulp<16>),
     {.name = "ELEMENT_WISE_POW",
      .summary = "each element to the power of an exponent of its own",
      .fields = kPowFields,

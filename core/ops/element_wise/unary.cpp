@@ -28,7 +28,7 @@ void InferIdentity(const OperatorDesc& op, Inference& infer) {
 
 // Hardware may multiply and add with one rounding or with two (ID-8).
 Tolerance IdentityTolerance(const OperatorDesc& op) {
-  return {.ulp = op.Has(kScaleBias) ? 2u : 0u};
+  return op.Has(kScaleBias) ? Ulp<2>(op) : Tolerance{};
 }
 
 // --- functions of numbers ------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // element with all those before it along Axis.
 #include "core/engine/scan/scan.h"
 #include "core/ops/formula.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/indexing/shared.h"
 
 namespace dmlop::cumulative {
@@ -85,6 +86,10 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return Reduced(kFunction, false, elements, formula.inputs()[0].type, formula);
 }
 
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  return {.ulp = HasFloats(op) ? op.sizes(kInputTensor)[op[kAxis]] - 1 : 0};
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "CUMULATIVE_PRODUCT",
      .summary = "products of each element and those before it along an axis",
@@ -109,7 +114,8 @@ constexpr OperatorInfo kOperators[] = {
                       .sources = Sources<kExclusiveSum>,
                       .whole = TheAxis,
                       .formula = Meaning<ReduceFunction::kSum, kExclusiveSum>},
-     .in_place = true},
+     .in_place = true,
+     .hardware_tolerance = HardwareTolerance},
 };
 
 }  // namespace

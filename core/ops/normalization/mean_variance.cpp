@@ -172,7 +172,7 @@ bool IsOfInstances(const OperatorDesc& op) {
 }
 
 Tolerance HardwareTolerance(const OperatorDesc& op) {
-  return IsOfInstances(op) ? Ulp<840, 8400>(op) : kThousandth(op);
+  return IsOfInstances(op) ? Ulp<840, 8400>(op) : Ulp<14>(op);
 }
 
 constexpr OperatorInfo kOperators[] = {
@@ -202,7 +202,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kAxesRules,
      .infer = InferAxes,
      .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning},
-     .hardware_tolerance = kThousandth},
+     .hardware_tolerance = HardwareTolerance},
 };
 
 }  // namespace

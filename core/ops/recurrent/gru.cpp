@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_GRU_OPERATOR_DESC: gated recurrent units; see engine/recurrent/gru_cell.cpp.
-#include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
 
 namespace dmlop::gru {
@@ -102,7 +101,7 @@ constexpr OperatorInfo kOperators[] = {
      .family = Network<kKind, kMakers, Cell>(),
      .values_choose = true,
      .implies_outputs = true,
-     .hardware_tolerance = Ulp<3>},
+     .hardware_tolerance = NetworkTolerance<6, 3>},
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_LSTM_OPERATOR_DESC: long short-term memory; see engine/recurrent/lstm_cell.cpp.
-#include "core/ops/hardware_tolerance.h"
 #include "core/ops/recurrent/shared.h"
 
 namespace dmlop::lstm {
@@ -116,7 +115,7 @@ constexpr OperatorInfo kOperators[] = {
      .family = Network<kKind, kMakers, Cell>(),
      .values_choose = true,
      .implies_outputs = true,
-     .hardware_tolerance = Ulp<1>},
+     .hardware_tolerance = NetworkTolerance<3, 1>},
 };
 
 }  // namespace

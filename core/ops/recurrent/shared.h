@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/engine/recurrent/network.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 #include "core/ops/recurrent/unit_step.h"
 
@@ -129,6 +130,12 @@ int64_t NetworkOperations(const OperatorDesc& op);
 // of a few steps before in short. Further states are given.
 FormulaNode FormulaOfState(const NetworkKind& kind, const CellMakers& makers, CellFormula cell,
                            const OperatorDesc& op, const Region& element, Formula& formula);
+
+// WebNN has networks and single cells.
+template <uint64_t kSequence, uint64_t kCell>
+Tolerance NetworkTolerance(const OperatorDesc& op) {
+  return op.sizes(kInputTensor)[1] > 1 ? Ulp<kSequence>(op) : Ulp<kCell>(op);
+}
 
 template <const NetworkKind& kKind, const CellMakers& kMakers, CellFormula kCell>
 constexpr Custom Network() {

@@ -93,6 +93,7 @@ ReductionCall Call(const OperatorDesc& op) {
 }
 
 Tolerance HardwareTolerance(const OperatorDesc& op) {
+  if (!HasFloats(op)) return {};
   std::vector<uint32_t> counts;
   for (const uint32_t axis : op[kAxes]) counts.push_back(op.sizes(kInputTensor)[axis]);
   switch (FunctionOf(op)) {

@@ -11,6 +11,7 @@
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/double_double.h"
 #include "core/exact/rounding.h"
+#include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 #include "core/ops/weighted/resample_axis.h"
 
@@ -286,6 +287,11 @@ constexpr Placed kForward = {.run = Run<Forward>, .sources = ForwardSources, .we
 constexpr Placed kBackward = {
     .run = Run<Backward>, .sources = BackwardSources, .weights = Backward};
 
+Tolerance HardwareTolerance(const OperatorDesc& op) {
+  if (op[kInterpolationMode] != kLinear) return {};
+  return HasFloats(op) ? Ulp<84, 10>(op) : Tolerance{.ulp = 1};
+}
+
 constexpr OperatorInfo kOperators[] = {
     {.name = "UPSAMPLE_2D",
      .summary = "enlarges planes by whole numbers",
@@ -294,7 +300,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kUpsampleRules,
      .infer = InferUpsample,
-     .family = kForward},
+     .family = kForward,
+     .hardware_tolerance = HardwareTolerance},
     {.name = "RESAMPLE",
      .summary = "scales a tensor about the centres of its elements",
      .fields = kResampleFields,
@@ -302,7 +309,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kResampleRules,
      .infer = InferResample,
-     .family = kForward},
+     .family = kForward,
+     .hardware_tolerance = HardwareTolerance},
     {.name = "RESAMPLE1",
      .summary = "scales a tensor, with offsets of its elements' places",
      .fields = kResample1Fields,
@@ -310,7 +318,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kResampleRules,
      .infer = InferResample,
-     .family = kForward},
+     .family = kForward,
+     .hardware_tolerance = HardwareTolerance},
     {.name = "RESAMPLE2",
      .summary = "RESAMPLE1, where the nearest element may be the one below or above",
      .fields = kResample2Fields,
@@ -318,7 +327,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kResampleRules,
      .infer = InferResample,
-     .family = kForward},
+     .family = kForward,
+     .hardware_tolerance = HardwareTolerance},
     {.name = "RESAMPLE3",
      .summary = "RESAMPLE2, perhaps with a filter where it reduces",
      .fields = kResample3Fields,
@@ -326,7 +336,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kResampleRules,
      .infer = InferResample,
-     .family = kForward},
+     .family = kForward,
+     .hardware_tolerance = HardwareTolerance},
     {.name = "RESAMPLE_GRAD",
      .summary = "the gradient of RESAMPLE1",
      .fields = kGradFields,

@@ -82,8 +82,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 
 // The same as for REDUCE over a window.
 Tolerance HardwareTolerance(const OperatorDesc& op) {
-  if (op[kP] > 2) return {};
-  return op[kP] == 1 ? UlpOfSum(op[kWindowSize], 1, 0) : UlpOfSum(op[kWindowSize], 2, 1);
+  return op[kP] == 2 ? UlpOfSum(op[kWindowSize], 1, 2) : Tolerance{};
 }
 
 constexpr OperatorInfo kOperators[] = {

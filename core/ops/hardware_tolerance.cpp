@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/hardware_tolerance.h"
+
+#include <algorithm>
+
+#include "core/ops/fused.h"
+#include "core/ops/other_names.h"
+
+namespace dmlop {
+
+bool IsInWebnn(const OperatorDesc& op) {
+  const auto activation = FusedAlone(op);
+  return !OtherNamesOf(op.info()).webnn.empty() && (!activation || IsInWebnn(*activation));
+}
+
+bool HasFloats(const OperatorDesc& op) {
+  const std::vector<TensorSlot> slots = TensorSlots(op);
+  const auto output = std::find_if(slots.begin(), slots.end(), [](const TensorSlot& slot) {
+    return slot.role() == TensorRole::kOutput;
+  });
+  return IsFloat(*slots.front().desc->data_type) ||
+         (output != slots.end() && IsFloat(*output->desc->data_type));
+}
+
+// What follows another operator in one test adds its own tolerance.
+Tolerance WebnnTolerance(const OperatorDesc& op) {
+  const auto granted = op.info().hardware_tolerance;
+  Tolerance tolerance = granted == nullptr ? Tolerance{} : granted(op);
+  if (const auto activation = FusedAlone(op)) {
+    const Tolerance more = WebnnTolerance(*activation);
+    tolerance.absolute += more.absolute;
+    tolerance.ulp += std::min(more.ulp, std::numeric_limits<uint64_t>::max() - tolerance.ulp);
+  }
+  return tolerance;
+}
+
+}  // namespace dmlop
