@@ -294,6 +294,9 @@ class Show {
   // False if a slice does not fit.
   bool ShowFile(const ShownFile& file) const {
     const LoadedTensor tensor = LoadAsFormed(file.path, options_.raw);
+    if (!tensor.picture.empty() && options_.format == TextFormat::kText) {
+      Print(fmt::format("{}: {}\n", Printable(file.path), tensor.picture));
+    }
     if (file.slices.empty()) ShowTensor({file.path, "", TypeName(tensor)}, tensor.view);
     for (const std::string& slice : file.slices) {
       try {

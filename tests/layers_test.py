@@ -35,7 +35,9 @@ LIBRARIES = {
     "nlohmann/": r"core/(document/document_json|(model|schema)/.*_text|judge/(descriptor_change|change_list))\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/options/.*\.(h|cpp)",
     "benchmark/": r"app/bench/bench_module\.cpp",
-    "png.h": r"app/text/picture\.cpp",
+    "png.h": r"(app/text/picture|core/io/picture_file)\.cpp",
+    "jpeglib.h": r"core/io/picture_file\.cpp",
+    "protozero/": r"core/(io/tensor_proto|onnx/.*)\.cpp",
     "nettle/": r"app/files/reported_file\.cpp",
 }
 

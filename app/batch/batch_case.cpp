@@ -220,7 +220,8 @@ void BatchCase::WriteInputs() {
     if (path.empty()) continue;
     const ConstTensorView& values = case_->inputs()[i].view;
     OutputTensor file =
-        OutputTensor::ToFile(path, *slots[i].desc, StagingFor(std::array{slots[i].desc}));
+        OutputTensor::ToFile(path, *slots[i].desc, StagingFor(std::array{slots[i].desc}),
+                             {.name = DisplayName(slots[i].path)});
     const Move move{values, file.view()};
     HasOverlap(file.layout()) ? CopyElements(move.from, move.to) : CopyAll({&move, 1});
     if (settings_.is_reported) {
@@ -264,7 +265,8 @@ std::vector<OutputTensor> BatchCase::Compute() {
     if (!settings_.compared) settings_.new_folders->MakeFor(case_->PathOf(slot));
     outputs.push_back(settings_.compared
                           ? OutputTensor::ToNoFile(*slot.desc, staging)
-                          : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, staging));
+                          : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, staging,
+                                                 {.name = DisplayName(slot.path)}));
   }
   std::vector<OutputTensor*> pointers;
   for (OutputTensor& output : outputs) pointers.push_back(&output);

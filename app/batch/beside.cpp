@@ -28,8 +28,8 @@ std::string InputPathBeside(const std::string& output, const std::string& tensor
 
 std::string FileOrStandIn(const std::string& path) {
   if (FileExists(path) || !HasTensorExtension(path)) return path;
-  for (const std::string_view extension : {".npy", ".bin", ".dat", ".raw"}) {
-    const std::string other = fs::path(path).replace_extension(extension).string();
+  for (const TensorExtension& known : kTensorExtensions) {
+    const std::string other = fs::path(path).replace_extension(known.extension).string();
     if (FileExists(other)) return other;
   }
   return path;

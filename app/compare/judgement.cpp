@@ -111,8 +111,8 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
 }
 
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes) {
-  if (FormatOf(path) == FileFormat::kRaw) return LoadInput(path, desc);
-  LoadedTensor tensor = LoadNpy(path);
+  if (!IsDescribedBy(FormatOf(path))) return LoadInput(path, desc);
+  LoadedTensor tensor = LoadArray(path);
   Layout& layout = tensor.view.layout;
   if (layout.sizes.empty()) layout = {{1}, {1}};  // DirectML has no scalars
   return ByCount(std::move(tensor), LayoutOf(desc).sizes, path, shapes);

@@ -9,7 +9,6 @@
 #include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/io/npz.h"
 #include "core/tensor/tensor_desc.h"
 
 namespace dmlop {
@@ -57,10 +56,8 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form, Placemen
     throw Error(ErrorKind::kTensorFile,
                 path + ": a raw file does not say its type and shape; --type and --sizes do");
   }
-  if (!form.type || HasExtension(path, ".npy") || path == kStandardStream || IsStream(path) ||
-      ParseNpzPath(path)) {
-    FormatOf(path);
-    return LoadNpy(path, NpyTypes::kAndBfloat16, placement);
+  if (!form.type || FindFormat(path).value_or(FileFormat::kRaw) != FileFormat::kRaw) {
+    return LoadArray(path, NpyTypes::kAndBfloat16, placement);
   }
   const std::string whole = WithOffset(path, form);
   return LoadRaw(whole, DescOf(whole, form), "", placement);

@@ -85,8 +85,10 @@ std::vector<std::string> ExtensionsOf(const std::string& type) {
   if (type == "DESCRIPTOR" || type == "MANIFEST") return {"json", "jsonl"};
   if (type.starts_with("FILE.")) return {type.substr(type.find('.') + 1)};
   if (type == "FILE") return {};
-  std::vector<std::string> extensions = {"npy", "npz"};
-  for (const std::string_view raw : kRawExtensions) extensions.emplace_back(raw.substr(1));
+  std::vector<std::string> extensions = {"npz"};
+  for (const TensorExtension& known : kTensorExtensions) {
+    extensions.emplace_back(known.extension.substr(1));
+  }
   return extensions;
 }
 

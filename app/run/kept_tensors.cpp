@@ -118,7 +118,7 @@ void KeptTensors::Write(const ConstTensorView& view, const Kept& kept, const std
   folders_.MakeFor(path);
   in_memory_ += SizeInBytes(kept.desc);
   const Staging staging = in_memory_ < kLargeFile ? Staging::kInMemory : Staging::kOnDisk;
-  OutputTensor file = OutputTensor::ToFile(path, kept.desc, staging);
+  OutputTensor file = OutputTensor::ToFile(path, kept.desc, staging, {.name = kept.name});
   std::optional<UnpackedNibbles> unpacked;
   if (HasNibbles(view.type)) unpacked.emplace(view);
   CopyView(unpacked ? AsConst(unpacked->view()) : view, file.view());

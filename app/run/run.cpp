@@ -202,7 +202,8 @@ class OperatorRun {
       const std::string path = case_->PathOf(slot);
       outputs_.push_back({slot, path,
                           path.empty() ? OutputTensor::ToNoFile(*slot.desc, staging)
-                                       : OutputTensor::ToFile(path, *slot.desc, staging)});
+                                       : OutputTensor::ToFile(path, *slot.desc, staging,
+                                                              {.name = DisplayName(slot.path)})});
     }
   }
 

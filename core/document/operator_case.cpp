@@ -219,11 +219,11 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
     const std::string path = PathOf({slot.path, slot.field, slot.desc, slot.type});
     if (path.empty()) continue;
     WithFile(slot.path, diagnostics, [&] {
-      if (FormatOf(path) == FileFormat::kRaw) return;
+      if (!IsDescribedBy(FormatOf(path))) return;
       const bool from_stream = path == kStandardStream && reads_standard_input;
       if (slot.desc->complete() && !from_stream) return;
       const LoadedTensor& array =
-          loaded_.emplace_back(LoadedArray{slot.path, LoadNpy(path)}).tensor;
+          loaded_.emplace_back(LoadedArray{slot.path, LoadArray(path)}).tensor;
       loaded_at_.emplace(slot.path, loaded_.size() - 1);
       const Told& told = told_.emplace_back(Told{
           slot.path, !slot.desc->data_type && !IsWritten(slot.path, /*type=*/true, diagnostics),

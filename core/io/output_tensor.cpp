@@ -13,19 +13,26 @@
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/npz.h"
+#include "core/io/picture_file.h"
 #include "core/io/spool.h"
+#include "core/io/tensor_proto.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
 
 struct OutputTensor::Storage {
-  std::string path;                    // empty for no file
-  size_t data_begin = 0;               // size of the header
+  std::string path;       // empty for no file
+  std::string header;     // the bytes of the file before the elements; in the end, all of a picture
+  size_t data_begin = 0;  // size of the header, where it is staged with the elements
   std::optional<OutputFile> file;      // none for streams
   std::optional<Buffer> buffer;        // staging in memory
   std::optional<ScratchFile> scratch;  // staging on the disk, apart from the file
-  bool packs_nibbles = false;  // nibbles are packed into the file once all elements are written
-  bool is_packed = false;      // that is done
+  std::optional<ImageForm> image;      // of a picture
+  bool packs_nibbles = false;
+  // The file does not have the elements as they are staged, or not aligned to their size; it is
+  // written once they are all there.
+  bool is_apart = false;
+  bool is_written = false;  // that is done
 
   // Returns the staging file.
   WritableFile& on_disk() {
@@ -37,29 +44,41 @@ struct OutputTensor::Storage {
     return {buffer->data(), buffer->size()};
   }
 
-  // Makes room for all bytes of the tensor, which the file has as well unless nibbles are packed.
+  // Makes room for all bytes of the tensor, which the file has as well unless it is apart.
   void Make(Staging staging, size_t size) {
     if (staging == Staging::kInMemory) {
       buffer.emplace(size);
       return;
     }
     // The file's space is reserved first: twice an impossible size may look possible.
-    if (file) file->Reserve();
-    if (file && !packs_nibbles) return;
+    if (file && !image) file->Reserve();
+    if (file && !is_apart) return;
     scratch.emplace(size);
     scratch->Reserve();
   }
 
-  void PackNibbles() {
-    if (!packs_nibbles || is_packed) return;
-    const std::span<const std::byte> elements = span();
+  void PackNibbles(std::span<const std::byte> elements) {
     std::vector<std::byte> packed;
     ForEachStep(elements.size() / 2, [&](size_t begin, size_t size) {
       packed.resize(size);
       dmlop::PackNibbles(elements.subspan(2 * begin, 2 * size), packed);
-      file->Write(begin, packed);
+      file->Write(header.size() + begin, packed);
     });
-    is_packed = true;
+  }
+
+  // Writes a file that is apart from its elements.
+  void WriteApart() {
+    if (!is_apart || is_written) return;
+    is_written = true;
+    if (image) {
+      header = EncodePicture(path, *image, span());
+      return file->Write(0, std::as_bytes(std::span(header)));
+    }
+    file->Write(0, std::as_bytes(std::span(header)));
+    if (packs_nibbles) return PackNibbles(span());
+    ForEachStep(span().size(), [&](size_t begin, size_t size) {
+      file->Write(header.size() + begin, span().subspan(begin, size));
+    });
   }
 };
 
@@ -89,24 +108,45 @@ Staging StagingFor(std::span<const TensorDesc* const> outputs) {
   return Staging::kInMemory;
 }
 
-OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc,
-                                  Staging staging) {
-  const bool is_stream = path == kStandardStream || IsStream(path);
-  const bool npy = OutputFormatOf(path) == FileFormat::kNpy;
-  const Dims sizes(desc.sizes->begin(), desc.sizes->end());
-  const Layout layout = npy ? PackedLayout(sizes) : LayoutOf(desc);
-  const std::string header = npy ? FormatNpyHeader(StoredAs(*desc.data_type), sizes) : "";
-  const size_t size =
-      npy ? header.size() + static_cast<size_t>(layout.element_count()) * ByteWidth(*desc.data_type)
-          : static_cast<size_t>(SizeInBytes(desc));
+namespace {
 
+std::string HeaderOf(FileFormat format, const TensorDesc& desc, const StoredForm& form) {
+  const Dims shape = form.shape.value_or(Dims(desc.sizes->begin(), desc.sizes->end()));
+  if (format == FileFormat::kNpy) return FormatNpyHeader(StoredAs(*desc.data_type), shape);
+  if (format != FileFormat::kPb) return "";
+  const auto count = static_cast<uint64_t>(Product(shape));
+  return FormatTensorProto(OnnxTypeOf(*desc.data_type, form.is_bool), shape, form.name,
+                           BufferBytes(*desc.data_type, count));
+}
+
+}  // namespace
+
+OutputTensor OutputTensor::ToFile(const std::string& path, const TensorDesc& desc, Staging staging,
+                                  const StoredForm& form) {
+  const FileFormat format = OutputFormatOf(path);
+  const bool is_buffer = format == FileFormat::kRaw;
+  const DataType type = *desc.data_type;
+  const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  const Layout layout = is_buffer ? LayoutOf(desc) : PackedLayout(sizes);
   auto storage = std::make_unique<Storage>();
   storage->path = path;
-  storage->data_begin = header.size();
-  if (!is_stream) storage->file.emplace(path, size);
-  storage->packs_nibbles = !npy && HasNibbles(*desc.data_type);
-  storage->Make(staging, storage->packs_nibbles ? 2 * size : size);
-  OutputTensor output(std::move(storage), *desc.data_type, layout);
+  storage->header = HeaderOf(format, desc, form);
+  if (format == FileFormat::kPicture) {
+    storage->image = ImageFormOf(type, sizes, path, ErrorKind::kUsage);
+  }
+  storage->packs_nibbles = format != FileFormat::kNpy && HasNibbles(type);
+  storage->is_apart = storage->packs_nibbles || storage->image || format == FileFormat::kPb;
+  storage->data_begin = storage->is_apart ? 0 : storage->header.size();
+  const uint64_t count = static_cast<uint64_t>(layout.element_count());
+  const size_t size = is_buffer                ? SizeInBytes(desc)
+                      : storage->packs_nibbles ? BufferBytes(type, count)
+                                               : count * ByteWidth(type);
+  if (path != kStandardStream && !IsStream(path)) {
+    storage->file.emplace(path, storage->header.size() + size);
+  }
+  storage->Make(staging, storage->data_begin + (storage->packs_nibbles ? 2 * size : size));
+  const std::string header = storage->is_apart ? "" : storage->header;
+  OutputTensor output(std::move(storage), type, layout);
   output.WriteAt(0, std::as_bytes(std::span(header)));
   return output;
 }
@@ -136,16 +176,17 @@ TensorView OutputTensor::view() const {
 }
 
 std::span<const std::byte> OutputTensor::bytes() const {
-  if (!storage_->packs_nibbles) return storage_->span();
-  storage_->PackNibbles();
+  if (!storage_->is_apart) return storage_->span();
+  storage_->WriteApart();
+  if (storage_->image) return std::as_bytes(std::span(storage_->header));
   return storage_->file->bytes();
 }
 
 void OutputTensor::Flush(OutputSet& files) {
   Storage& storage = *storage_;
   if (storage.file) {
-    storage.PackNibbles();
-    if (storage.buffer && !storage.packs_nibbles) storage.file->Write(0, storage.buffer->bytes());
+    storage.WriteApart();
+    if (storage.buffer && !storage.is_apart) storage.file->Write(0, storage.buffer->bytes());
     files.Add(*std::move(storage.file));
     storage.file.reset();
   } else if (storage.path == kStandardStream) {

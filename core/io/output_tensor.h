@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,12 +26,21 @@ enum class Staging { kInMemory, kOnDisk };
 // Returns kOnDisk if the outputs together are large.
 Staging StagingFor(std::span<const TensorDesc* const> outputs);
 
+// What a file says of its tensor beyond the desc. ONNX has scalars, bool and names.
+struct StoredForm {
+  std::string name = {};           // in .pb
+  std::optional<Dims> shape = {};  // of as many elements as the desc's Sizes, which it replaces
+  bool is_bool = false;            // BOOL in .pb, for UINT8
+};
+
 // A tensor to be written to a file, or printed. Nothing of a file is visible before its set is
 // published.
 class OutputTensor {
  public:
-  // The tensor goes to a file or, for "-", to standard output.
-  static OutputTensor ToFile(const std::string& path, const TensorDesc& desc, Staging staging);
+  // The tensor goes to a file or, for "-", to standard output. Throws an Error of kind kUsage for a
+  // picture that cannot hold it.
+  static OutputTensor ToFile(const std::string& path, const TensorDesc& desc, Staging staging,
+                             const StoredForm& form = {});
   // The tensor is only printed or compared.
   static OutputTensor ToNoFile(const TensorDesc& desc, Staging staging);
 

@@ -17,7 +17,9 @@
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/npz.h"
+#include "core/io/picture_file.h"
 #include "core/io/spool.h"
+#include "core/io/tensor_proto.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/offset_window.h"
 #include "core/tensor/visit_data_type.h"
@@ -69,9 +71,12 @@ LoadedTensor LoadNpyFromStream(const InputStream& stream, const ExpectedArray& e
   return FromNpyBytes(spool->bytes(), spool, name, types);
 }
 
-// Loads the array of a file or a stream; see LoadNpyFromStream.
-LoadedTensor LoadNpy(const std::string& path, const ExpectedArray& expected, NpyTypes types,
-                     Placement placement) {
+// Loads the tensor of a file or a stream; see LoadNpyFromStream.
+LoadedTensor LoadArray(const std::string& path, const ExpectedArray& expected, NpyTypes types,
+                       Placement placement) {
+  const FileFormat format = FormatOf(path);
+  if (format == FileFormat::kPb) return LoadTensorProto(path, placement);
+  if (format == FileFormat::kPicture) return LoadPixels(path);
   if (path == kStandardStream || DescriptorOf(path) == STDIN_FILENO) {
     return LoadNpyFromStream(InputStream(std::string(kStandardStream)), expected, types);
   }
@@ -228,16 +233,18 @@ std::string_view TypeName(const LoadedTensor& tensor) {
   return tensor.is_bool ? "BOOL" : Name(tensor.view.type);
 }
 
-LoadedTensor LoadNpy(const std::string& path, NpyTypes types, Placement placement) {
-  return LoadNpy(path, ExpectedArray{}, types, placement);
+LoadedTensor LoadArray(const std::string& path, NpyTypes types, Placement placement) {
+  return LoadArray(path, ExpectedArray{}, types, placement);
 }
 
 LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc, FileShapes shapes) {
-  if (FormatOf(path) == FileFormat::kRaw) {
+  const FileFormat format = FormatOf(path);
+  if (format == FileFormat::kPicture) return LoadPicture(path, desc);
+  if (format == FileFormat::kRaw) {
     return LoadRaw(path, desc, ", and TotalTensorSizeInBytes declares a longer buffer");
   }
-  return FitToDesc(LoadNpy(path, {&desc, shapes}, NpyTypes::kOfDirectML, Placement::kAligned), desc,
-                   NameOfInput(path), shapes);
+  return FitToDesc(LoadArray(path, {&desc, shapes}, NpyTypes::kOfDirectML, Placement::kAligned),
+                   desc, NameOfInput(path), shapes);
 }
 
 }  // namespace dmlop

@@ -28,17 +28,18 @@ struct LoadedTensor {
   ConstTensorView view;
   std::shared_ptr<const void> storage;
   std::span<const std::byte> file_bytes;  // the whole file; empty if there is none
-  bool is_bool = false;                   // NumPy's, whose elements are taken for UINT8
+  bool is_bool = false;                   // NumPy's or ONNX's, whose elements are taken for UINT8
+  std::string picture = {};               // such as "PNG picture of 7 x 5 pixels, 3 channels"
 };
 
 // "BOOL", or the name of the view's type.
 std::string_view TypeName(const LoadedTensor& tensor);
 
-// Loads the array of a .npy file, or the next one of standard input for "-", in its own layout and
-// in the machine's byte order. Errors are of kind kTensorFile or kFileSystem. Elements of bfloat16
-// become FLOAT32.
-LoadedTensor LoadNpy(const std::string& path, NpyTypes types = NpyTypes::kOfDirectML,
-                     Placement placement = Placement::kAligned);
+// Loads the tensor of a file that describes it, or the next .npy array of standard input for "-",
+// in its own layout and in the machine's byte order; a picture is loaded as the bytes of its
+// pixels. Errors are of kind kTensorFile or kFileSystem. Elements of bfloat16 become FLOAT32.
+LoadedTensor LoadArray(const std::string& path, NpyTypes types = NpyTypes::kOfDirectML,
+                       Placement placement = Placement::kAligned);
 
 // Returns the same tensor with aligned elements: a copy if the file has them elsewhere, as in
 // archives that NumPy writes. `name` is the file's.

@@ -14,11 +14,6 @@
 #include "core/io/npz.h"
 
 namespace dmlop {
-namespace {
-
-constexpr std::string_view kNpyExtension = ".npy";
-
-}  // namespace
 
 std::optional<uint64_t> ParseOffset(std::string_view text) {
   const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
@@ -57,9 +52,23 @@ InputFile OpenBytes(const std::string& path, size_t stream_limit) {
   return {file.bytes().subspan(*offset), std::make_shared<const InputFile>(file)};
 }
 
+std::vector<std::string_view> ExtensionsOf(FileFormat format) {
+  std::vector<std::string_view> extensions;
+  for (const TensorExtension& known : kTensorExtensions) {
+    if (known.format == format) extensions.push_back(known.extension);
+  }
+  return extensions;
+}
+
+std::optional<FileFormat> FormatByExtension(std::string_view path) {
+  for (const auto& [extension, format] : kTensorExtensions) {
+    if (HasExtension(path, extension)) return format;
+  }
+  return std::nullopt;
+}
+
 bool IsRaw(std::string_view path) {
-  return std::any_of(std::begin(kRawExtensions), std::end(kRawExtensions),
-                     [&](std::string_view extension) { return HasExtension(path, extension); });
+  return FormatByExtension(path) == FileFormat::kRaw;
 }
 
 namespace {
@@ -72,7 +81,6 @@ struct OtherKind {
 
 constexpr OtherKind kOtherKinds[] = {
     {".onnx", "is an ONNX model"},
-    {".pb", "is a protobuf file, as test data of ONNX are"},
     {".csv", "is text"},
     {".tsv", "is text"},
     {".txt", "is text"},
@@ -81,7 +89,6 @@ constexpr OtherKind kOtherKinds[] = {
     {".pt", "is a file of PyTorch"},
     {".pth", "is a file of PyTorch"},
     {".safetensors", "is a safetensors file"},
-    {".png", "is a picture"},
 };
 
 std::string KindOfOther(const std::string& path) {
@@ -105,28 +112,35 @@ std::string KindOfOther(const std::string& path) {
                             "has {1}",
                             path, NpzNames(path)));
   }
+  std::vector<std::string_view> extensions;
+  for (const TensorExtension& known : kTensorExtensions) extensions.push_back(known.extension);
   throw Error(ErrorKind::kUsage,
-              fmt::format("{}: {}; the known extensions are {}, {} and, of archives, .npz:NAME",
-                          path, KindOfOther(path), kNpyExtension, fmt::join(kRawExtensions, ", ")));
+              fmt::format("{}: {}; the known extensions are {} and, of archives, .npz:NAME", path,
+                          KindOfOther(path), fmt::join(extensions, ", ")));
 }
 
 }  // namespace
 
 bool HasTensorExtension(const std::string& path) {
-  return HasExtension(path, kNpyExtension) || IsRaw(path);
+  const auto format = FormatByExtension(path);
+  return format && format != FileFormat::kPicture;
+}
+
+std::optional<FileFormat> FindFormat(const std::string& path) {
+  if (path == kStandardStream || IsStream(path) || ParseNpzPath(path)) return FileFormat::kNpy;
+  const std::string file = ParseRawPath(path).file;
+  if (IsRaw(file) && !IsStream(file)) return FileFormat::kRaw;
+  return FormatByExtension(path);
 }
 
 FileFormat FormatOf(const std::string& path) {
   if (path.empty()) throw Error(ErrorKind::kUsage, "'' names no file");
-  if (path == kStandardStream || HasExtension(path, kNpyExtension) || IsStream(path) ||
-      ParseNpzPath(path)) {
-    return FileFormat::kNpy;
-  }
+  if (const auto format = FindFormat(path)) return *format;
   const auto [file, offset] = ParseRawPath(path);
-  if (IsRaw(file) && !IsStream(file)) return FileFormat::kRaw;
   if (!offset) RefuseKind(path);
-  throw Error(ErrorKind::kUsage, fmt::format("{}: an offset is for raw files ({}), which {} is not",
-                                             path, fmt::join(kRawExtensions, ", "), file));
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{}: an offset is for raw files ({}), which {} is not", path,
+                          fmt::join(ExtensionsOf(FileFormat::kRaw), ", "), file));
 }
 
 }  // namespace dmlop

@@ -132,7 +132,8 @@ void DefineBindings(Json& definitions) {
   definitions["typed-tensor"] = TypedTensor();
   definitions["untyped-binding"] = {
       {"type", "string"},
-      {"pattern", HasExtension(kRawExtensions, "(@(0[xX][0-9a-fA-F]+|[0-9]+))?")}};
+      {"pattern", HasExtension(ExtensionsOf(FileFormat::kRaw), "(@(0[xX][0-9a-fA-F]+|[0-9]+))?") +
+                      "|" + HasExtension(ExtensionsOf(FileFormat::kPicture))}};
   DefineInlineValues(kAnyValue, /*are_floats=*/true, definitions);
   for (const DataType type : ElementTypes()) {
     definitions[fmt::format("{}-tensor", Name(type))] = TensorOfType(type);

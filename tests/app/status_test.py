@@ -16,7 +16,7 @@ import numpy as np
 sys.dont_write_bytecode = True
 from program import COPY, DMLOP, JOIN, SUM, THIRDS, X, ProgramTest, start
 
-EXTENSIONS = "known extensions are .npy, .bin, .dat, .raw"
+EXTENSIONS = "known extensions are .npy, .pb, .bin, .dat, .raw"
 READ_X = ["run", SUM, "-i", "x.npy"]
 SPLIT_X = ["run", THIRDS, "-i", "x.npy"]
 HUGE = '{"type": "ELEMENT_WISE_IDENTITY", "OutputTensor": {"TotalTensorSizeInBytes": 18446744073709551612}}'

@@ -383,9 +383,9 @@ class ContentTest(ProgramTest):
             self.assertEqual((said.count("\n"), said.count("error: not well-formed JSON: ")), (1, 1), said)
 
     def test_files_of_other_kinds_are_called_what_they_are(self):
-        known = "; the known extensions are .npy, .bin, .dat, .raw and, of archives, .npz:NAME\n"
+        known = "; the known extensions are .npy, .pb, .bin, .dat, .raw, .png, .jpg, .jpeg and, of archives, .npz:NAME\n"
         for name, kind in [("m.onnx", "is an ONNX model"), ("M.ONNX", "is an ONNX model"), ("x.csv", "is text"),
-                           ("x.txt", "is text"), ("input_0.pb", "is a protobuf file, as test data of ONNX are"),
+                           ("x.txt", "is text"),
                            ("d.json", "is a JSON document"), ("x", "unknown kind of file"), ("x.tensor", "unknown kind of file")]:
             self.write(name, b"1, 2")
             for arguments in (["show", name], ["run", SUM, "-i", name], ["compare", name, name],
