@@ -124,15 +124,15 @@ class Evaluation {
 
   // The dimensions of slices whose elements have one formula; none if each has its own.
   std::optional<std::vector<uint32_t>> WholeDimensions() const {
-    const auto* custom = std::get_if<Custom>(&op_.info().family);
+    const Computed* computed = ComputedOnParts(op_);
     if (std::holds_alternative<ElementWise>(op_.info().family) ||
-        (custom != nullptr && custom->whole == nullptr)) {
+        (computed != nullptr && computed->unsplittable_dims == nullptr)) {
       std::vector<uint32_t> all;
       for (uint32_t d = 0; d < sizes_.size(); ++d) all.push_back(d);
       return all;
     }
-    if (custom == nullptr) return std::nullopt;
-    return custom->whole(op_);
+    if (computed == nullptr) return std::nullopt;
+    return computed->unsplittable_dims(op_);
   }
 
   // The first slice along some dimensions.

@@ -197,9 +197,9 @@ class UnitsOfOutput {
 
   // Whether all elements have equally many terms because of what the operator is.
   bool IsUniform() const {
-    const auto* custom = std::get_if<Custom>(&op_.info().family);
+    const Computed* computed = ComputedOnParts(op_);
     return IsElementWise() || std::holds_alternative<Reduction>(op_.info().family) ||
-           (custom != nullptr && custom->whole == nullptr);
+           (computed != nullptr && computed->unsplittable_dims == nullptr);
   }
 
   // Where each element of a part of the first input is a term.

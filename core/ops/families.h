@@ -6,10 +6,12 @@
 
 namespace dmlop {
 
-void Run(const Custom&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
-std::vector<SourceMap> SourcesOf(const Custom&, const OperatorDesc& op);
-void RunPart(const Custom&, const OperatorDesc& op, InputViews inputs, const Region& part,
+void Run(const Computed&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+std::vector<SourceMap> SourcesOf(const Computed&, const OperatorDesc& op);
+void RunPart(const Computed&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
+std::optional<FormulaNode> FormulaOf(const Computed&, const OperatorDesc& op, const Region& element,
+                                     Formula& formula);
 
 // A call of the engine and the operands that it computes elements from.
 struct ElementWiseWork {
@@ -28,11 +30,6 @@ std::optional<FormulaNode> FormulaOf(const ElementWise&, const OperatorDesc& op,
 void Run(const Movement&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 std::vector<SourceMap> SourcesOf(const Movement&, const OperatorDesc& op);
 void RunPart(const Movement&, const OperatorDesc& op, InputViews inputs, const Region& part,
-             const TensorView& output);
-
-void Run(const Placed&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);
-std::vector<SourceMap> SourcesOf(const Placed&, const OperatorDesc& op);
-void RunPart(const Placed&, const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
 void Run(const Reduction&, const OperatorDesc& op, InputViews inputs, OutputViews outputs);

@@ -40,8 +40,8 @@ void RunWidened(const OperatorDesc& op, InputViews inputs, const Region& part, c
 }
 
 bool CutsAnywhere(const OperatorDesc& op) {
-  const auto* custom = std::get_if<Custom>(&op.info().family);
-  return custom == nullptr || custom->whole == nullptr;
+  const auto* computed = std::get_if<Computed>(&op.info().family);
+  return computed == nullptr || computed->unsplittable_dims == nullptr;
 }
 
 }  // namespace
@@ -91,17 +91,13 @@ bool RunsOnAnyPart(const OperatorDesc& op) {
 }
 
 int64_t OperationsOf(const OperatorDesc& op) {
-  int64_t (*operations)(const OperatorDesc&) = nullptr;
-  if (const auto* custom = std::get_if<Custom>(&op.info().family)) operations = custom->operations;
-  if (const auto* placed = std::get_if<Placed>(&op.info().family)) operations = placed->operations;
-  return operations == nullptr ? 0 : operations(op);
+  const auto* computed = std::get_if<Computed>(&op.info().family);
+  return computed == nullptr || computed->operations == nullptr ? 0 : computed->operations(op);
 }
 
 void WarnOfValues(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
-  void (*warn)(const OperatorDesc&, InputViews, Diagnostics&) = nullptr;
-  if (const auto* custom = std::get_if<Custom>(&op.info().family)) warn = custom->warn;
-  if (const auto* placed = std::get_if<Placed>(&op.info().family)) warn = placed->warn;
-  if (warn != nullptr) warn(op, inputs, diagnostics);
+  const auto* computed = std::get_if<Computed>(&op.info().family);
+  if (computed != nullptr && computed->warn != nullptr) computed->warn(op, inputs, diagnostics);
 }
 
 }  // namespace dmlop

@@ -104,48 +104,45 @@ struct Reduction {
   ReductionCall (*call)(const OperatorDesc& op);
 };
 
-// --- functions of the tensors' views -------------------------------------------------------------
+// --- any other function of the inputs ------------------------------------------------------------
 
-// A part of the outputs is the same function of parts of the inputs, as in matrix products,
-// gathering by indices, and statistics of slices.
-struct Custom {
-  // Sizes and strides come from the views alone.
-  void (*run)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+// Computes parts of the outputs as the same function of parts of the inputs, as in matrix products,
+// gathering by indices, and statistics of slices. Sizes and strides come from the views alone.
+using RunOnParts = void (*)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+// Computes the part of the outputs that begins at `begin` from whole inputs, since an element
+// depends on its place, as with windows that are clipped at the padding. Outputs have equal sizes;
+// those without data are not computed.
+using RunAtPlace = void (*)(const OperatorDesc& op, InputViews inputs, const Dims& begin,
+                            OutputViews outputs);
+
+struct Computed {
+  std::variant<RunOnParts, RunAtPlace> run;
   // Elements that are read only if values say so count as sources. There is at most one map per
   // input.
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
   // Dimensions of the outputs that cannot be computed in parts. Outputs have equal sizes in the
   // other dimensions. Null: there are none.
-  std::vector<uint32_t> (*whole)(const OperatorDesc& op) = nullptr;
+  std::vector<uint32_t> (*unsplittable_dims)(const OperatorDesc& op) = nullptr;
   // Warns of suspicious values of the inputs. Null: there is nothing to warn of.
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
   // The multiply-adds of the whole operator. Null: too few to matter beside memory traffic.
   int64_t (*operations)(const OperatorDesc& op) = nullptr;
   // Indices select the elements of the first input that are read.
-  bool chooses = false;
+  bool gathers = false;
   FormulaFunction formula = nullptr;
+  // The output as a weighted sum of the first input, from which its formula follows; null if it is
+  // not one.
+  WeightedSource (*weights)(const OperatorDesc& op, const ConstTensorView& input) = nullptr;
 };
+
+// The operator's family if parts of its outputs are the same function of parts of its inputs; null
+// if not, or if the family is another one.
+const Computed* ComputedOnParts(const OperatorDesc& op);
 
 // Every dimension: such an output is computed as a whole.
 std::vector<uint32_t> AllDimensions(const OperatorDesc& op);
 
-// --- functions of the places of elements ---------------------------------------------------------
-
-// What an element is computed from depends on its place in the whole tensor, as with windows that
-// are clipped at the padding.
-struct Placed {
-  // Computes the part of the outputs that begins at `begin`. `inputs` are whole tensors. Outputs
-  // have equal sizes; those without data are not computed.
-  void (*run)(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);
-  std::vector<SourceMap> (*sources)(const OperatorDesc& op);
-  int64_t (*operations)(const OperatorDesc& op) = nullptr;  // as in Custom
-  FormulaFunction formula = nullptr;
-  void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
-  // The output as a weighted sum of the first input; null if it is not one.
-  WeightedSource (*weights)(const OperatorDesc& op, const ConstTensorView& input) = nullptr;
-};
-
-using Family = std::variant<Custom, ElementWise, Movement, Placed, Reduction>;
+using Family = std::variant<Computed, ElementWise, Movement, Reduction>;
 
 // --- questions that every family answers ---------------------------------------------------------
 

@@ -289,12 +289,6 @@ std::optional<Node> FormulaOf(const Movement&, const OperatorDesc&, const Region
   return std::nullopt;
 }
 
-std::optional<Node> FormulaOf(const Custom& family, const OperatorDesc& op, const Region& element,
-                              Formula& formula) {
-  if (family.formula == nullptr) return std::nullopt;
-  return family.formula(op, element, formula);
-}
-
 // The product of one tap in each dimension; its weight is part / WeightedTaps::whole.
 struct WeightedTap {
   int64_t element;  // of the input, in row-major order
@@ -350,7 +344,9 @@ std::optional<Node> WeightedSum(const WeightedSource& source, const Region& elem
   return IsFloat(source.from.type) ? exact : formula.Apply(FormulaOperation::kTruncate, {exact});
 }
 
-std::optional<Node> FormulaOf(const Placed& family, const OperatorDesc& op, const Region& element,
+}  // namespace
+
+std::optional<Node> FormulaOf(const Computed& family, const OperatorDesc& op, const Region& element,
                               Formula& formula) {
   if (family.formula != nullptr) return family.formula(op, element, formula);
   if (family.weights == nullptr) return std::nullopt;
@@ -361,8 +357,6 @@ std::optional<Node> FormulaOf(const Placed& family, const OperatorDesc& op, cons
   if (source.rule == WeightedSource::kCopy) return std::nullopt;
   return WeightedSum(source, element, formula);
 }
-
-}  // namespace
 
 std::optional<FormulaNode> FormulaOf(const OperatorDesc& op, const Region& element,
                                      Formula& formula) {

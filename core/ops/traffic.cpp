@@ -37,14 +37,14 @@ Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs
   if (movement != nullptr && movement->moves != nullptr) {
     moves = movement->moves(op, inputs, outputs);
   }
-  const auto* custom = std::get_if<Custom>(&op.info().family);
+  const auto* computed = std::get_if<Computed>(&op.info().family);
   // Indices select as many elements of the first input as the output has.
-  const bool chooses = custom != nullptr && custom->chooses;
+  const bool gathers = computed != nullptr && computed->gathers;
   Traffic traffic;
   for (size_t i = 0; i < inputs.size(); ++i) {
     int64_t elements = DistinctElements(inputs[i].layout);
     if (movement != nullptr) elements = std::min(elements, MovedElements(moves, i));
-    if (i == 0 && chooses) elements = std::min(elements, outputs[0].layout.element_count());
+    if (i == 0 && gathers) elements = std::min(elements, outputs[0].layout.element_count());
     traffic.read_bytes += elements * static_cast<int64_t>(ByteWidth(inputs[i].type));
   }
   for (const TensorView& output : outputs) traffic.written_bytes += output.element_bytes();

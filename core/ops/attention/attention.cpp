@@ -88,12 +88,12 @@ int64_t Operations(const OperatorDesc& op) {
                            int64_t{shapes.size} + shapes.value_size});
 }
 
-constexpr Custom kFamily = {.run = RunAttention,
-                            .sources = Sources,
-                            .whole = AllDimensions,
-                            .warn = WarnOfPast,
-                            .operations = Operations,
-                            .formula = Meaning};
+constexpr Computed kFamily = {.run = RunAttention,
+                              .sources = Sources,
+                              .unsplittable_dims = AllDimensions,
+                              .warn = WarnOfPast,
+                              .operations = Operations,
+                              .formula = Meaning};
 
 constexpr OperatorInfo kOperators[] = {
     {.name = "MULTIHEAD_ATTENTION",

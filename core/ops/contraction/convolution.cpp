@@ -162,7 +162,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "CONV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{Run, Sources, Operations, Meaning},
+     .family =
+         Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -225,7 +225,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "GEMM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
+     .family =
+         Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -327,7 +327,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QSH-2",
      .rules = kIntegerRules,
      .infer = InferInteger,
-     .family = Placed{RunInteger, WindowSources, Operations, IntegerMeaning}},
+     .family = Computed{.run = RunInteger,
+                        .sources = WindowSources,
+                        .operations = Operations,
+                        .formula = IntegerMeaning}},
     {.name = "QUANTIZED_LINEAR_CONVOLUTION",
      .summary = "convolutions of quantized numbers, quantized",
      .fields = kQuantizedFields,
@@ -335,7 +338,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QSH-2",
      .rules = kQuantizedRules,
      .infer = InferQuantized,
-     .family = Placed{RunQuantized, QuantizedSources, Operations, QuantizedMeaning}},
+     .family = Computed{.run = RunQuantized,
+                        .sources = QuantizedSources,
+                        .operations = Operations,
+                        .formula = QuantizedMeaning}},
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RNG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{Generate, Sources, AllDimensions}},
+     .family = Computed{.run = Generate, .sources = Sources, .unsplittable_dims = AllDimensions}},
 };
 
 }  // namespace

@@ -126,7 +126,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kUnpoolingRules,
      .infer = InferUnpooling,
-     .family = Custom{Unpool, UnpoolingSources, AllDimensions, WarnOfUnpooling},
+     .family = Computed{.run = Unpool,
+                        .sources = UnpoolingSources,
+                        .unsplittable_dims = AllDimensions,
+                        .warn = WarnOfUnpooling},
      .values_choose = true},
 };
 

@@ -123,7 +123,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "NZC-1",
      .rules = kNonzeroRules,
      .infer = InferNonzero,
-     .family = Custom{Nonzero, NonzeroSources, AllDimensions},
+     .family =
+         Computed{.run = Nonzero, .sources = NonzeroSources, .unsplittable_dims = AllDimensions},
      .values_choose = true},
     {.name = "TOP_K",
      .summary = "the greatest elements along an axis, and where they are",
@@ -132,7 +133,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "TPK-1",
      .rules = kTopKRules,
      .infer = InferTopK,
-     .family = Custom{TopK, TopKSources, TheAxis}},
+     .family = Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}},
     {.name = "TOP_K1",
      .summary = "the greatest or the least elements along an axis, and where they are",
      .fields = kTopK1Fields,
@@ -140,7 +141,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "TPK-1",
      .rules = kTopKRules,
      .infer = InferTopK,
-     .family = Custom{TopK, TopKSources, TheAxis}},
+     .family = Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}},
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "OHT-4",
      .rules = kOneHotRules,
      .infer = InferOneHot,
-     .family = Custom{OneHot, OneHotSources, TheAxis},
+     .family = Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
      .values_choose = true},
     {.name = "REVERSE_SUBSEQUENCES",
      .summary = "the first elements along an axis reversed, as many as lengths say",
@@ -125,7 +125,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kReverseRules,
      .infer = InferReverse,
-     .family = Custom{Reverse, ReverseSources, TheAxis},
+     .family = Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
      .values_choose = true},
 };
 

@@ -93,20 +93,20 @@ void WarnBy(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics)
 }
 
 template <LinksFunction kLinks>
-constexpr Custom GatherBy() {
+constexpr Computed GatherBy() {
   return {.run = [](const OperatorDesc& op, InputViews inputs,
                     OutputViews outputs) { Gather(kLinks(op), inputs, outputs); },
           .sources = [](const OperatorDesc& op) { return GatherSources(op, kLinks(op)); },
           .warn = WarnBy<kLinks>,
-          .chooses = true};
+          .gathers = true};
 }
 
 template <LinksFunction kLinks>
-constexpr Custom ScatterBy() {
+constexpr Computed ScatterBy() {
   return {.run = [](const OperatorDesc& op, InputViews inputs,
                     OutputViews outputs) { Scatter(kLinks(op), inputs, outputs); },
           .sources = [](const OperatorDesc& op) { return ScatterSources(op, kLinks(op)); },
-          .whole =
+          .unsplittable_dims =
               [](const OperatorDesc& op) {
                 const std::vector<size_t> chosen = kLinks(op).chosen;
                 return std::vector<uint32_t>(chosen.begin(), chosen.end());

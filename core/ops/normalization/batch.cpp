@@ -173,7 +173,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = Ulp<6>},
     {.name = "BATCH_NORMALIZATION_TRAINING",
      .summary = "the same by the mean and the variance of each slice, which are outputs, too",
@@ -182,10 +182,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BNT-1",
      .rules = kTrainingRules,
      .infer = InferTraining,
-     .family = Custom{.run = Train,
-                      .sources = TrainingSources,
-                      .whole = AxesOf,
-                      .formula = TrainingMeaning}},
+     .family = Computed{.run = Train,
+                        .sources = TrainingSources,
+                        .unsplittable_dims = AxesOf,
+                        .formula = TrainingMeaning}},
 };
 
 }  // namespace

@@ -182,8 +182,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BNG-1",
      .rules = kRules,
      .infer = Infer,
-     .family =
-         Custom{.run = Run, .sources = Sources<false>, .whole = AxesOf, .formula = Meaning<false>}},
+     .family = Computed{.run = Run,
+                        .sources = Sources<false>,
+                        .unsplittable_dims = AxesOf,
+                        .formula = Meaning<false>}},
     {.name = "BATCH_NORMALIZATION_TRAINING_GRAD",
      .summary = "the gradients of BATCH_NORMALIZATION_TRAINING for input, scale and bias",
      .fields = kTrainingFields,
@@ -191,10 +193,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BNG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = RunTraining,
-                      .sources = Sources<true>,
-                      .whole = AxesOf,
-                      .formula = Meaning<true>}},
+     .family = Computed{.run = RunTraining,
+                        .sources = Sources<true>,
+                        .unsplittable_dims = AxesOf,
+                        .formula = Meaning<true>}},
 };
 
 }  // namespace

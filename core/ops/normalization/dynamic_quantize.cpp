@@ -110,7 +110,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "DQL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .whole = AllOf, .formula = Meaning}},
+     .family =
+         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AllOf, .formula = Meaning}},
 };
 
 }  // namespace

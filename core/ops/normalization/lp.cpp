@@ -69,7 +69,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "LPN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning}},
+     .family =
+         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning}},
 };
 
 }  // namespace

@@ -183,7 +183,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kChannelRules,
      .infer = InferParameters,
-     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning},
+     .family =
+         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION1",
      .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
@@ -192,7 +193,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxesByLevel,
-     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning},
+     .family =
+         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION2",
      .summary = "the same with the mean or the variance alone, or the root mean square",
@@ -201,7 +203,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxes,
-     .family = Custom{.run = Run, .sources = Sources, .whole = AxesOf, .formula = Meaning},
+     .family =
+         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

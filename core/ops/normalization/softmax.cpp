@@ -79,13 +79,13 @@ Tolerance SoftmaxTolerance(const OperatorDesc& op) {
 }
 
 template <SoftmaxFunction kFunction>
-constexpr Custom FamilyOf() {
+constexpr Computed FamilyOf() {
   return {.run =
               [](const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
                 ApplySoftmax(kFunction, AxesOf(op), inputs[0], outputs[0]);
               },
           .sources = Sources,
-          .whole = AxesOf,
+          .unsplittable_dims = AxesOf,
           .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : Meaning<kFunction>};
 }
 

@@ -138,11 +138,11 @@ Tolerance NetworkTolerance(const OperatorDesc& op) {
 }
 
 template <const NetworkKind& kKind, const CellMakers& kMakers, CellFormula kCell>
-constexpr Custom Network() {
+constexpr Computed Network() {
   return {.run = [](const OperatorDesc& op, InputViews inputs,
                     OutputViews outputs) { RunNetwork(kKind, kMakers, op, inputs, outputs); },
           .sources = NetworkSources,
-          .whole = WholeNetwork,
+          .unsplittable_dims = WholeNetwork,
           .warn = WarnOfLengths,
           .operations = NetworkOperations,
           .formula =

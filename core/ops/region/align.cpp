@@ -122,7 +122,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning, .warn = Warn},
+     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
      .values_choose = true},
     {.name = "ROI_ALIGN1",
      .summary = "ROI_ALIGN with pixel offsets and aligned corners",
@@ -131,7 +131,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning, .warn = Warn},
+     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
      .values_choose = true},
 };
 

@@ -256,11 +256,11 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RAG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run,
-                      .sources = Sources,
-                      .whole = AllDimensions,
-                      .warn = Warn,
-                      .formula = MeaningOf},
+     .family = Computed{.run = Run,
+                        .sources = Sources,
+                        .unsplittable_dims = AllDimensions,
+                        .warn = Warn,
+                        .formula = MeaningOf},
      .values_choose = true},
 };
 

@@ -95,7 +95,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "RPL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning, .warn = Warn},
+     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
      .values_choose = true},
 };
 

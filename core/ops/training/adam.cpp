@@ -168,7 +168,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "ADAM-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
      .in_place = true},
 };
 

@@ -215,7 +215,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MOV-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .weights = Source}},
+     .family = Computed{.run = Run, .sources = Sources, .weights = Source}},
 };
 
 }  // namespace

@@ -283,8 +283,8 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
   SumTaps(kSource(op, inputs[0]), begin, outputs[0]);
 }
 
-constexpr Placed kForward = {.run = Run<Forward>, .sources = ForwardSources, .weights = Forward};
-constexpr Placed kBackward = {
+constexpr Computed kForward = {.run = Run<Forward>, .sources = ForwardSources, .weights = Forward};
+constexpr Computed kBackward = {
     .run = Run<Backward>, .sources = BackwardSources, .weights = Backward};
 
 Tolerance HardwareTolerance(const OperatorDesc& op) {

@@ -52,7 +52,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "AVERAGE_POOLING1",
      .summary = "the average of each window with gaps",
@@ -61,7 +61,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -295,7 +295,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
 };
 
 }  // namespace

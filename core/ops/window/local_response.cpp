@@ -176,7 +176,8 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "LRN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Custom{.run = Run, .sources = Sources, .whole = Whole, .formula = Meaning}},
+     .family =
+         Computed{.run = Run, .sources = Sources, .unsplittable_dims = Whole, .formula = Meaning}},
     {.name = "LOCAL_RESPONSE_NORMALIZATION_GRAD",
      .summary = "gradient of LOCAL_RESPONSE_NORMALIZATION",
      .fields = kGradFields,
@@ -184,8 +185,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "LRG-1",
      .rules = kGradRules,
      .infer = InferGrad,
-     .family =
-         Custom{.run = RunGrad, .sources = GradSources, .whole = Whole, .formula = GradMeaning}},
+     .family = Computed{.run = RunGrad,
+                        .sources = GradSources,
+                        .unsplittable_dims = Whole,
+                        .formula = GradMeaning}},
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "LP_POOLING1",
      .summary = "the norm of each window with gaps",
@@ -102,7 +102,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -127,7 +127,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules,
      .infer = InferPooling,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
     {.name = "MAX_POOLING1",
      .summary = "the greatest element of each window, and where it is",
      .fields = kFields1,
@@ -135,7 +135,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules1,
      .infer = InferWithIndices,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
     {.name = "MAX_POOLING2",
      .summary = "the greatest element of each window with gaps, and where it is",
      .fields = kFields2,
@@ -143,7 +143,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "POOL-1",
      .rules = kRules1,
      .infer = InferWithIndices,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
 };
 
 }  // namespace

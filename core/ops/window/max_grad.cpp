@@ -89,7 +89,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MPG-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
      .values_choose = true},
 };
 

@@ -165,7 +165,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "QAP-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Placed{.run = Run, .sources = Sources, .formula = Meaning}},
+     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
 };
 
 }  // namespace
