@@ -23,7 +23,7 @@
 namespace dmlop {
 namespace {
 
-using Numbers = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
+using Elements = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
 
 constexpr int64_t kGrainTaps = 1 << 14;
 constexpr int64_t kMostSideBySide = 1024;
@@ -36,7 +36,7 @@ T LeastOf() {
 
 ElementBytes LeastValue(DataType type) {
   ElementBytes bytes{};
-  VisitDataType(Numbers(), type, [&]<typename T>() {
+  VisitDataType(Elements(), type, [&]<typename T>() {
     const T least = LeastOf<T>();
     std::memcpy(bytes.data(), &least, sizeof least);
   });
@@ -49,12 +49,12 @@ void FillWithoutTaps(const TensorView& maxima) {
 
 // --- winners -------------------------------------------------------------------------------------
 
-template <typename T>
+// An element's key, of any type, and its number.
 struct Winner {
-  KeyOf<T> key = KeyOrder<T>::kLeast;
+  int64_t key = std::numeric_limits<int64_t>::min();
   int64_t number = -1;
 
-  void Take(KeyOf<T> other, int64_t its_number) {
+  void Take(int64_t other, int64_t its_number) {
     const bool wins = other > key || number < 0;
     key = wins ? other : key;
     number = wins ? its_number : number;
@@ -62,16 +62,15 @@ struct Winner {
 };
 
 // The number -1, which stands for none, comes after all others once it is unsigned.
-template <typename T>
-Winner<T> Join(const Winner<T>& a, const Winner<T>& b) {
+Winner Join(const Winner& a, const Winner& b) {
   const bool is_before = static_cast<uint64_t>(b.number) < static_cast<uint64_t>(a.number);
   return b.key > a.key || (b.key == a.key && is_before) ? b : a;
 }
 
 template <typename T>
-Winner<T> WinnerOf(const TapLoops& taps, const TapLoops& in_numbers, const T* from, int64_t number,
-                   KeyOf<T> flipped) {
-  Winner<T> winner;
+Winner WinnerOf(const TapLoops& taps, const TapLoops& in_numbers, const T* from, int64_t number,
+                KeyOf<T> flipped) {
+  Winner winner;
   const auto& elements = taps.steps;
   const auto& numbers = in_numbers.steps;
   for (int64_t a = 0; a < taps.sizes[0]; ++a) {
@@ -87,12 +86,32 @@ Winner<T> WinnerOf(const TapLoops& taps, const TapLoops& in_numbers, const T* fr
 }
 
 template <typename T>
-T ValueOf(KeyOf<T> key, KeyOf<T> flipped) {
+T ValueOf(int64_t own_key, KeyOf<T> flipped) {
+  const auto key = static_cast<KeyOf<T>>(own_key);
   if constexpr (!std::is_integral_v<T>) {
     if (key == KeyOrder<T>::kLeast) return RoundOnce<T>(NAN);
   }
   return KeyOrder<T>::FromKey(key, flipped);
 }
+
+// Elements of a tensor of UINT32 or UINT64.
+class Numbers {
+ public:
+  explicit Numbers(const TensorView& view)
+      : data_(view.data), are_long_(ByteWidth(view.type) == sizeof(uint64_t)) {}
+
+  void Set(int64_t offset, int64_t number) const {
+    if (are_long_) {
+      reinterpret_cast<uint64_t*>(data_)[offset] = static_cast<uint64_t>(number);
+    } else {
+      reinterpret_cast<uint32_t*>(data_)[offset] = static_cast<uint32_t>(number);
+    }
+  }
+
+ private:
+  std::byte* data_;
+  bool are_long_;
+};
 
 // A box of outputs whose windows have taps.
 class WinnersOfBox {
@@ -107,21 +126,21 @@ class WinnersOfBox {
     taps_in_numbers_ = TapsOf(numbers_, dims.size());
   }
 
-  template <typename T, typename Index>
+  template <typename T>
   void Find(KeyOf<T> flipped, const TensorView& maxima, const TensorView& winners) const {
     const int64_t taps = taps_.count();
     const LoopNest<kOperands> outputs = Merged(OutputLoops(maxima, winners));
     const T* from = input_.elements<T>() + elements_.first;
     T* values = maxima.elements<T>();
-    Index* indices = winners.elements<Index>();
+    const Numbers indices(winners);
     ParallelFor(Product(outputs.sizes), kGrainTaps / taps + 1, winners.element_bytes(),
                 [&](int64_t begin, int64_t end) {
                   Walk<kOperands> walk(outputs, begin);
                   for (int64_t i = begin; i < end; ++i, walk.Next()) {
-                    const Winner<T> winner =
+                    const Winner winner =
                         WinnerOf(taps_, taps_in_numbers_, from + walk.offset(kWindow),
                                  numbers_.first + walk.offset(kNumber), flipped);
-                    indices[walk.offset(kWinner)] = static_cast<Index>(winner.number);
+                    indices.Set(walk.offset(kWinner), winner.number);
                     if (values == nullptr) continue;
                     values[walk.offset(kValue)] = ValueOf<T>(winner.key, flipped);
                   }
@@ -129,19 +148,18 @@ class WinnersOfBox {
   }
 
   // Does the same for FLOAT32 with vectors.
-  template <typename Index>
   void FindByVectors(const TensorView& maxima, const TensorView& winners) const {
     const LoopNest<kOperands> outputs = OutputLoops(maxima, winners);
     const size_t row = PoolRowDimension(outputs.sizes);
     const LoopNest<kOperands> rows = Merged(Without(outputs, row));
     const int64_t length = outputs.sizes[row];
-    const VectorWork<Index> work{PoolWinnerKernelFor(),
-                                 OffsetsOf(taps_),
-                                 OffsetsOf(taps_in_numbers_),
-                                 outputs.Step(row),
-                                 input_.elements<float>() + elements_.first,
-                                 maxima.elements<float>(),
-                                 winners.elements<Index>()};
+    const VectorWork work{PoolWinnerKernelFor(),
+                          OffsetsOf(taps_),
+                          OffsetsOf(taps_in_numbers_),
+                          outputs.Step(row),
+                          input_.elements<float>() + elements_.first,
+                          maxima.elements<float>(),
+                          Numbers(winners)};
     ParallelFor(Product(rows.sizes), kGrainTaps / (length * taps_.count()) + 1,
                 winners.element_bytes(), [&](int64_t begin, int64_t end) {
                   std::vector<int32_t> keys(kMostSideBySide), taps(kMostSideBySide);
@@ -164,22 +182,20 @@ class WinnersOfBox {
   enum Operand : size_t { kWindow, kNumber, kValue, kWinner, kOperands };
   using Places = std::array<int64_t, kOperands>;
 
-  template <typename Index>
   struct VectorWork {
     PoolWinnerKernel kernel;
     std::vector<int64_t> offsets, numbers;  // for each tap
     Places step;
     const float* from;
     float* values;
-    Index* indices;
+    Numbers indices;
 
     // Computes `count` outputs from `places` on, and advances these.
     void Run(int64_t count, std::vector<int32_t>& keys, std::vector<int32_t>& taps,
              Places& places) const {
       kernel({from + places[kWindow], step[kWindow], count, offsets}, keys.data(), taps.data());
       for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-        const int64_t number = places[kNumber] + numbers[static_cast<size_t>(taps[i])];
-        indices[places[kWinner]] = static_cast<Index>(number);
+        indices.Set(places[kWinner], places[kNumber] + numbers[static_cast<size_t>(taps[i])]);
         if (values != nullptr) values[places[kValue]] = ValueOf<float>(keys[i], 0);
         for (size_t k = 0; k < kOperands; ++k) places[k] += step[k];
       }
@@ -203,42 +219,47 @@ class WinnersOfBox {
 };
 
 void FindWinnersOf(const WinnersOfBox& box, const TensorView& maxima, const TensorView& winners) {
-  const bool are_long = ByteWidth(winners.type) == sizeof(uint64_t);
-  if (box.IsForVectors()) {
-    if (are_long) return box.FindByVectors<uint64_t>(maxima, winners);
-    return box.FindByVectors<uint32_t>(maxima, winners);
-  }
-  VisitDataType(Numbers(), maxima.type, [&]<typename T>() {
-    const auto flipped = FlippedBits<T>(MinMax::kMax);
-    if (are_long) {
-      box.Find<Ordered<T>, uint64_t>(flipped, maxima, winners);
-    } else {
-      box.Find<Ordered<T>, uint32_t>(flipped, maxima, winners);
-    }
+  if (box.IsForVectors()) return box.FindByVectors(maxima, winners);
+  VisitDataType(Elements(), maxima.type, [&]<typename T>() {
+    box.Find<Ordered<T>>(FlippedBits<T>(MinMax::kMax), maxima, winners);
   });
 }
 
-// Finds winners by sliding windows. Tensors without data are not computed.
-template <typename T, typename Index>
-void SlideWinners(const PoolDims& dims, const SlideAxes& axes, const ConstTensorView& input,
-                  const TensorView& maxima, const TensorView& winners) {
+// Converts elements of one type to keys and back.
+struct Keys {
+  int64_t (*of)(const std::byte* element);
+  void (*to)(const Winner& winner, std::byte* maximum);
+};
+
+template <typename T>
+constexpr Keys KeysOfType() {
   using Key = Ordered<T>;
-  const Key* from = input.elements<Key>();
-  const KeyOf<Key> flipped = FlippedBits<T>(MinMax::kMax);
-  SlideFolds<Winner<Key>>(
+  return {[](const std::byte* element) -> int64_t {
+            return KeyOrder<Key>::ToKey(ElementOf<Key>(element), FlippedBits<T>(MinMax::kMax));
+          },
+          [](const Winner& winner, std::byte* maximum) {
+            const Key value = winner.number < 0
+                                  ? std::bit_cast<Key>(LeastOf<T>())
+                                  : ValueOf<Key>(winner.key, FlippedBits<T>(MinMax::kMax));
+            std::memcpy(maximum, &value, sizeof value);
+          }};
+}
+
+// Finds winners by sliding windows. Tensors without data are not computed.
+void SlideWinners(const Keys& keys, const PoolDims& dims, const SlideAxes& axes,
+                  const ConstTensorView& input, const TensorView& maxima,
+                  const TensorView& winners) {
+  const auto width = static_cast<int64_t>(ByteWidth(input.type));
+  SlideFolds<Winner>(
       axes, dims, input.layout, winners.data != nullptr ? winners : maxima,
       [&](int64_t offset, int64_t number) {
-        return Winner<Key>{KeyOrder<Key>::ToKey(from[offset], flipped), number};
+        return Winner{keys.of(input.data + offset * width), number};
       },
-      [&](const Dims& index, const Winner<Key>& winner) {
+      [&](const Dims& index, const Winner& winner) {
         if (winners.data != nullptr) {
-          Index& number = winners.elements<Index>()[OffsetOf(winners.layout, index)];
-          number = static_cast<Index>(winner.number);
+          Numbers(winners).Set(OffsetOf(winners.layout, index), winner.number);
         }
-        if (maxima.data == nullptr) return;
-        Key& value = maxima.elements<Key>()[OffsetOf(maxima.layout, index)];
-        value = winner.number < 0 ? std::bit_cast<Key>(LeastOf<T>())
-                                  : ValueOf<Key>(winner.key, flipped);
+        if (maxima.data != nullptr) keys.to(winner, ElementAt(maxima, index));
       });
 }
 
@@ -247,12 +268,8 @@ bool SlidWinners(const PoolDims& dims, const ConstTensorView& input, const Dims&
   const Dims& sizes = winners.data != nullptr ? winners.layout.sizes : maxima.layout.sizes;
   const SlideAxes axes = TapAxes(dims, begin, sizes);
   if (!axes.AreLarge()) return false;
-  VisitDataType(Numbers(), input.type, [&]<typename T>() {
-    if (winners.data != nullptr && ByteWidth(winners.type) == sizeof(uint64_t)) {
-      SlideWinners<T, uint64_t>(dims, axes, input, maxima, winners);
-    } else {
-      SlideWinners<T, uint32_t>(dims, axes, input, maxima, winners);
-    }
+  VisitDataType(Elements(), input.type, [&]<typename T>() {
+    SlideWinners(KeysOfType<T>(), dims, axes, input, maxima, winners);
   });
   return true;
 }

@@ -2,11 +2,13 @@
 #include "core/engine/window/pool_quantized.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstddef>
+#include <cstdint>
 
 #include "core/base/parallel.h"
 #include "core/engine/window/sliding_windows.h"
 #include "core/exact/scaled_sum.h"
+#include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -20,17 +22,16 @@ Number OfChannel(const std::vector<Number>& numbers, int64_t channel) {
   return numbers.size() == 1 ? numbers[0] : numbers[static_cast<size_t>(channel)];
 }
 
-// Computes the average of `taps` elements, divided by `divisor`.
-template <typename Output>
-Output Quantized(const QuantizedAverage& call, int64_t channel, int64_t sum, int64_t taps,
-                 Int128 divisor) {
+// Computes the average of `taps` elements, divided by `divisor`, as the bits of an element of 8
+// bits.
+uint8_t Quantized(const QuantizedAverage& call, DataType type, int64_t channel, int64_t sum,
+                  int64_t taps, Int128 divisor) {
   const double scale = OfChannel(call.input.scales, channel);
   const double output_scale = OfChannel(call.output.scales, channel);
   const int64_t zero_point = OfChannel(call.input.zero_points, channel);
-  using Limits = std::numeric_limits<Output>;
-  const QuantizedRange range{OfChannel(call.output.zero_points, channel), Limits::min(),
-                             Limits::max()};
-  return static_cast<Output>(
+  const int64_t least = type == DataType::kInt8 ? INT8_MIN : 0;
+  const QuantizedRange range{OfChannel(call.output.zero_points, channel), least, least + UINT8_MAX};
+  return static_cast<uint8_t>(
       Requantize(sum - taps * zero_point, {scale, 1, output_scale, divisor}, range));
 }
 
@@ -50,7 +51,6 @@ class AveragesOfBox {
     loops_ = TapsOf(windows, dims.size());
   }
 
-  template <typename Output>
   void Run(const TensorView& averages) const {
     LoopNest<kOperands> outputs;
     for (size_t d = 0; d < averages.layout.rank(); ++d) {
@@ -58,14 +58,15 @@ class AveragesOfBox {
                    {strides_[d], averages.layout.strides[d], d == 1 ? 1 : 0});
     }
     outputs = Merged(outputs);
-    Output* to = averages.elements<Output>();
+    uint8_t* to = averages.elements<uint8_t>();
     ParallelFor(Product(outputs.sizes), kGrainTaps / (taps_ + 1) + 1, averages.element_bytes(),
                 [&](int64_t begin, int64_t end) {
                   Walk<kOperands> walk(outputs, begin);
                   for (int64_t i = begin; i < end; ++i, walk.Next()) {
                     const int64_t channel = first_channel_ + walk.offset(kChannel);
-                    to[walk.offset(kAverage)] = Quantized<Output>(
-                        call_, channel, SumAt(walk.offset(kWindow)), taps_, divisor_);
+                    to[walk.offset(kAverage)] =
+                        Quantized(call_, averages.type, channel, SumAt(walk.offset(kWindow)), taps_,
+                                  divisor_);
                   }
                 });
   }
@@ -103,17 +104,19 @@ struct IntegerSum {
 };
 
 // Computes a part of the output by sliding windows.
-template <typename T, typename Output>
 void SlideAverages(const QuantizedAverage& call, const PoolDims& dims, const SlideAxes& axes,
                    const ConstTensorView& input, const Dims& begin, const TensorView& averages) {
+  const auto term = input.type == DataType::kInt8
+                        ? +[](const std::byte* x) { return int64_t{ElementOf<int8_t>(x)}; }
+                        : +[](const std::byte* x) { return int64_t{ElementOf<uint8_t>(x)}; };
   const TapCounts counts(dims, begin, averages.layout.sizes);
-  SlideSums<IntegerSum, T>(
-      axes, axes.PartOf(input), averages, [&](const Dims& index, const IntegerSum& total) {
-        const int64_t taps = counts.Present(index);
-        averages.elements<Output>()[OffsetOf(averages.layout, index)] =
-            Quantized<Output>(call, begin[1] + index[1], total.sum, taps,
-                              call.counts_padding ? counts.Counted(index) : taps);
-      });
+  SlideSums<IntegerSum>(axes, TermsOf(axes.PartOf(input), term), averages,
+                        [&](const Dims& index, const IntegerSum& total) {
+                          const int64_t taps = counts.Present(index);
+                          *reinterpret_cast<uint8_t*>(ElementAt(averages, index)) =
+                              Quantized(call, averages.type, begin[1] + index[1], total.sum, taps,
+                                        call.counts_padding ? counts.Counted(index) : taps);
+                        });
 }
 
 }  // namespace
@@ -121,21 +124,12 @@ void SlideAverages(const QuantizedAverage& call, const PoolDims& dims, const Sli
 void AverageQuantized(const QuantizedAverage& call, const PoolDims& dims,
                       const ConstTensorView& input, const Dims& begin, const TensorView& averages) {
   const SlideAxes axes = TapAxes(dims, begin, averages.layout.sizes);
-  if (axes.AreLarge()) {
-    return VisitDataType(Integers8(), input.type, [&]<typename T>() {
-      VisitDataType(Integers8(), averages.type, [&]<typename Output>() {
-        SlideAverages<T, Output>(call, dims, axes, input, begin, averages);
-      });
-    });
-  }
+  if (axes.AreLarge()) return SlideAverages(call, dims, axes, input, begin, averages);
   const PoolBoxes boxes(dims, begin, averages.layout.sizes);
   for (int64_t i = 0; i < boxes.count(); ++i) {
     const PoolBox box = boxes.At(i);
     VisitDataType(Integers8(), input.type, [&]<typename T>() {
-      const AveragesOfBox<T> work(call, dims, box, input);
-      VisitDataType(Integers8(), averages.type, [&]<typename Output>() {
-        work.template Run<Output>(PartOf(averages, begin, box));
-      });
+      AveragesOfBox<T>(call, dims, box, input).Run(PartOf(averages, begin, box));
     });
   }
 }

@@ -219,45 +219,66 @@ bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
 
 // --- sliding windows -----------------------------------------------------------------------------
 
-template <typename T, SumMap kMap>
-struct MappedSum : SlidingSum {
-  using SlidingSum::Add;
-  void Add(T x, int64_t sign) { Add(MapOf<kMap>(AsDouble(x)), sign); }
+// Reads elements of one type as terms, and rounds sums of them to results.
+struct SlideFunctions {
+  double (*term)(const std::byte* element);
+  void (*round)(const SlidingSum& sum, Int128 divisor, std::byte* result);
 };
 
-template <SumMap kMap, typename Finalizer, typename T>
-void SlideMapped(const PoolSumCall& call, const PoolDims& dims, const SlideAxes& axes,
-                 const ConstTensorView& input, const Dims& begin, const TensorView& sums) {
+template <typename T, SumMap kMap, typename Finalizer>
+constexpr SlideFunctions FunctionsOf() {
   using Count = std::conditional_t<kMap == SumMap::kItself, Int128, int64_t>;
+  return {[](const std::byte* element) { return MapOf<kMap>(AsDouble(ElementOf<T>(element))); },
+          [](const SlidingSum& sum, Int128 divisor, std::byte* result) {
+            const T rounded = sum.Result<Finalizer, T>(static_cast<Count>(divisor));
+            std::memcpy(result, &rounded, sizeof rounded);
+          }};
+}
+
+template <typename T>
+SlideFunctions FunctionsFor(PoolSum function) {
+  switch (function) {
+    case PoolSum::kL1:
+      return FunctionsOf<T, SumMap::kMagnitude, reduce::Rounded>();
+    case PoolSum::kL2:
+      return FunctionsOf<T, SumMap::kSquare, reduce::SquareRooted>();
+    default:
+      return FunctionsOf<T, SumMap::kItself, Averaged>();
+  }
+}
+
+ElementBytes ResultWithoutTaps(const PoolSumCall& call, Int128 divisor, DataType type) {
+  return ConvertElement(static_cast<float>(ValueWithoutTaps(call, divisor)), type);
+}
+
+void SlideMapped(const SlideFunctions& functions, const PoolSumCall& call, const PoolDims& dims,
+                 const SlideAxes& axes, const ConstTensorView& input, const Dims& begin,
+                 const TensorView& sums) {
   const TapCounts counts(dims, begin, sums.layout.sizes);
   const auto divisor = [&](const Dims& index) -> Int128 {
     if (call.function == PoolSum::kShare) return call.divisor;
     return call.function == PoolSum::kPaddedAverage ? counts.Counted(index) : counts.Present(index);
   };
-  SlideSums<MappedSum<T, kMap>, T>(
-      axes, axes.PartOf(input), sums, [&](const Dims& index, const SlidingSum& sum) {
-        T& result = sums.elements<T>()[OffsetOf(sums.layout, index)];
-        const bool has_taps = counts.Present(index) > 0;
-        result = has_taps ? sum.Result<Finalizer, T>(static_cast<Count>(divisor(index)))
-                          : RoundOnce<T>(ValueWithoutTaps(call, divisor(index)));
-      });
+  SlideSums<SlidingSum>(axes, TermsOf(axes.PartOf(input), functions.term), sums,
+                        [&](const Dims& index, const SlidingSum& sum) {
+                          std::byte* const result = ElementAt(sums, index);
+                          if (counts.Present(index) > 0) {
+                            return functions.round(sum, divisor(index), result);
+                          }
+                          const auto none = ResultWithoutTaps(call, divisor(index), sums.type);
+                          std::memcpy(result, none.data(), ByteWidth(sums.type));
+                        });
 }
 
-template <typename T>
 void SlideOver(const PoolSumCall& call, const PoolDims& dims, const SlideAxes& axes,
                const ConstTensorView& input, const Dims& begin, const TensorView& sums) {
-  switch (call.function) {
-    case PoolSum::kNorm:
-      return SlideNorms<T>(dims, axes, input, call.power, sums);
-    case PoolSum::kL1:
-      return SlideMapped<SumMap::kMagnitude, reduce::Rounded, T>(call, dims, axes, input, begin,
-                                                                 sums);
-    case PoolSum::kL2:
-      return SlideMapped<SumMap::kSquare, reduce::SquareRooted, T>(call, dims, axes, input, begin,
-                                                                   sums);
-    default:
-      return SlideMapped<SumMap::kItself, Averaged, T>(call, dims, axes, input, begin, sums);
-  }
+  VisitDataType(Floats(), sums.type, [&]<typename T>() {
+    if (call.function == PoolSum::kNorm) {
+      SlideNorms<T>(dims, axes, input, call.power, sums);
+    } else {
+      SlideMapped(FunctionsFor<T>(call.function), call, dims, axes, input, begin, sums);
+    }
+  });
 }
 
 // --- gradients of averages -----------------------------------------------------------------------
@@ -338,10 +359,12 @@ void SlideShares(const PoolDims& dims, bool counts_padding, const ConstTensorVie
     }
   }
   const std::vector<Share> shares = SharesOf(dims, counts_padding, axes, axes.PartOf(gradient));
-  const ConstTensorView terms{reinterpret_cast<const std::byte*>(shares.data()), DataType::kUnknown,
-                              PackedLayout(axes.sizes)};
+  Terms<Share> terms{reinterpret_cast<const std::byte*>(shares.data()),
+                     PackedLayout(axes.sizes).strides,
+                     [](const std::byte* share) { return ElementOf<Share>(share); }};
+  for (int64_t& stride : terms.strides) stride *= static_cast<int64_t>(sizeof(Share));
   VisitDataType(Floats(), sums.type, [&]<typename T>() {
-    SlideSums<ShareSum, Share>(axes, terms, sums, [&](const Dims& index, const ShareSum& sum) {
+    SlideSums<ShareSum>(axes, terms, sums, [&](const Dims& index, const ShareSum& sum) {
       Int128 count = 1;
       bool is_empty = false;
       for (size_t d = 0; d < index.size(); ++d) {
@@ -361,16 +384,14 @@ void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensor
                 const Dims& begin, const TensorView& sums) {
   const SlideAxes axes = TapAxes(dims, begin, sums.layout.sizes);
   if (axes.AreLarge()) {
-    return VisitDataType(Floats(), sums.type,
-                         [&]<typename T>() { SlideOver<T>(call, dims, axes, input, begin, sums); });
+    return SlideOver(call, dims, axes, input, begin, sums);
   }
   const PoolBoxes boxes(dims, begin, sums.layout.sizes);
   for (int64_t i = 0; i < boxes.count(); ++i) {
     const PoolBox box = boxes.At(i);
     const TensorView part = PartOf(sums, begin, box);
     if (!HasTaps(box)) {
-      const double value = ValueWithoutTaps(call, DivisorOf(call, box));
-      FillView(ConvertElement(static_cast<float>(value), sums.type), part);
+      FillView(ResultWithoutTaps(call, DivisorOf(call, box), sums.type), part);
     } else if (IsReduction(call, box)) {
       ReduceWindows(ReductionOf(call.function), dims, box, input, part);
     } else {

@@ -82,6 +82,10 @@ SlideAxes WindowAxes(const PoolDims& dims, const Dims& windows, const Dims& begi
 // numbers than elements or outputs, and few must be kept at a time.
 std::vector<SlideAxis> InSlidingOrder(std::span<const SlideAxis> axes);
 
+inline std::byte* ElementAt(const TensorView& view, const Dims& index) {
+  return view.data + OffsetOf(view.layout, index) * static_cast<int64_t>(ByteWidth(view.type));
+}
+
 // Runs body(index, share) for the first index of each channel of the outputs and each of its
 // shares.
 void ForEachChannel(const TensorView& outputs, int64_t shares,
@@ -124,15 +128,36 @@ class SlidingSum {
   int64_t nans_ = 0, infinities_ = 0, negative_infinities_ = 0;
 };
 
-// The sums of one channel's windows in succession. Total has Add(element, sign), Add(other total,
-// sign) and Settle().
+// Elements of any type, read as terms of sums. There is one loop for each kind of term and total,
+// not for each type of elements and results.
+template <typename Term>
+struct Terms {
+  const std::byte* first;
+  Dims strides;  // in bytes
+  Term (*read)(const std::byte* element);
+};
+template <typename Term>
+Terms<Term> TermsOf(const ConstTensorView& view, Term (*read)(const std::byte* element)) {
+  Terms<Term> terms{view.data, view.layout.strides, read};
+  for (int64_t& stride : terms.strides) stride *= static_cast<int64_t>(ByteWidth(view.type));
+  return terms;
+}
+
 template <typename Total>
+using FinishSum = std::function<void(const Dims& index, const Total& total)>;
+
+// The sums of one channel's windows in succession. Total has Add(term, sign), Add(other total,
+// sign) and Settle().
+template <typename Total, typename Term>
 class SlidingSums {
  public:
-  SlidingSums(const SlideAxes& axes, const Dims& strides)
-      : axes_(InSlidingOrder(axes.axes)), step_(strides[axes_[0].dimension]) {
+  SlidingSums(const SlideAxes& axes, const Terms<Term>& terms, const FinishSum<Total>& finish)
+      : axes_(InSlidingOrder(axes.axes)),
+        terms_(terms),
+        step_(terms.strides[axes_[0].dimension]),
+        finish_(finish) {
     for (size_t i = 1; i < axes_.size(); ++i) {
-      plane_.Push(axes_[i].size, {strides[axes_[i].dimension]});
+      plane_.Push(axes_[i].size, {terms.strides[axes_[i].dimension]});
     }
     int64_t count = 1;
     counts_.resize(axes_.size());
@@ -140,28 +165,28 @@ class SlidingSums {
     for (const int64_t totals : counts_) totals_.emplace_back(static_cast<size_t>(totals));
   }
 
-  // Calls finish(index, total) for a share of the outputs of the channel that begins at index
-  // `channel`; *from is its first element.
-  template <typename T, typename Finish>
-  void Run(const T* from, const Dims& channel, int64_t share, int64_t shares, Finish&& finish) {
+  // Finishes a share of the outputs of the channel that begins at index `channel`.
+  void Run(const Dims& channel, int64_t share, int64_t shares) {
+    const std::byte* from =
+        terms_.first + channel[0] * terms_.strides[0] + channel[1] * terms_.strides[1];
     const auto add = [&](int64_t position, int64_t sign) {
       Walk<1> walk(plane_, 0);
       for (Total& total : totals_[0]) {
-        total.Add(from[position * step_ + walk.offset(0)], sign);
+        total.Add(terms_.read(from + position * step_ + walk.offset(0)), sign);
         walk.Next();
       }
     };
     for (int64_t i = 0; i < axes_[0].line_count(); ++i) {
       const SlideLine line = axes_[0].Line(i);
       const Range part = {line.outputs * share / shares, line.outputs * (share + 1) / shares};
-      Slide(0, line.Part(part), channel, add, finish);
+      Slide(0, line.Part(part), channel, add);
     }
   }
 
  private:
   // add(position, sign) adds the elements at a position of the axis to its totals.
-  template <typename Add, typename Finish>
-  void Slide(size_t level, const SlideLine& line, Dims index, Add&& add, Finish&& finish) {
+  template <typename Add>
+  void Slide(size_t level, const SlideLine& line, Dims index, Add&& add) {
     std::vector<Total>& totals = totals_[level];
     std::fill(totals.begin(), totals.end(), Total());
     Range held = {0, 0};
@@ -175,41 +200,40 @@ class SlidingSums {
       for (; held.begin < window.begin; ++held.begin) add(line.Position(held.begin), -1);
       index[axes_[level].dimension] = line.Output(i);
       if (level + 1 == axes_.size()) {
-        finish(index, totals[0]);
+        finish_(index, totals[0]);
       } else {
-        SlideTotals(level + 1, index, finish);
+        SlideTotals(level + 1, index);
       }
     }
   }
 
-  template <typename Finish>
-  void SlideTotals(size_t level, const Dims& index, Finish&& finish) {
+  void SlideTotals(size_t level, const Dims& index) {
     for (Total& total : totals_[level - 1]) total.Settle();
     const auto add = [&](int64_t position, int64_t sign) {
       const Total* from = totals_[level - 1].data() + position * counts_[level];
       for (Total& total : totals_[level]) total.Add(*from++, sign);
     };
     const SlideAxis& axis = axes_[level];
-    for (int64_t i = 0; i < axis.line_count(); ++i) Slide(level, axis.Line(i), index, add, finish);
+    for (int64_t i = 0; i < axis.line_count(); ++i) Slide(level, axis.Line(i), index, add);
   }
 
   std::vector<SlideAxis> axes_;
-  int64_t step_;       // along the first axis
+  const Terms<Term>& terms_;
+  int64_t step_;  // along the first axis
+  const FinishSum<Total>& finish_;
   LoopNest<1> plane_;  // the elements along all other axes
   std::vector<int64_t> counts_;
   std::vector<std::vector<Total>> totals_;  // for each axis, one per element of the later axes
 };
 
 // Sums the windows of all channels, and calls finish(index, total) for each output.
-template <typename Total, typename T, typename Finish>
-void SlideSums(const SlideAxes& axes, const ConstTensorView& input, const TensorView& outputs,
-               Finish&& finish) {
-  const Dims& strides = input.layout.strides;
+template <typename Total, typename Term>
+void SlideSums(const SlideAxes& axes, const Terms<Term>& terms, const TensorView& outputs,
+               const FinishSum<Total>& finish) {
   const bool are_many = outputs.layout.sizes[0] * outputs.layout.sizes[1] >= ThreadCount();
   const int64_t shares = are_many ? 1 : ThreadCount();
   ForEachChannel(outputs, shares, [&](const Dims& index, int64_t share) {
-    const T* from = input.elements<T>() + index[0] * strides[0] + index[1] * strides[1];
-    SlidingSums<Total>(axes, strides).Run(from, index, share, shares, finish);
+    SlidingSums<Total, Term>(axes, terms, finish).Run(index, share, shares);
   });
 }
 
