@@ -7,6 +7,7 @@
 #include "app/options/completion.h"
 #include "app/options/option_kinds.h"
 #include "core/io/tensor_file.h"
+#include "core/judge/varied_run.h"
 #include "core/kernels/simd/isa.h"
 #include "core/ops/groups.h"
 #include "core/ops/operator.h"
@@ -75,6 +76,7 @@ std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& t
   if (is_type) return Copied(DataTypeNames().subspan(1));
   if (type == "LEVEL") return LevelNames();
   if (type == "GROUP") return GroupNames();
+  if (type == "ID") return ArithmeticIds();
   if (option.check_lname("isa")) return Copied(SupportedIsas());
   if (option.check_lname("like")) return NamesElsewhere();
   return Alternatives(type);

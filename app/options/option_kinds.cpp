@@ -287,6 +287,15 @@ void AddRules(CLI::App& command, ComparisonRules& rules) {
   AddReshape(command, rules.shapes);
 }
 
+void AddAs(CLI::App& command, std::vector<std::string>& ids) {
+  command
+      .add_option("--as", ids,
+                  "Compute as a device may have done, such as in sums-float16; see "
+                  "dmlop-judging(7)")
+      ->allow_extra_args(false)
+      ->type_name("ID");
+}
+
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
   AddRules(command, rules);
   AddChoice(command, "--tolerance", "What WebNN's conformance suite grants this operator",

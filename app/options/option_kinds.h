@@ -100,6 +100,9 @@ void AddRawForms(CLI::App& command, RawForms& forms);
 CLI::Option* AddReshape(CLI::App& command, FileShapes& shapes);
 void AddThreads(CLI::App& command, std::optional<int>& threads);
 
+// Ids of what is computed in place of the operator's result; see core/judge/varied_run.h.
+void AddAs(CLI::App& command, std::vector<std::string>& ids);
+
 // Rules of equality, without the WebNN tolerance, which needs an operator.
 void AddRules(CLI::App& command, ComparisonRules& rules);
 

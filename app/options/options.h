@@ -49,6 +49,7 @@ struct RunOptions {
   std::vector<std::string> outputs;
   std::vector<std::string> expected;
   std::vector<std::string> judged;  // made elsewhere; compared with what is computed here
+  std::vector<std::string> as;      // ids of what a device may have computed instead
   ComparisonRules rules;
   bool full = false;
   TextFormat format = TextFormat::kText;

@@ -24,6 +24,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
            options->expected);
   AddFiles(command, "--judge", "Compare a device's output with what is computed here",
            options->judged);
+  AddAs(command, options->as);
   AddOperatorRules(command, options->rules);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);

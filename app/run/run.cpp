@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,7 @@
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
+#include "core/judge/varied_run.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
@@ -39,7 +41,7 @@ namespace {
 class OperatorRun {
  public:
   OperatorRun(const RunOptions& options, const CommonOptions& common)
-      : options_(options), common_(common) {}
+      : options_(options), common_(common), varied_("--as", options.as) {}
 
   ExitStatus Execute() {
     CheckDescriptorStream();
@@ -48,6 +50,7 @@ class OperatorRun {
         descriptor_, options_.level,
         {options_.confine, options_.input_folder, options_.output_folder}, diagnostics_);
     if (document.model) {
+      if (!varied_.empty()) RefuseForModel("--as is");
       return RunModel(options_, common_, descriptor_, *document.model, diagnostics_);
     }
     if (document.op) RequireOptionsOfOperator();
@@ -220,13 +223,32 @@ class OperatorRun {
     for (Output& output : outputs_) outputs.push_back(&output.tensor);
     const OperatorDesc& desc = document_->op();
     const Clock::time_point start = Clock::now();
-    RunInto(desc, inputs, outputs);
+    varied_.empty() ? RunInto(desc, inputs, outputs) : ComputeVaried(inputs);
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
       PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} with {}\n", desc.name(),
                                times_.run_seconds * 1e3, Counted(SettledThreadCount(), "thread"),
                                CurrentIsa()));
     }
+  }
+
+  // Computes what a device may have computed, and says so.
+  void ComputeVaried(InputViews inputs) {
+    const Computation changed = varied_.Changed(document_->op(), inputs);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      varied_.RunInto(changed, i, outputs_[i].tensor.view());
+    }
+    reported_.as = options_.as;
+    if (common_.quiet) return;
+    PrintMessage(fmt::format("dmlop: computed as {}, which is not DirectML's result\n",
+                             Printable(varied_.text())));
+  }
+
+  // Names an output that is printed, and what was computed in place of DirectML's result.
+  std::string HeadingOf(const Output& output) const {
+    const std::string name = DisplayName(output.slot.path);
+    if (options_.as.empty()) return name;
+    return fmt::format("{} as {}, not DirectML's", name, fmt::join(options_.as, " + "));
   }
 
   // False if an output differs.
@@ -271,6 +293,7 @@ class OperatorRun {
     std::string command =
         fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
+    for (const std::string& id : options_.as) command += " --as " + ShellWord(id);
     if (options_.line) command += fmt::format(" --line {}", *options_.line);
     if (options_.rules.shapes == FileShapes::kByCount) command += " --reshape";
     command += ConfineWords(options_.confine);
@@ -290,13 +313,16 @@ class OperatorRun {
     for (const ComparedFile& compared : reported_.compared) {
       comparisons.push_back(ComparedJson(compared));
     }
-    PrintResult(Utf8Text({{"outputs", outputs}, {"comparisons", comparisons}}) + "\n");
+    Json json = Json::object();
+    if (!options_.as.empty()) json["as"] = options_.as;
+    json.update({{"outputs", outputs}, {"comparisons", comparisons}});
+    PrintResult(Utf8Text(json) + "\n");
   }
 
   void PrintUnbound() const {
     for (const Output& output : outputs_) {
       if (!output.path.empty() || IsCompared(output.slot)) continue;
-      WriteTensor(DisplayName(output.slot.path), AsConst(output.tensor.view()),
+      WriteTensor(Printable(HeadingOf(output)), AsConst(output.tensor.view()),
                   {.full = options_.full, .columns = OutputWidth()}, PrintResult);
     }
   }
@@ -316,6 +342,7 @@ class OperatorRun {
   Descriptor descriptor_;
   Diagnostics diagnostics_;
   Diagnostics warnings_;  // about values
+  const VariedRun varied_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   std::vector<Beside> beside_;

@@ -46,6 +46,7 @@ std::string Text(const Json& what, const ReportedFiles& files, const Diagnostics
                  const RunTimes& times) {
   Json json = {{"dmlop", DMLOP_VERSION}};
   json.update(what);
+  if (!files.as.empty()) json["as"] = files.as;
   json.update({{"inputs", FilesJson(files.inputs)}, {"outputs", FilesJson(files.outputs)}});
   if (!files.compared.empty()) json["comparisons"] = ComparisonsJson(files.compared);
   for (const Diagnostic& warning : warnings.list()) json["warnings"].push_back(LineOf(warning));

@@ -20,6 +20,7 @@ struct RunTimes {
 
 // Files read, written and compared.
 struct ReportedFiles {
+  std::vector<std::string> as;  // ids of what was computed in place of DirectML's result
   std::vector<ReportedFile> inputs;
   std::vector<ReportedFile> outputs;
   std::vector<ComparedFile> compared;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which variations can make a difference to an operator, by what its formula is made of.
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include "core/judge/element_formula.h"
 #include "core/judge/varied_tensors.h"
 #include "core/judge/varied_values.h"
+#include "core/ops/fused.h"
 
 namespace dmlop {
 namespace {
@@ -149,14 +152,41 @@ class Relevance {
   bool has_formula_ = false;
 };
 
+// The variations that concern an operator's own result.
+std::vector<ArithmeticVariation> OwnVariationsOf(const OperatorDesc& op, InputViews inputs,
+                                                 size_t output) {
+  const Relevance relevance(op, inputs, output);
+  std::vector<ArithmeticVariation> relevant;
+  std::ranges::copy_if(AllArithmeticVariations(), std::back_inserter(relevant),
+                       [&](const ArithmeticVariation& v) { return relevance.Has(v); });
+  return relevant;
+}
+
+// Those that concern the activation of results, whose values do not matter.
+std::vector<ArithmeticVariation> ActivationVariationsOf(const OperatorDesc& activation) {
+  const ElementBytes zero{};
+  const TensorDesc& desc = *TensorSlots(activation, TensorRole::kOutput)[0].desc;
+  const Layout layout{{desc.sizes->begin(), desc.sizes->end()},
+                      Dims::Filled(desc.sizes->size(), 0)};
+  const ConstTensorView input{zero.data(), *desc.data_type, layout};
+  std::vector<ArithmeticVariation> relevant = OwnVariationsOf(activation, {&input, 1}, 0);
+  std::erase_if(relevant, [](const ArithmeticVariation& v) { return IsOfOwnResult(v.kind); });
+  return relevant;
+}
+
 }  // namespace
+
+bool IsOfOwnResult(ArithmeticKind kind) {
+  return kind == Kind::kInputs || kind == Kind::kSums || kind == Kind::kProductRounded;
+}
 
 std::vector<ArithmeticVariation> ArithmeticVariationsOf(const OperatorDesc& op, InputViews inputs,
                                                         size_t output) {
-  const Relevance relevance(op, inputs, output);
-  std::vector<ArithmeticVariation> relevant;
-  for (const ArithmeticVariation& variation : AllArithmeticVariations()) {
-    if (relevance.Has(variation)) relevant.push_back(variation);
+  std::vector<ArithmeticVariation> relevant = OwnVariationsOf(op, inputs, output);
+  const auto activation = output == 0 ? FusedAlone(op) : std::nullopt;
+  if (!activation) return relevant;
+  for (const ArithmeticVariation& variation : ActivationVariationsOf(*activation)) {
+    if (std::ranges::find(relevant, variation) == relevant.end()) relevant.push_back(variation);
   }
   return relevant;
 }

@@ -211,11 +211,6 @@ class VariedElements {
 
 // --- activations ---------------------------------------------------------------------------------
 
-// Variations of an operator's own result leave its activation as it is.
-bool IsOfOwnResult(Kind kind) {
-  return kind == Kind::kInputs || kind == Kind::kSums || kind == Kind::kProductRounded;
-}
-
 // The elements that an activation makes of the operator's own ones, which are `sizes` in all.
 Elements Activated(const OperatorDesc& activation, const Elements& own, const Dims& sizes,
                    const ArithmeticVariation& variation, std::span<const int64_t> elements) {

@@ -14,6 +14,9 @@ namespace dmlop {
 std::vector<ArithmeticVariation> ArithmeticVariationsOf(const OperatorDesc& op, InputViews inputs,
                                                         size_t output);
 
+// Whether variations of a kind leave a fused activation as it is.
+bool IsOfOwnResult(ArithmeticKind kind);
+
 // Computes the elements of an output with these row-major numbers in each of the arithmetics, in
 // the output's type. What a variation does not change is exact. Many variations of the same
 // elements take much less time together than one by one, as formulas are made once.

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators in the arithmetics of devices (run --as), compared to the bit with NumPy's in the order that the ids state."""
+
+import json
+import re
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import ROOT, ProgramTest
+
+HALF, SINGLE = np.float16, np.float32
+
+
+def bfloat16(x):
+    """The nearest BFLOAT16, ties to even, of numbers in the middle of its range."""
+    part, exponent = np.frexp(np.asarray(x, "f8"))
+    return np.ldexp(np.rint(part * 256), exponent - 8).astype(SINGLE)
+
+
+def tf32(x, mode):
+    """FLOAT32 numbers with ten digits behind the point."""
+    bits = x.view("u4").astype("u8")
+    bits += {"ties-away": 0x1000, "ties-to-even": 0xFFF + (bits >> 13 & 1), "cut-off": 0}[mode]
+    return (bits >> 13 << 13).astype("u4").view(SINGLE)
+
+
+# Names of inputs, the last of which may be left out.
+OPTIONAL = {"CONVOLUTION": ["", "", "BiasTensor="], "ELEMENT_WISE_DEQUANTIZE_LINEAR": ["", "", "ZeroPointTensor="]}
+
+ROUNDINGS = {"float32": lambda x: np.asarray(x).astype(SINGLE), "float16": lambda x: np.asarray(x).astype(HALF),
+             "bfloat16": bfloat16}
+
+
+class Sum:
+    """Sums of terms along the first axis, in the order of an id; the exact terms are binary64."""
+
+    def __init__(self, form, details):
+        self.round = lambda x: ROUNDINGS[form](x).astype("f8")
+        self.details = details.split(",") if details else []
+        self.total = ROUNDINGS["float32"] if "in-float32" in self.details else self.round
+
+    def value(self, word):
+        return next((int(d.split("=")[1]) for d in self.details if d.startswith(word)), None)
+
+    def chain(self, terms, add=None):
+        total = np.zeros(terms.shape[1:])
+        for term in terms:
+            total = (add or self.round)(total + term).astype("f8")
+        return total
+
+    def tree(self, terms, halves):
+        while len(terms) > 1:
+            pairs = len(terms) // 2
+            a, b = (terms[:pairs], terms[pairs:]) if halves else (terms[: 2 * pairs : 2], terms[1::2])
+            terms = np.concatenate([self.round(a + b[:pairs]), terms[2 * pairs:]])
+        return terms[0]
+
+    def __call__(self, terms):
+        if "unfused" in self.details or "pairwise" in self.details:
+            terms = self.round(terms)
+        if "pairwise" in self.details:
+            return self.tree(terms, False)
+        if size := self.value("blocks"):
+            blocks = [self.chain(terms[i: i + size]) for i in range(0, len(terms), size)]
+            return self.chain(np.array(blocks), self.total)
+        if count := self.value("lanes"):
+            lanes = np.array([self.chain(terms[i::count]) for i in range(count)])
+            return self.tree(lanes, "neighbours" not in self.details)
+        return self.chain(terms)
+
+
+ORDERS = ["", "unfused", "pairwise", "blocks=4", "blocks=32,unfused", "blocks=64,in-float32", "blocks=256", "lanes=2",
+          "lanes=32,unfused", "lanes=8,neighbours", "blocks=16,unfused,in-float32"]
+
+
+def gemm(dtype, m, k, n, **fields):
+    name = {HALF: "FLOAT16", SINGLE: "FLOAT32"}[dtype]
+    tensors = {t: {"DataType": name, "Sizes": s} for t, s in [("ATensor", [m, k]), ("BTensor", [k, n])]}
+    if fields.pop("c", False):
+        tensors["CTensor"] = {"DataType": name, "Sizes": [m, n]}
+    return {"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 1} | tensors | fields
+
+
+def products(a, b):
+    return a.T.astype("f8")[:, :, None] * b.astype("f8")[:, None, :]
+
+
+def sigmoid_in_steps(x, dtype):
+    with np.errstate(over="ignore"):
+        e = np.exp(-x.astype("f8")).astype(dtype)
+    return dtype(1) / (dtype(1) + e)
+
+
+class ArithmeticTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.random = np.random.default_rng(20)
+
+    def normal(self, *shape, dtype=SINGLE):
+        return self.random.normal(size=shape).astype(dtype)
+
+    def result(self, descriptor, inputs, *ids):
+        names = OPTIONAL.get(descriptor["type"], [""] * 3)
+        self.save(**{f"x{i}": x for i, x in enumerate(inputs)})
+        arguments = [a for i in range(len(inputs)) for a in ("-i", f"{names[i]}x{i}.npy")]
+        arguments += [a for name in ids for a in ("--as", name)]
+        self.run_program("run", json.dumps(descriptor), *arguments, "-o", "y.npy")
+        return self.load("y")
+
+    def check(self, descriptor, inputs, ids, expected):
+        ids = [ids] if isinstance(ids, str) else ids
+        with self.subTest(" + ".join(ids), type=descriptor["type"]):
+            actual = self.result(descriptor, inputs, *ids)
+            np.testing.assert_array_equal(actual, expected, strict=True)
+            self.assertGreater(np.count_nonzero(actual != self.result(descriptor, inputs)), 0, "it makes no difference")
+
+    def test_sums_in_every_order(self):
+        for form in ROUNDINGS:
+            for details in ORDERS:
+                if form == "float32" and "in-float32" in details:
+                    continue
+                name = f"sums-{form}" + (f":{details}" if details else "")
+                dtype = SINGLE if form != "float16" else HALF
+                a, b = self.normal(19, 283, dtype=dtype), self.normal(283, 7, dtype=dtype)
+                self.check(gemm(dtype, 19, 283, 7), [a, b], name, Sum(form, details)(products(a, b)).astype(dtype))
+
+    def test_sums_of_other_operators(self):
+        x = self.normal(5, 40, 6, dtype=HALF)
+        by_axis = np.moveaxis(x.astype("f8"), 1, 0)
+        total = Sum("float16", "lanes=8")(by_axis)[:, None, :]
+        reduce = {"type": "REDUCE", "Axes": [1], "Function": "SUM"}
+        self.check(reduce, [x], "sums-float16:lanes=8", total.astype(HALF))
+        self.check(reduce | {"Function": "AVERAGE"}, [x], "sums-float16:lanes=8", (total / 40).astype(HALF))
+        prefixes = [Sum("float16", "blocks=16")(by_axis[: k + 1]) for k in range(40)]
+        scan = {"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}
+        self.check(scan, [x], "sums-float16:blocks=16", np.stack(prefixes, 1).astype(HALF))
+        image, taps, bias = self.normal(1, 3, 9, 8), self.normal(4, 3, 3, 2), self.normal(1, 4, 1, 1)
+        convolution = {"type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1} | {
+            name: [value] * 2 for name, value in [("Strides", 1), ("Dilations", 1), ("StartPadding", 0), ("EndPadding", 0), ("OutputPadding", 0)]}
+        windows = np.lib.stride_tricks.sliding_window_view(image[0], (3, 2), (1, 2)).astype("f8")
+        # Terms by tap, and by channel within a tap.
+        terms = np.einsum("cyxij,ocij->ijcoyx", windows, taps.astype("f8")).reshape(18, 4, 7, 7)
+        summed = Sum("bfloat16", "unfused")(terms)
+        self.check(convolution, [image, taps, bias], "sums-bfloat16:unfused", (summed + bias[0]).astype(SINGLE)[None])
+
+    def test_sums_of_a_normalization(self):
+        """Each sum is rounded: that of the mean, and that of the squares."""
+        x = self.normal(3, 48, dtype=HALF) + HALF(2)
+        order = Sum("float16", "unfused")
+        mean = order(x.T.astype("f8")) / 48
+        variance = order(((x.astype("f8").T - mean) ** 2)) / 48
+        expected = (x.T - mean) / np.sqrt(variance + SINGLE(1e-3))
+        self.check({"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [1], "NormalizeVariance": True, "Epsilon": 1e-3}, [x],
+                   "sums-float16:unfused", expected.T.astype(HALF))
+
+    def test_inputs(self):
+        a, b, c = self.normal(6, 5), self.normal(5, 7), self.normal(6, 7)
+        modes = [("inputs-tf32", lambda x: tf32(x, "ties-away")), ("inputs-tf32:ties-to-even", lambda x: tf32(x, "ties-to-even")),
+                 ("inputs-tf32:cut-off", lambda x: tf32(x, "cut-off")), ("inputs-bfloat16", bfloat16),
+                 ("inputs-bfloat16:cut-off", lambda x: (x.view("u4") >> 16 << 16).view(SINGLE)),
+                 ("inputs-float16", lambda x: x.astype(HALF).astype(SINGLE))]
+        a.flat[0] = np.array(0x3F801000, "u4").view(SINGLE)  # a tie of TF32
+        for name, rounded in modes:
+            for everything in (False, True):
+                full = name + (("," if ":" in name else ":") + "all" if everything else "")
+                exact = products(rounded(a), rounded(b)).sum(0) + (rounded(c) if everything else c).astype("f8")
+                self.check(gemm(SINGLE, 6, 5, 7, c=True), [a, b, c], full, exact.astype(SINGLE))
+        self.check({"type": "ELEMENT_WISE_ADD"}, [a, a[::-1].copy()], "inputs-bfloat16",
+                   (bfloat16(a).astype("f8") + bfloat16(a[::-1].copy())).astype(SINGLE))
+
+    def test_chains(self):
+        x, y = self.normal(400), self.normal(400)
+        half = (x * 3).astype(HALF)
+        self.check({"type": "ELEMENT_WISE_DIFFERENCE_SQUARE"}, [x, y], "float32-steps", (x - y) * (x - y))
+        self.check({"type": "ACTIVATION_SIGMOID"}, [half], "float16-steps", sigmoid_in_steps(half, HALF))
+        self.check({"type": "ACTIVATION_SIGMOID"}, [x], "float32-steps", sigmoid_in_steps(x, SINGLE))
+        self.check({"type": "ACTIVATION_HARD_SWISH", "Alpha": 0.1640625, "Beta": 0.5}, [half], "float16-steps",
+                   half * np.clip(HALF(0.1640625) * half + HALF(0.5), HALF(0), HALF(1)))
+        table = gemm(HALF, 8, 16, 9, c=True, Alpha=0.3125, Beta=1.75)
+        a, b, c = self.normal(8, 16, dtype=HALF), self.normal(16, 9, dtype=HALF), self.normal(8, 9, dtype=HALF)
+        product = (products(a, b).sum(0) * 0.3125).astype(HALF).astype("f8")
+        self.check(table, [a, b, c], "product-rounded", (product + 1.75 * c.astype("f8")).astype(HALF))
+
+    def test_results(self):
+        x = self.normal(500)
+        exact = np.exp(x.astype("f8"))
+        nearest = exact.astype(SINGLE)
+        self.check({"type": "ELEMENT_WISE_EXP"}, [x], "through-float16", nearest.astype(HALF).astype(SINGLE))
+        below = np.nextafter(nearest, SINGLE(0))
+        self.check({"type": "ELEMENT_WISE_EXP"}, [x], "toward-zero", np.where(nearest > exact, below, nearest))
+        sums = np.array([[65504], [65504]], HALF)
+        self.check({"type": "REDUCE", "Function": "SUM", "Axes": [0]}, [sums], "toward-zero", np.array([[65504]], HALF))
+        # 1 + 2^-11 is a tie of FLOAT16, and what is added to it is less than FLOAT32 can tell.
+        terms = np.array([[1], [2.0**-11], [2.0**-24]], HALF)
+        tie = np.concatenate([terms, np.zeros((1, 1), HALF)])
+        self.check({"type": "REDUCE", "Function": "SUM", "Axes": [0]}, [tie], "through-float32", np.array([[1]], HALF))
+        tiny = np.array([1e-39, -1e-39, 2e-38, 1.5], SINGLE)
+        self.check({"type": "ELEMENT_WISE_ABS"}, [tiny], "flush-subnormals:outputs", np.array([0, 0, 2e-38, 1.5], SINGLE))
+        self.check({"type": "ACTIVATION_SCALED_TANH", "Alpha": 2.0**100, "Beta": 1}, [tiny], "flush-subnormals:inputs",
+                   self.result({"type": "ACTIVATION_SCALED_TANH", "Alpha": 2.0**100, "Beta": 1}, [np.where(abs(tiny) < 2.0**-126, tiny * 0, tiny)]))
+        self.check({"type": "ELEMENT_WISE_MULTIPLY"}, [tiny, np.array([1, 2.0**20, 0.25, 1], SINGLE)], "flush-subnormals",
+                   np.array([0, -0.0, 0, 1.5], SINGLE))
+        large = np.array([60000, -60000, 3], HALF)
+        self.check({"type": "ELEMENT_WISE_ADD"}, [large, large], "saturated", np.array([65504, -65504, 6], HALF))
+
+    def test_what_is_chosen(self):
+        nan = np.array([np.nan, 1, -2, 0.5], SINGLE)
+        other = np.array([0, np.nan, 7, 7], SINGLE)
+        self.check({"type": "ACTIVATION_RELU"}, [nan], "nan-passes", np.array([np.nan, 1, 0, 0.5], SINGLE))
+        self.check({"type": "ELEMENT_WISE_CLIP", "Min": -1, "Max": 0.75}, [nan], "nan-passes", np.array([np.nan, 0.75, -1, 0.5], SINGLE))
+        self.check({"type": "ELEMENT_WISE_MAX"}, [nan, other], "nan-passes", np.maximum(nan, other))
+        self.check({"type": "ELEMENT_WISE_MIN"}, [nan, other], "nan-passes", np.minimum(nan, other))
+        image = np.array([-1, -2, np.nan, -3, -4, -5, 2, 2], SINGLE).reshape(1, 1, 2, 4)
+        pool = {"type": "MAX_POOLING1", "WindowSize": [2, 2], "Strides": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+        shaped = lambda *values: np.array(values, SINGLE).reshape(1, 1, 1, 2)
+        self.check(pool, [image], "nan-passes", shaped(-1, np.nan))
+        self.check(pool, [image], "starts-at-zero", shaped(0, 2))
+        self.check({"type": "REDUCE", "Function": "MAX", "Axes": [3]}, [image], "starts-at-zero", np.array([0, 2], SINGLE).reshape(1, 1, 2, 1))
+        ties = np.array([[3, 1, 3, 3], [2, 2, 1, 0]], SINGLE)
+        for name, sign in [("ARGMAX", 1), ("ARGMIN", -1)]:
+            for direction, expected in [("INCREASING", [[3], [1]]), ("DECREASING", [[0], [0]])]:
+                arg = {"type": name, "Axes": [1], "AxisDirection": direction, "OutputTensor": {"DataType": "UINT32"}}
+                self.check(arg, [sign * ties], "last-of-equals", np.array(expected, "u4"))
+        places = pool | {"OutputIndicesTensor": {"DataType": "UINT32"}}
+        self.save(x=image)
+        self.run_program("run", json.dumps(places), "-i", "x.npy", "--as", "last-of-equals", "-o", "OutputTensor=y.npy", "-o", "OutputIndicesTensor=z.npy")
+        self.assertEqual(self.load("z").ravel().tolist(), [0, 7])
+
+    def test_integers(self):
+        x = self.random.uniform(-400, 400, 300).astype(SINGLE)
+        cast = lambda dtype: {"type": "CAST", "OutputTensor": {"DataType": dtype}}
+        self.check(cast("INT8"), [x], "wrapped", np.trunc(x).astype("i8").astype("i1"))
+        wide = self.random.integers(-2**62, 2**62, 300)
+        wide[:2] = [2**63 - 1, -2**63]
+        self.check(cast("INT16"), [wide], "saturated", np.clip(wide, -2**15, 2**15 - 1).astype("i2"))
+        a, b = self.random.integers(0, 256, (2, 300)).astype("u1")
+        self.check({"type": "ELEMENT_WISE_ADD"}, [a, b], "saturated", np.minimum(a.astype("i4") + b, 255).astype("u1"))
+        zero = np.full(300, 121, "u1")
+        scale = np.full(300, 0.013, SINGLE)
+        dequantize = {"type": "ELEMENT_WISE_DEQUANTIZE_LINEAR"}
+        self.check(dequantize, [a, scale, zero], "wrapped:differences", (a - zero) * scale)
+        self.check(dequantize, [a, scale, zero], "inputs-float16", ((a.astype("f8") - 121) * scale.astype(HALF)).astype(SINGLE))
+
+    def test_activations_follow(self):
+        """What is varied is the operator's own result, then the activation of that."""
+        a, b = self.normal(9, 64, dtype=HALF), self.normal(64, 5, dtype=HALF)
+        relu = gemm(HALF, 9, 64, 5, FusedActivation={"Type": "ACTIVATION_RELU"})
+        own = Sum("float16", "blocks=8")(products(a, b)).astype(HALF)
+        self.check(relu, [a, b], "sums-float16:blocks=8", np.maximum(own, HALF(0)))
+        nan = a.copy()
+        nan[0, 0] = np.nan
+        own = self.result(gemm(HALF, 9, 64, 5), [nan, b])
+        self.check(relu, [nan, b], "nan-passes", np.maximum(own, HALF(0)))
+
+    def test_several_at_once(self):
+        a, b = self.normal(6, 50), self.normal(50, 4)
+        rounded = bfloat16(a), bfloat16(b)
+        self.check(gemm(SINGLE, 6, 50, 4), [a, b], ["inputs-bfloat16", "sums-float32:unfused"],
+                   Sum("float32", "unfused")(products(*rounded)).astype(SINGLE))
+        self.check(gemm(SINGLE, 6, 50, 4), [a, b], ["/desc/Alpha=-2", "sums-float32"],
+                   (-2 * Sum("float32", "")(products(a, b))).astype(SINGLE))
+
+    def test_every_record_says_so(self):
+        self.save(x=self.normal(3, 9, dtype=HALF))
+        run = ["run", json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [1]}), "-i", "x.npy", "--as", "sums-float16", "--as", "/desc/Axes=[1]"]
+        done = self.run_program(*run, "--report", "r.json")
+        self.assertIn(b"OutputTensor as sums-float16 + /desc/Axes=[1], not DirectML's: ", done.stdout)
+        self.assertIn(b"computed as /desc/Axes=[1] (", done.stderr)
+        self.assertIn(b"which is not DirectML's result", done.stderr)
+        ids = ["sums-float16", "/desc/Axes=[1]"]
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["as"], ids)
+        self.assertEqual(json.loads(self.text_of(*run, "--format", "json"))["as"], ids)
+
+    def test_the_manual_describes_each_id(self):
+        errors = self.errors_of("run", json.dumps({"type": "ELEMENT_WISE_ABS"}), "--as", "?", "-i", "x.npy", status=2)
+        ids = errors.split("expected one of ")[1].split()
+        self.assertGreater(len(ids), 15)
+        page = (ROOT / "man/dmlop-judging.7").read_text()
+        listed = {name for line in re.findall(r"^\.It Cm (.*)$", page, re.M) for name in line.split(" , ")}
+        for name in ids:
+            self.assertIn(name.strip(","), listed)
+
+    def test_ids_that_are_refused(self):
+        self.save(x=self.normal(3, 9, dtype=HALF))
+        for ids, said in [(["sums-flaot16"], "there is no such variation (did you mean 'sums-float16'?)"),
+                          (["sums-float16:block=4"], "sums-float16 has no such detail (did you mean 'blocks=4'?)"),
+                          (["toward-zero:x"], "toward-zero has no details"),
+                          (["nan-passes"], "nan-passes: makes no difference to REDUCE of these types"),
+                          (["through-float16"], "through-float16: makes no difference to REDUCE of these types"),
+                          (["fast-functions"], "there is nothing to run"),
+                          (["sums-float16", "toward-zero"], "toward-zero: excludes sums-float16"),
+                          (["/desc/Axes=[5]"], "/desc/Axes=[5]: ")]:
+            with self.subTest(ids):
+                options = [a for name in ids for a in ("--as", name)]
+                errors = self.errors_of("run", json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [1]}), "-i", "x.npy", *options,
+                                        "-o", "y.npy", status=2)
+                self.assertIn(said, errors)
+                self.assertFalse((self.folder / "y.npy").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
