@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/diagnosis.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "core/base/parallel.h"
+#include "core/compare/compare.h"
+#include "core/engine/copy/copy_views.h"
+#include "core/judge/evidence.h"
+#include "core/judge/hypotheses.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// A cause reproduces at least this share.
+constexpr double kEnough = 0.9;
+constexpr size_t kMostCauses = 5;
+// A sample has elements of so many products on either side.
+constexpr int64_t kMostProducts = 10'000'000;
+constexpr int64_t kMostSlowProducts = kMostProducts / 16;
+constexpr int64_t kMostElements = 200'000;
+constexpr int64_t kFewestElements = 64;
+// The elements of either side that each hypothesis is tried on, and each promising one then.
+constexpr size_t kFew = 24;
+constexpr size_t kSome = 100;
+constexpr size_t kMostCounted = 12;
+
+PackedOutput Packed(const ConstTensorView& view) {
+  PackedOutput packed{Buffer(static_cast<size_t>(view.element_bytes())), view.type,
+                      view.layout.sizes};
+  const Move move{view, {packed.buffer.data(), view.type, PackedLayout(packed.sizes)}};
+  CopyAll({&move, 1});
+  return packed;
+}
+
+ErrorFigures FiguresOf(std::vector<double> errors) {
+  std::ranges::sort(errors);
+  const auto at = [&](size_t percent) { return errors[(errors.size() - 1) * percent / 100]; };
+  return {at(50), at(99), errors.back()};
+}
+
+double UlpOf(const PackedOutput& actual, const PackedOutput& expected, int64_t element) {
+  double ulp = 0;
+  VisitDataType(AllTypes(), actual.type, [&]<typename T>() {
+    ulp = static_cast<double>(
+        UlpDistance(ElementOf<T>(actual.at(element)), ElementOf<T>(expected.at(element))));
+  });
+  return ulp;
+}
+
+// A hypothesis that has been counted.
+struct Counted {
+  Hypothesis hypothesis;
+  Score score;
+  Rank rank;
+  const Sample* sample = nullptr;  // that it has been counted on
+
+  // Shares that are nearly equal are taken for equal, so that rounding does not decide.
+  auto order() const {
+    return std::tuple(-std::lround(score.share() * 50), -std::lround(score.exact_share() * 10),
+                      std::lround(std::log2(1 + score.rest)), rank);
+  }
+};
+
+class Diagnostician {
+ public:
+  Diagnostician(const Computation& computation, size_t output, const ConstTensorView& actual,
+                const ConstTensorView& expected, const DiagnosisOptions& options)
+      : options_(options),
+        evidence_{computation, output, Packed(actual), Packed(expected), std::nullopt},
+        different_(evidence_.count()) {}
+
+  Diagnosis Execute() {
+    Compare(evidence_.actual.view(), evidence_.expected.view(), options_.tolerance,
+            {.wrong = &different_});
+    result_.elements = evidence_.count();
+    result_.different = different_.count();
+    if (result_.different == 0) return std::move(result_);
+    evidence_.units = ErrorUnitsOf(evidence_.computation.op, evidence_.computation.inputs,
+                                   evidence_.expected.view(), evidence_.output);
+    MeasureErrors();
+    DivideElements();
+    Locate();
+    sample_ = SampleOf(evidence_, SampleSize(kMostProducts));
+    small_sample_ = SampleOf(evidence_, SampleSize(kMostSlowProducts));
+    few_ = SampleOf(evidence_, kFew);
+    result_.beyond_noise > 0 ? FindCauses() : FindArithmetic();
+    return std::move(result_);
+  }
+
+ private:
+  bool DiffersByNoise(int64_t element) const {
+    return IsNoise(evidence_.units ? &*evidence_.units : nullptr, element, evidence_.actual.type,
+                   evidence_.actual.Value(element), evidence_.expected.Value(element));
+  }
+
+  void MeasureErrors() {
+    std::vector<double> ulps, units;
+    int64_t toward_zero = 0;
+    different_.ForEach([&](int64_t element) {
+      const double actual = evidence_.actual.Value(element);
+      const double expected = evidence_.expected.Value(element);
+      toward_zero += std::abs(actual) < std::abs(expected);
+      if (!std::isfinite(actual) || !std::isfinite(expected)) return;
+      ulps.push_back(UlpOf(evidence_.actual, evidence_.expected, element));
+      if (evidence_.units) {
+        units.push_back(evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type));
+      }
+    });
+    if (!ulps.empty()) result_.ulp = FiguresOf(std::move(ulps));
+    if (!units.empty()) result_.units = FiguresOf(std::move(units));
+    if (evidence_.units) result_.terms = std::ranges::max(evidence_.units->terms);
+    if (IsFloat(evidence_.actual.type)) {
+      result_.toward_zero =
+          static_cast<double>(toward_zero) / static_cast<double>(result_.different);
+    }
+  }
+
+  // If nothing is beyond noise, all that differs is to be explained.
+  void DivideElements() {
+    different_.ForEach([&](int64_t element) {
+      if (!DiffersByNoise(element)) evidence_.wrong.push_back(element);
+    });
+    result_.beyond_noise = std::ssize(evidence_.wrong);
+    if (evidence_.wrong.empty()) {
+      different_.ForEach([&](int64_t element) { evidence_.wrong.push_back(element); });
+    }
+    auto next = evidence_.wrong.begin();
+    for (int64_t element = 0; element < evidence_.count(); ++element) {
+      if (next != evidence_.wrong.end() && *next == element) {
+        ++next;
+      } else {
+        evidence_.right.push_back(element);
+      }
+    }
+  }
+
+  void Locate() {
+    WrongElements wrong(evidence_.count());
+    for (const int64_t element : evidence_.wrong) wrong.Add(element);
+    result_.where = WhereOf(evidence_.expected.sizes, wrong);
+    result_.classes = ClassesOf(evidence_.actual.view(), evidence_.expected.view(), wrong);
+  }
+
+  size_t SampleSize(int64_t most_products) const {
+    if (options_.is_thorough) return static_cast<size_t>(evidence_.count());
+    const int64_t work = WorkOf(evidence_.computation.op);
+    const int64_t each = std::max<int64_t>(work / evidence_.count(), 1);
+    return static_cast<size_t>(
+        std::clamp(most_products / (2 * each), kFewestElements, kMostElements));
+  }
+
+  void FindCauses() {
+    result_.verdict = Verdict::kUnknown;
+    for (const Stage stage : {Stage::kSimple, Stage::kInputs, Stage::kPairs, Stage::kLastResort}) {
+      Count(HypothesesOf(evidence_, few_, stage), evidence_);
+      if (counted_.empty() || counted_.front().score.share() < kEnough) continue;
+      result_.verdict = Verdict::kCause;
+      return TellCauses();
+    }
+  }
+
+  // Only bits count among noise. Sums of FLOAT32 in some order are what a right device has.
+  void FindArithmetic() {
+    result_.verdict = Verdict::kNoise;
+    Evidence bits{evidence_.computation,
+                  evidence_.output,
+                  Packed(evidence_.actual.view()),
+                  Packed(evidence_.expected.view()),
+                  std::nullopt,
+                  evidence_.wrong,
+                  evidence_.right};
+    Count(HypothesesOf(bits, few_, Stage::kAmongNoise), bits);
+    std::erase_if(counted_, [](const Counted& one) { return one.score.share() < kEnough; });
+    const auto is_healthy = [](const Counted& one) {
+      return one.hypothesis.ids.front().starts_with("sums-float32");
+    };
+    if (std::ranges::any_of(counted_, is_healthy)) {
+      std::erase_if(counted_, [&](const Counted& one) { return !is_healthy(one); });
+    } else if (!counted_.empty()) {
+      result_.verdict = Verdict::kCause;
+    }
+    TellCauses();
+  }
+
+  // Counts on some elements first, and only the best on all.
+  void Count(std::vector<RankedHypothesis> hypotheses, const Evidence& evidence) {
+    std::vector<Counted> found;
+    for (auto& [hypothesis, rank] : hypotheses)
+      found.push_back({std::move(hypothesis), {}, rank, nullptr});
+    const Sample some = SampleOf(evidence, kSome);
+    Score(found, evidence, some, some);
+    if (found.size() > kMostCounted) found.resize(kMostCounted);
+    Score(found, evidence, sample_, small_sample_);
+    for (Counted& one : found) counted_.push_back(std::move(one));
+    std::ranges::stable_sort(counted_, {}, [](const Counted& one) { return one.order(); });
+  }
+
+  static void Score(std::vector<Counted>& found, const Evidence& evidence, const Sample& sample,
+                    const Sample& of_slow) {
+    ParallelFor(std::ssize(found), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
+      for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
+        const Hypothesis& hypothesis = found[i].hypothesis;
+        found[i].sample = hypothesis.is_slow ? &of_slow : &sample;
+        found[i].score = ScoreOf(evidence, hypothesis, *found[i].sample);
+      }
+    });
+    std::ranges::stable_sort(found, {}, [](const Counted& one) { return one.order(); });
+  }
+
+  // Others with the same values are told with a cause. They are causes of their own, too, unless
+  // they are of the same kind.
+  void TellCauses() {
+    constexpr double kLeast = 0.1;
+    std::vector<const Counted*> told;
+    for (const Counted& one : counted_) {
+      if (one.score.share() < kLeast || told.size() == kMostCauses) break;
+      const bool is_known =
+          std::ranges::any_of(told, [&](const Counted* earlier) { return IsLike(*earlier, one); });
+      if (!is_known) told.push_back(&one);
+    }
+    for (const Counted* one : told) result_.causes.push_back(CauseOf(*one));
+  }
+
+  static bool IsLike(const Counted& a, const Counted& b) {
+    const auto kind = [](const Counted& one) {
+      return one.hypothesis.ids.front().substr(0, one.hypothesis.ids.front().find_first_of(":=<"));
+    };
+    return a.score.hash == b.score.hash && a.sample == b.sample && kind(a) == kind(b);
+  }
+
+  std::vector<std::string> SameAs(const Counted& one) const {
+    std::vector<std::string> same;
+    for (const Counted& other : counted_) {
+      const bool is_same = &other != &one && other.score.hash == one.score.hash &&
+                           other.sample == one.sample && other.hypothesis.ids.size() == 1;
+      if (is_same) same.push_back(other.hypothesis.ids.front());
+    }
+    return same;
+  }
+
+  Cause CauseOf(const Counted& one) const {
+    const bool is_sampled = one.sample->wrong.size() < evidence_.wrong.size() ||
+                            one.sample->right.size() < evidence_.right.size();
+    return {one.hypothesis.ids, one.hypothesis.text, one.score.explained, one.score.of,
+            one.score.exact,    is_sampled,          SameAs(one)};
+  }
+
+  const DiagnosisOptions& options_;
+  Evidence evidence_;
+  WrongElements different_;
+  Sample sample_;
+  Sample small_sample_;  // for slow hypotheses
+  Sample few_;
+  std::vector<Counted> counted_;
+  Diagnosis result_;
+};
+
+}  // namespace
+
+std::string_view Name(Verdict verdict) {
+  constexpr std::string_view kNames[] = {"equal", "noise", "cause", "unknown"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+Diagnosis Diagnose(const Computation& computation, size_t output, const ConstTensorView& actual,
+                   const ConstTensorView& expected, const DiagnosisOptions& options) {
+  return Diagnostician(computation, output, actual, expected, options).Execute();
+}
+
+}  // namespace dmlop

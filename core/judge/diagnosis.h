@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says why a device's output differs: tries named changes of the computation and tells those that
+// reproduce what the device has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/compare/value_classes.h"
+#include "core/compare/where.h"
+#include "core/judge/computation.h"
+#include "core/tensor/tolerance.h"
+
+namespace dmlop {
+
+enum class Verdict { kEqual, kNoise, kCause, kUnknown };
+std::string_view Name(Verdict verdict);
+
+struct ErrorFigures {
+  double median = 0;
+  double p99 = 0;
+  double max = 0;
+};
+
+// A change of the computation that reproduces what the device has.
+struct Cause {
+  std::vector<std::string> ids;  // that belong together
+  std::string text;
+  int64_t explains = 0;  // of the elements that were looked at
+  int64_t of = 0;
+  int64_t exact = 0;  // to the bit
+  bool sampled = false;
+  std::vector<std::string> same{};  // other changes with the same values; ids are joined by " + "
+
+  double share() const {
+    return of == 0 ? 0 : static_cast<double>(explains) / static_cast<double>(of);
+  }
+};
+
+struct Diagnosis {
+  int64_t elements = 0;
+  int64_t different = 0;                // elements beyond the tolerance
+  int64_t beyond_noise = 0;             // of these, those that rounding does not explain
+  std::optional<ErrorFigures> ulp{};    // of the different elements that are finite
+  std::optional<ErrorFigures> units{};  // likewise; none where only equality is right
+  std::optional<int64_t> terms{};       // of the longest sum
+  std::optional<double> toward_zero{};  // share of the different elements, of floats
+  Where where{};                        // of the elements beyond noise or, if there are none, all
+  std::vector<ValueClass> classes{};    // of the same
+  Verdict verdict = Verdict::kEqual;
+  std::vector<Cause> causes{};  // the best first
+};
+
+struct DiagnosisOptions {
+  Tolerance tolerance;
+  bool is_thorough = false;  // looks at all elements, however many
+};
+
+// `actual` and `expected` have the type and sizes of the output with that number, which `expected`
+// is computed for.
+Diagnosis Diagnose(const Computation& computation, size_t output, const ConstTensorView& actual,
+                   const ConstTensorView& expected, const DiagnosisOptions& options);
+
+}  // namespace dmlop

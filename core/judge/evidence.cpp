@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/evidence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+namespace dmlop {
+namespace {
+
+// A promising hypothesis explains this share of a few wrong elements, roughly.
+constexpr double kPromising = 0.6;
+// Computing the units of a changed output takes the work of another one.
+constexpr int64_t kMostWorkForUnits = 200'000'000;
+
+std::vector<int64_t> Spread(const std::vector<int64_t>& all, size_t most) {
+  if (all.size() <= most) return all;
+  std::vector<int64_t> some;
+  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  return some;
+}
+
+bool AreEqual(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+// Whether a varied value is so much nearer to the actual one than the right value is that rounding
+// may account for the rest.
+bool IsNearer(const Evidence& evidence, int64_t element, double varied) {
+  const double actual = evidence.actual.Value(element);
+  if (AreEqual(actual, varied)) return true;
+  if (!evidence.units || !std::isfinite(varied)) return false;
+  const double error = std::abs(actual - evidence.expected.Value(element));
+  return std::abs(actual - varied) <= error / 4;
+}
+
+// Whether a right element would be wrong, however its units change.
+bool IsChanged(const Evidence& evidence, int64_t element, double varied) {
+  const double actual = evidence.actual.Value(element);
+  const double error = std::abs(actual - evidence.expected.Value(element));
+  if (AreEqual(actual, varied) || std::abs(actual - varied) <= 2 * error) return false;
+  return !IsNoise(evidence.units ? &*evidence.units : nullptr, element, evidence.actual.type,
+                  actual, varied);
+}
+
+// How many wrong elements of the sample a right one weighs as much as.
+double WeightOfRight(const Evidence& evidence, const Sample& sample) {
+  const auto ratio = [](const std::vector<int64_t>& all, const std::vector<int64_t>& some) {
+    return static_cast<double>(all.size()) / static_cast<double>(std::max<size_t>(some.size(), 1));
+  };
+  return ratio(evidence.right, sample.right) / ratio(evidence.wrong, sample.wrong);
+}
+
+uint64_t Mixed(uint64_t hash, const ElementBytes& bytes) {
+  const auto text = std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return hash * 0x9E3779B97F4A7C15 + std::hash<std::string_view>()(text);
+}
+
+// Counts one hypothesis on a sample.
+class Scoring {
+ public:
+  Scoring(const Evidence& evidence, const Hypothesis& hypothesis)
+      : evidence_(evidence), hypothesis_(hypothesis) {
+    if (evidence.units && hypothesis.units) own_units_ = hypothesis.units();
+    units_ = own_units_ ? &*own_units_ : evidence.units ? &*evidence.units : nullptr;
+  }
+
+  Score Of(const Sample& sample) {
+    const auto varied = hypothesis_.compute(sample.all());
+    const size_t wrong = sample.wrong.size();
+    for (size_t i = 0; i < wrong; ++i) CountWrong(sample.wrong[i], varied[i]);
+    int64_t broken = 0;
+    for (size_t i = 0; i < sample.right.size(); ++i) {
+      broken += !IsKept(sample.right[i], varied[wrong + i]);
+    }
+    score_.broken = static_cast<double>(broken) * WeightOfRight(evidence_, sample);
+    score_.rest /= static_cast<double>(std::max<int64_t>(score_.explained, 1));
+    return score_;
+  }
+
+ private:
+  bool Reproduces(int64_t element, const VariedElement& varied) const {
+    const PackedOutput& actual = evidence_.actual;
+    return varied.bytes == actual.Bytes(element) ||
+           IsNoise(units_, varied.place, actual.type, actual.Value(element),
+                   ValueOf(actual.type, varied.bytes.data()));
+  }
+
+  void CountWrong(int64_t element, const VariedElement& varied) {
+    score_.hash = Mixed(score_.hash, varied.bytes);
+    if (!varied.is_known()) return;
+    ++score_.of;
+    score_.exact += varied.bytes == evidence_.actual.Bytes(element);
+    if (!Reproduces(element, varied)) return;
+    ++score_.explained;
+    const double units = UnitsOf(element, varied);
+    score_.rest += units * units;
+  }
+
+  double UnitsOf(int64_t element, const VariedElement& varied) const {
+    const PackedOutput& actual = evidence_.actual;
+    return units_ == nullptr
+               ? 0
+               : units_->UnitsOf(varied.place, actual.Value(element),
+                                 ValueOf(actual.type, varied.bytes.data()), actual.type);
+  }
+
+  bool IsKept(int64_t element, const VariedElement& varied) {
+    score_.hash = Mixed(score_.hash, varied.bytes);
+    return !varied.is_known() || Reproduces(element, varied);
+  }
+
+  const Evidence& evidence_;
+  const Hypothesis& hypothesis_;
+  std::optional<ErrorUnits> own_units_;
+  const ErrorUnits* units_;
+  Score score_;
+};
+
+}  // namespace
+
+ElementBytes PackedOutput::Bytes(int64_t element) const {
+  ElementBytes bytes{};
+  std::memcpy(bytes.data(), at(element), ByteWidth(type));
+  return bytes;
+}
+
+bool IsNoise(const ErrorUnits* units, int64_t element, DataType type, double actual, double value) {
+  const bool is_rounded = !IsFloat(type) && ByteWidth(type) == 8;  // then equal bits are needed
+  if (AreEqual(actual, value) && !is_rounded) return true;
+  if (units == nullptr) return false;
+  const auto allowed = units->AllowedSums(element);
+  return allowed && units->UnitsOf(element, actual, value, type) <= *allowed;
+}
+
+Hypothesis OfComputation(std::string id, std::string text, Computation changed, size_t output) {
+  const auto shared = std::make_shared<Computation>(std::move(changed));
+  Hypothesis hypothesis{{std::move(id)}, std::move(text), nullptr, nullptr};
+  hypothesis.compute = [shared, output](std::span<const int64_t> elements) {
+    const std::vector<ElementBytes> values = ElementsOf(*shared, output, elements);
+    std::vector<VariedElement> varied;
+    for (size_t i = 0; i < values.size(); ++i) varied.push_back({values[i], elements[i]});
+    return varied;
+  };
+  hypothesis.units = [shared, output]() -> std::optional<ErrorUnits> {
+    if (WorkOf(shared->op) > kMostWorkForUnits) return std::nullopt;
+    const Buffer whole = WholeOutput(*shared, output);
+    const TensorDesc& desc = *TensorSlots(shared->op, TensorRole::kOutput)[output].desc;
+    return ErrorUnitsOf(
+        shared->op, shared->inputs,
+        {whole.data(), StoredAs(*desc.data_type), PackedLayout(LayoutOf(desc).sizes)}, output);
+  };
+  return hypothesis;
+}
+
+Sample SampleOf(const Evidence& evidence, size_t most) {
+  return {Spread(evidence.wrong, most), Spread(evidence.right, most)};
+}
+
+std::vector<int64_t> Sample::all() const {
+  std::vector<int64_t> elements = wrong;
+  elements.insert(elements.end(), right.begin(), right.end());
+  return elements;
+}
+
+bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis, const Sample& few) {
+  return ArePromising(evidence, few, hypothesis.compute(few.all()));
+}
+
+bool ArePromising(const Evidence& evidence, const Sample& few,
+                  std::span<const VariedElement> varied) {
+  int64_t known = 0, nearer = 0, changed = 0;
+  const auto value = [&](size_t i) {
+    return ValueOf(evidence.actual.type, varied[i].bytes.data());
+  };
+  for (size_t i = 0; i < few.wrong.size(); ++i) {
+    known += varied[i].is_known();
+    nearer += varied[i].is_known() && IsNearer(evidence, few.wrong[i], value(i));
+  }
+  for (size_t i = few.wrong.size(); i < varied.size(); ++i) {
+    const int64_t element = few.right[i - few.wrong.size()];
+    changed += varied[i].is_known() && IsChanged(evidence, element, value(i));
+  }
+  const double share =
+      static_cast<double>(nearer) - static_cast<double>(changed) * WeightOfRight(evidence, few) / 2;
+  return 2 * known >= std::ssize(few.wrong) && nearer > 0 &&
+         share >= kPromising * static_cast<double>(known);
+}
+
+Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const Sample& sample) {
+  return Scoring(evidence, hypothesis).Of(sample);
+}
+
+}  // namespace dmlop

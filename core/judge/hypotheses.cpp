@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/hypotheses.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/base/parallel.h"
+#include "core/judge/descriptor_change.h"
+#include "core/judge/input_change.h"
+#include "core/judge/place_change.h"
+#include "core/judge/varied_values.h"
+
+namespace dmlop {
+namespace {
+
+// The kinds of changes, the simplest first.
+enum RankKind : int {
+  kNotWritten,
+  kLeftOut,
+  kFromInput,
+  kField,
+  kFilledTensor,
+  kPlace,
+  kArithmetic,
+  kUnusualArithmetic,
+  kLayout,
+  kInput,
+  kPair,
+  kFunctions
+};
+
+int KindOfChange(const DescriptorChange& change) {
+  if (change.pointer.starts_with("/bindings/")) return kFilledTensor;
+  return change.value == "null" ? kLeftOut : kField;
+}
+
+int KindOfPlace(const std::string& id) {
+  if (id.starts_with("not-written")) return kNotWritten;
+  if (id.starts_with("from-input")) return kFromInput;
+  return id.starts_with("permuted") || id.starts_with("exchanged") ? kLayout : kPlace;
+}
+
+class HypothesisList {
+ public:
+  HypothesisList(const Evidence& evidence, const Sample& few) : evidence_(evidence), few_(few) {}
+
+  std::vector<RankedHypothesis> Of(Stage stage) {
+    switch (stage) {
+      case Stage::kSimple:
+        Descriptors(Singles());
+        for (Hypothesis& found : PlaceChangesOf(evidence_, few_)) {
+          const int kind = KindOfPlace(found.ids.front());
+          Add(std::move(found), kind);
+        }
+        Arithmetics();
+        break;
+      case Stage::kInputs:
+        for (auto* find : {EdgePaddingsOf, MissingPartsOf, LayoutChangesOf}) {
+          for (Hypothesis& found : find(evidence_, few_)) Add(std::move(found), kInput);
+        }
+        break;
+      case Stage::kPairs:
+        Descriptors(Pairs());
+        break;
+      case Stage::kLastResort:
+        FastFunctions();
+        break;
+      case Stage::kAmongNoise:
+        Arithmetics();
+    }
+    return std::move(list_);
+  }
+
+ private:
+  using Changes = std::vector<DescriptorChange>;
+
+  void Add(Hypothesis hypothesis, int kind) {
+    list_.push_back({std::move(hypothesis), {kind, list_.size()}});
+  }
+
+  std::vector<Changes> Singles() const {
+    std::vector<Changes> singles;
+    for (DescriptorChange& change : SingleChangesOf(evidence_.computation.op)) {
+      singles.push_back({std::move(change)});
+    }
+    return singles;
+  }
+
+  // Returns pairs of changes of different fields that have numbers: others do not go together.
+  std::vector<Changes> Pairs() const {
+    Changes numbers = SingleChangesOf(evidence_.computation.op);
+    std::erase_if(numbers, [](const DescriptorChange& change) {
+      const bool is_number = change.value.find_first_of("0123456789") != std::string::npos &&
+                             change.value.find('"') == std::string::npos;
+      return !is_number || !change.pointer.starts_with("/desc/") ||
+             change.pointer.ends_with("/Strides");
+    });
+    std::vector<Changes> pairs;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      for (size_t k = i + 1; k < numbers.size(); ++k) {
+        if (FieldOf(numbers[i]) != FieldOf(numbers[k])) pairs.push_back({numbers[i], numbers[k]});
+      }
+    }
+    return pairs;
+  }
+
+  static std::string FieldOf(const DescriptorChange& change) {
+    return change.pointer.substr(0, change.pointer.find('/', std::string_view("/desc/").size()));
+  }
+
+  void Descriptors(const std::vector<Changes>& all) {
+    std::vector<std::optional<Hypothesis>> found(all.size());
+    ParallelFor(std::ssize(all), 4, /*bytes=*/0, [&](int64_t first, int64_t past) {
+      for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
+        found[i] = Promising(all[i]);
+      }
+    });
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (found[i])
+        Add(*std::move(found[i]), all[i].size() > 1 ? kPair : KindOfChange(all[i].front()));
+    }
+  }
+
+  std::optional<Hypothesis> Promising(const Changes& changes) const {
+    Diagnostics faults;
+    auto changed = Changed(evidence_.computation, changes, faults);
+    if (!changed) return std::nullopt;
+    Hypothesis hypothesis = OfComputation("", "", *std::move(changed), evidence_.output);
+    hypothesis.ids.clear();
+    for (const DescriptorChange& change : changes) {
+      hypothesis.ids.push_back(change.id());
+      hypothesis.text += (hypothesis.text.empty() ? "" : " and ") + change.text();
+    }
+    if (!IsPromising(evidence_, hypothesis, few_)) return std::nullopt;
+    return hypothesis;
+  }
+
+  // All are tried on the few elements at once.
+  void Arithmetics() {
+    const auto& [op, inputs, storage] = evidence_.computation;
+    const std::vector<ArithmeticVariation> all =
+        ArithmeticVariationsOf(op, inputs, evidence_.output);
+    const std::vector<int64_t> elements = few_.all();
+    const auto values = ComputeVaried(op, inputs, all, evidence_.output, elements);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (ArePromising(evidence_, few_, Varied(values[i], elements))) {
+        list_.push_back({Of(all[i]), {KindOf(all[i]), i}});
+      }
+    }
+  }
+
+  // TF32 is a format of units for products; elsewhere FLOAT16 is the most likely one.
+  int KindOf(const ArithmeticVariation& variation) const {
+    const bool is_likely = variation.kind != ArithmeticKind::kInputs ||
+                           variation.format == FloatFormat::kFloat16 ||
+                           OperationsOf(evidence_.computation.op) > 0;
+    return is_likely ? kArithmetic : kUnusualArithmetic;
+  }
+
+  static std::vector<VariedElement> Varied(const std::vector<ElementBytes>& values,
+                                           std::span<const int64_t> elements) {
+    std::vector<VariedElement> varied;
+    for (size_t i = 0; i < values.size(); ++i) varied.push_back({values[i], elements[i]});
+    return varied;
+  }
+
+  Hypothesis Of(const ArithmeticVariation& variation) const {
+    Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr, true};
+    hypothesis.compute = [&evidence = evidence_, variation](std::span<const int64_t> elements) {
+      const auto& [op, inputs, storage] = evidence.computation;
+      return Varied(ComputeVaried(op, inputs, variation, evidence.output, elements), elements);
+    };
+    return hypothesis;
+  }
+
+  // Where an operator has functions, errors of many units but few digits are theirs.
+  void FastFunctions() {
+    const auto& [op, inputs, storage] = evidence_.computation;
+    for (const ArithmeticVariation& variation :
+         ArithmeticVariationsOf(op, inputs, evidence_.output)) {
+      if (variation.kind == ArithmeticKind::kFastFunctions && evidence_.units) {
+        Add(WithinUnits(variation), kFunctions);
+      }
+    }
+  }
+
+  Hypothesis WithinUnits(const ArithmeticVariation& variation) const {
+    Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr};
+    hypothesis.compute = [&evidence = evidence_](std::span<const int64_t> elements) {
+      std::vector<VariedElement> varied;
+      for (const int64_t element : elements) {
+        const PackedOutput& source =
+            IsOfFastFunction(evidence, element) ? evidence.actual : evidence.expected;
+        varied.push_back({source.Bytes(element), element});
+      }
+      return varied;
+    };
+    return hypothesis;
+  }
+
+  static bool IsOfFastFunction(const Evidence& evidence, int64_t element) {
+    constexpr double kMostUnits = 4096;
+    const double actual = evidence.actual.Value(element);
+    if (std::isnan(actual)) return IsOfNegative(evidence, element);
+    return evidence.units->UnitsOf(element, actual, evidence.expected.Value(element),
+                                   evidence.actual.type) <= kMostUnits;
+  }
+
+  // Powers that are computed by logarithms have no negative bases.
+  static bool IsOfNegative(const Evidence& evidence, int64_t element) {
+    const ConstTensorView& input = evidence.computation.inputs.front();
+    if (input.layout.sizes != evidence.expected.sizes) return false;
+    const int64_t offset = OffsetOfElement(input.layout, element);
+    return ValueOf(input.type, input.data + offset * static_cast<int64_t>(ByteWidth(input.type))) <
+           0;
+  }
+
+  const Evidence& evidence_;
+  const Sample& few_;
+  std::vector<RankedHypothesis> list_;
+};
+
+}  // namespace
+
+std::vector<RankedHypothesis> HypothesesOf(const Evidence& evidence, const Sample& few,
+                                           Stage stage) {
+  return HypothesisList(evidence, few).Of(stage);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/input_change.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace dmlop {
+namespace {
+
+// Inputs with more elements are not laid out anew, as each layout takes a copy.
+constexpr int64_t kMostCopied = int64_t{1} << 22;
+
+// Orders of axes that differ in memory; axes of size 1 do not count.
+std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes) {
+  constexpr size_t kMostAxes = 5;
+  std::vector<size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto moved = [&] {
+    std::vector<size_t> axes = order;
+    std::erase_if(axes, [&](size_t d) { return sizes[d] == 1; });
+    return axes;
+  };
+  std::set<std::vector<size_t>> seen = {moved()};
+  std::vector<std::vector<size_t>> orders;
+  if (seen.begin()->size() > kMostAxes) return orders;
+  while (std::next_permutation(order.begin(), order.end())) {
+    if (seen.insert(moved()).second) orders.push_back(order);
+  }
+  return orders;
+}
+
+ConstTensorView Reordered(const ConstTensorView& view, const std::vector<size_t>& order) {
+  ConstTensorView reordered = view;
+  for (size_t d = 0; d < order.size(); ++d) {
+    reordered.layout.sizes[d] = view.layout.sizes[order[d]];
+    reordered.layout.strides[d] = view.layout.strides[order[d]];
+  }
+  return reordered;
+}
+
+// Returns a view of adjacent elements that has its axes in this order in memory.
+Layout StoredIn(const std::vector<size_t>& order, const Dims& sizes) {
+  Layout layout{sizes, sizes};
+  int64_t stride = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    layout.strides[order[i]] = stride;
+    stride *= sizes[order[i]];
+  }
+  return layout;
+}
+
+Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
+                       bool is_written) {
+  Computation changed = original;
+  ConstTensorView& view = changed.inputs[input];
+  const Dims sizes = view.layout.sizes;
+  view = AsConst(PackedCopy(is_written ? Reordered(view, order) : view, changed));
+  view.layout = is_written ? PackedLayout(sizes) : StoredIn(order, sizes);
+  return changed;
+}
+
+// --- padding -------------------------------------------------------------------------------------
+
+std::vector<uint32_t>* FindNumbers(OperatorDesc& op, std::string_view name) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    if (op.fields()[i]->name == name) return std::get_if<std::vector<uint32_t>>(&op.values()[i]);
+  }
+  return nullptr;
+}
+
+enum class Beyond { kNearest, kMirrored, kWrapped };
+
+int64_t Inside(int64_t coordinate, int64_t size, Beyond beyond) {
+  if (coordinate >= 0 && coordinate < size) return coordinate;
+  switch (beyond) {
+    case Beyond::kNearest:
+      return std::clamp<int64_t>(coordinate, 0, size - 1);
+    case Beyond::kMirrored:
+      return std::clamp<int64_t>(coordinate < 0 ? -coordinate : 2 * size - 2 - coordinate, 0,
+                                 size - 1);
+    case Beyond::kWrapped:
+      return (coordinate % size + size) % size;
+  }
+  return 0;
+}
+
+// Copies a view with elements around it, `start` of them before the last axes.
+TensorView Padded(const ConstTensorView& view, const Dims& sizes, const Dims& start, Beyond beyond,
+                  Computation& owner) {
+  const size_t width = ByteWidth(view.type);
+  const auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * width);
+  Dims index = Dims::Filled(sizes.size(), 0);
+  for (int64_t k = 0; k < Product(sizes); ++k, Advance(sizes, index)) {
+    Dims from = index;
+    for (size_t d = 0; d < from.size(); ++d) {
+      from[d] = Inside(index[d] - start[d], view.layout.sizes[d], beyond);
+    }
+    std::memcpy(buffer->data() + static_cast<size_t>(k) * width,
+                view.data + OffsetOf(view.layout, from) * static_cast<int64_t>(width), width);
+  }
+  owner.storage.push_back(buffer);
+  return {buffer->data(), view.type, PackedLayout(sizes)};
+}
+
+// Returns the operator on an input with its padding made of elements; nothing if it has no padding.
+std::optional<Computation> WithEdges(const Computation& original, Beyond beyond) {
+  Computation changed = original;
+  std::vector<uint32_t>* start = FindNumbers(changed.op, "StartPadding");
+  std::vector<uint32_t>* end = FindNumbers(changed.op, "EndPadding");
+  if (start == nullptr || end == nullptr) return std::nullopt;
+  TensorDesc& input = *TensorSlots(changed.op).front().desc;
+  Dims sizes = LayoutOf(input).sizes;
+  if (start->size() > sizes.size() || Product(sizes) > kMostCopied) return std::nullopt;
+  Dims before = Dims::Filled(sizes.size(), 0);
+  for (size_t i = 0; i < start->size(); ++i) {
+    const size_t d = sizes.size() - start->size() + i;
+    before[d] = std::exchange((*start)[i], 0);
+    sizes[d] += before[d] + std::exchange((*end)[i], 0);
+  }
+  changed.inputs[0] = AsConst(Padded(changed.inputs[0], sizes, before, beyond, changed));
+  input.sizes->assign(sizes.begin(), sizes.end());
+  input.strides.reset();
+  input.total_tensor_size_in_bytes = 0;
+  Diagnostics faults;
+  Check(changed.op, kHighestFeatureLevel, faults);
+  return faults.has_errors() ? std::nullopt : std::optional(std::move(changed));
+}
+
+}  // namespace
+
+std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const Sample& few) {
+  std::vector<Hypothesis> found;
+  const std::vector<TensorSlot> slots = TensorSlots(evidence.computation.op, TensorRole::kInput);
+  for (size_t input = 0; input < slots.size(); ++input) {
+    const Dims& sizes = evidence.computation.inputs[input].layout.sizes;
+    if (Product(sizes) > kMostCopied) continue;
+    for (const std::vector<size_t>& order : OrdersOf(sizes)) {
+      for (const bool is_written : {false, true}) {
+        const std::string axes = fmt::format("[{}]", fmt::join(order, ","));
+        const std::string& name = slots[input].path;
+        Hypothesis hypothesis = OfComputation(
+            fmt::format("other-layout:{}{}={}", name, is_written ? ":written" : "", axes),
+            is_written ? fmt::format("{} laid out with its axes in the order {}", name, axes)
+                       : fmt::format("{} read with its axes in the order {}", name, axes),
+            WithLayout(evidence.computation, input, order, is_written), evidence.output);
+        if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const Sample& few) {
+  constexpr std::tuple<Beyond, const char*, const char*> kKinds[] = {
+      {Beyond::kNearest, "padding-edge", "padding is the nearest element"},
+      {Beyond::kMirrored, "padding-edge:mirrored", "padding is a mirror image"},
+      {Beyond::kWrapped, "padding-edge:wrapped", "padding is the opposite edge"}};
+  std::vector<Hypothesis> found;
+  for (const auto& [beyond, id, text] : kKinds) {
+    auto changed = WithEdges(evidence.computation, beyond);
+    if (!changed) break;
+    Hypothesis hypothesis = OfComputation(id, text, *std::move(changed), evidence.output);
+    if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
+  }
+  return found;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/place_change.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
+#include "core/tensor/convert_element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// An element as one of another type.
+ElementBytes ElementAs(DataType from, const std::byte* element, DataType to) {
+  if (from == to) {
+    ElementBytes bytes{};
+    std::memcpy(bytes.data(), element, ByteWidth(to));
+    return bytes;
+  }
+  return ConvertElement(static_cast<float>(ValueOf(from, element)), to);
+}
+
+// Longer shifts than this along an axis are not looked for.
+constexpr int64_t kMostShift = 65536;
+// At most this many hypotheses of one kind are counted: a periodic output has many that are equal.
+constexpr size_t kMostOfAKind = 4;
+
+// The element of the right output that a device may have written in place of another; -1 if that is
+// none, as beyond an edge.
+using SourceOf = std::function<int64_t(const Dims& index)>;
+
+// The hypotheses that it finds keep it alive.
+class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
+ public:
+  PlaceSearch(const Evidence& evidence, const Sample& few)
+      : evidence_(evidence),
+        few_(few),
+        sizes_(evidence.expected.sizes),
+        strides_(PackedStrides(sizes_)),
+        box_(BoxOf(evidence.wrong)) {
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      if (sizes_[d] > 1) axes_.push_back(d);
+    }
+  }
+
+  std::vector<Hypothesis> All() {
+    Unwritten();
+    Inputs();
+    Reversals();
+    Shifts();
+    Permutations();
+    Exchanges();
+    return std::move(found_);
+  }
+
+ private:
+  Region BoxOf(const std::vector<int64_t>& elements) const {
+    Dims begin = sizes_;
+    Dims end = Dims::Filled(sizes_.size(), 0);
+    for (const int64_t element : elements) {
+      const Dims index = IndexOf(sizes_, element);
+      for (size_t d = 0; d < index.size(); ++d) {
+        begin[d] = std::min(begin[d], index[d]);
+        end[d] = std::max(end[d], index[d] + 1);
+      }
+    }
+    for (size_t d = 0; d < end.size(); ++d) end[d] -= begin[d];
+    return {evidence_.output, begin, end};
+  }
+
+  static bool IsIn(const Region& box, const Dims& index) {
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (index[d] < box.begin[d] || index[d] >= box.begin[d] + box.sizes[d]) return false;
+    }
+    return true;
+  }
+
+  int64_t NumberOf(const Dims& index) const { return OffsetOf({sizes_, strides_}, index); }
+
+  Hypothesis From(std::string id, std::string text, SourceOf source) const {
+    Hypothesis hypothesis{{std::move(id)}, std::move(text), nullptr, nullptr};
+    hypothesis.compute = [self = shared_from_this(),
+                          source = std::move(source)](std::span<const int64_t> elements) {
+      std::vector<VariedElement> varied;
+      for (const int64_t element : elements) {
+        const int64_t from = source(IndexOf(self->sizes_, element));
+        varied.push_back(from < 0 ? VariedElement()
+                                  : VariedElement{self->evidence_.expected.Bytes(from), from});
+      }
+      return varied;
+    };
+    return hypothesis;
+  }
+
+  // Returns whether it has been added.
+  bool Try(Hypothesis hypothesis) {
+    if (!IsPromising(evidence_, hypothesis, few_)) return false;
+    found_.push_back(std::move(hypothesis));
+    return true;
+  }
+
+  // A value that most wrong elements have, in a box that has no other.
+  void Unwritten() {
+    std::map<ElementBytes, std::vector<int64_t>> places;
+    for (const int64_t element : evidence_.wrong) {
+      places[evidence_.actual.Bytes(element)].push_back(element);
+    }
+    const auto count = [](const auto& place) { return place.second.size(); };
+    const auto most = std::ranges::max_element(places, {}, count);
+    if (most != places.end() && most->second.size() > 1) Try(Unwritten(most->first, most->second));
+  }
+
+  Hypothesis Unwritten(const ElementBytes& value, const std::vector<int64_t>& elements) const {
+    const Region box = BoxOf(elements);
+    const std::string where = BoxText(elements);
+    Hypothesis hypothesis{{"not-written:" + where},
+                          fmt::format("not written, or all {}, in {}",
+                                      ValueOf(evidence_.actual.type, value.data()), where),
+                          nullptr,
+                          nullptr};
+    hypothesis.compute = [self = shared_from_this(), box, value](std::span<const int64_t> numbers) {
+      std::vector<VariedElement> varied;
+      for (const int64_t element : numbers) {
+        const bool is_in = IsIn(box, IndexOf(self->sizes_, element));
+        varied.push_back({is_in ? value : self->evidence_.expected.Bytes(element), element});
+      }
+      return varied;
+    };
+    return hypothesis;
+  }
+
+  std::string BoxText(const std::vector<int64_t>& elements) const {
+    WrongElements set(evidence_.count());
+    for (const int64_t element : elements) set.Add(element);
+    return WhereOf(sizes_, set).box;
+  }
+
+  // A device that forgets the operation writes an input's elements, in the same places or order.
+  void Inputs() {
+    const std::vector<TensorSlot> slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const ConstTensorView& view = evidence_.computation.inputs[i];
+      const bool is_possible = view.type == evidence_.actual.type || IsFloat(evidence_.actual.type);
+      if (!is_possible || view.layout.element_count() != evidence_.count()) continue;
+      Try(FromInput(slots[i].path, view));
+    }
+  }
+
+  Hypothesis FromInput(const std::string& path, const ConstTensorView& view) const {
+    Hypothesis hypothesis{
+        {"from-input:" + path}, "elements of " + DisplayName(path), nullptr, nullptr};
+    hypothesis.compute = [view, type = evidence_.actual.type](std::span<const int64_t> elements) {
+      std::vector<VariedElement> varied;
+      for (const int64_t element : elements) {
+        const std::byte* at = view.data + OffsetOfElement(view.layout, element) *
+                                              static_cast<int64_t>(ByteWidth(view.type));
+        varied.push_back({ElementAs(view.type, at, type), element});
+      }
+      return varied;
+    };
+    return hypothesis;
+  }
+
+  void Reversals() {
+    for (size_t set = 1; set < size_t{1} << axes_.size(); ++set) {
+      std::vector<size_t> reversed;
+      for (size_t i = 0; i < axes_.size(); ++i) {
+        if (set >> i & 1) reversed.push_back(axes_[i]);
+      }
+      const auto source = [this, reversed](Dims index) {
+        for (const size_t d : reversed) index[d] = sizes_[d] - 1 - index[d];
+        return NumberOf(index);
+      };
+      const std::string axes = fmt::format("{}", fmt::join(reversed, ","));
+      const bool is_one = reversed.size() == 1;
+      Try(From(is_one ? "reversed:axis=" + axes : "reversed:axes=[" + axes + "]",
+               fmt::format("reversed along {} {}", is_one ? "axis" : "axes", axes), source));
+    }
+  }
+
+  void Shifts() {
+    size_t count = 0;
+    const auto attempt = [&](const Dims& shift) {
+      if (count < kMostOfAKind) count += Try(Shifted(shift));
+    };
+    for (const size_t d : axes_) {
+      for (int64_t distance = 1; distance < std::min(sizes_[d], kMostShift); ++distance) {
+        for (const int64_t sign : {-1, 1}) attempt(Along(d, sign * distance));
+      }
+    }
+    Diagonals(attempt);
+  }
+
+  Dims Along(size_t axis, int64_t distance) const {
+    Dims shift = Dims::Filled(sizes_.size(), 0);
+    shift[axis] = distance;
+    return shift;
+  }
+
+  // Shifts by one along several axes.
+  template <typename Attempt>
+  void Diagonals(const Attempt& attempt) const {
+    const auto count = static_cast<int64_t>(std::pow(3, axes_.size()));
+    for (int64_t code = 0; code < count; ++code) {
+      Dims shift = Dims::Filled(sizes_.size(), 0);
+      int64_t rest = code;
+      int moved = 0;
+      for (const size_t d : axes_) {
+        shift[d] = rest % 3 - 1;
+        rest /= 3;
+        moved += shift[d] != 0;
+      }
+      if (moved > 1) attempt(shift);
+    }
+  }
+
+  // Elements outside of the box of wrong ones stay where they are. What is shifted in at an edge is
+  // not known.
+  Hypothesis Shifted(const Dims& shift) const {
+    const auto source = [this, shift](Dims index) -> int64_t {
+      if (!IsIn(box_, index)) return NumberOf(index);
+      for (size_t d = 0; d < shift.size(); ++d) {
+        index[d] += shift[d];
+        if (index[d] < 0 || index[d] >= sizes_[d]) return -1;
+      }
+      return NumberOf(index);
+    };
+    const std::string text = fmt::format("[{}]", fmt::join(shift, ","));
+    return From("shifted:" + text, "shifted by " + text, source);
+  }
+
+  void Permutations() {
+    constexpr size_t kMostAxes = 6;
+    if (axes_.size() > kMostAxes) return;
+    std::vector<size_t> order(sizes_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::set<std::vector<size_t>> seen = {axes_};
+    while (std::next_permutation(order.begin(), order.end())) {
+      std::vector<size_t> moved = order;
+      std::erase_if(moved, [&](size_t d) { return sizes_[d] == 1; });
+      if (seen.insert(moved).second) Try(Permuted(order));
+    }
+  }
+
+  // The k-th element in memory is the k-th of the output with its axes in this order.
+  Hypothesis Permuted(const std::vector<size_t>& order) const {
+    const auto source = [this, order](const Dims& index) {
+      Dims permuted;
+      for (const size_t d : order) permuted.push_back(sizes_[d]);
+      const Dims at = IndexOf(permuted, NumberOf(index));
+      Dims from = index;
+      for (size_t d = 0; d < order.size(); ++d) from[order[d]] = at[d];
+      return NumberOf(from);
+    };
+    const std::string text = fmt::format("[{}]", fmt::join(order, ","));
+    return From("permuted:" + text, "written with the axes in the order " + text, source);
+  }
+
+  // Looks among the wrong elements for the places that the values of a few of them belong to: the
+  // distance that occurs most often is that of the two blocks.
+  void Exchanges() {
+    const auto distance = MostFrequentDistance();
+    if (!distance) return;
+    const std::string text = fmt::format("[{}]", fmt::join(*distance, ","));
+    const auto source = [this, distance = *distance](const Dims& index) {
+      return PartnerOf(index, distance);
+    };
+    Try(From("exchanged:" + text, "two blocks exchanged, " + text + " apart", source));
+  }
+
+  // The wrong element at the distance to either side whose value is there; the element itself if it
+  // is right.
+  int64_t PartnerOf(const Dims& index, const Dims& distance) const {
+    const int64_t element = NumberOf(index);
+    if (!std::ranges::binary_search(evidence_.wrong, element)) return element;
+    for (const int64_t sign : {1, -1}) {
+      const int64_t partner = AtDistance(index, distance, sign);
+      if (partner >= 0 && IsValueOf(element, partner)) return partner;
+    }
+    return element;
+  }
+
+  int64_t AtDistance(Dims index, const Dims& distance, int64_t sign) const {
+    for (size_t d = 0; d < index.size(); ++d) {
+      index[d] += sign * distance[d];
+      if (index[d] < 0 || index[d] >= sizes_[d]) return -1;
+    }
+    const int64_t partner = NumberOf(index);
+    return std::ranges::binary_search(evidence_.wrong, partner) ? partner : -1;
+  }
+
+  bool IsValueOf(int64_t element, int64_t partner) const {
+    const DataType type = evidence_.actual.type;
+    return evidence_.actual.Bytes(element) == evidence_.expected.Bytes(partner) ||
+           IsNoise(evidence_.units ? &*evidence_.units : nullptr, partner, type,
+                   evidence_.actual.Value(element), evidence_.expected.Value(partner));
+  }
+
+  // Both signs count, or it would be a shift; the first nonzero number is positive.
+  std::optional<Dims> MostFrequentDistance() const {
+    std::map<std::vector<int64_t>, std::array<int, 2>> votes;
+    std::vector<int64_t> by_value = evidence_.wrong;
+    const auto value = [&](int64_t element) { return evidence_.expected.Value(element); };
+    std::erase_if(by_value, [&](int64_t element) { return std::isnan(value(element)); });
+    std::ranges::sort(by_value, {}, value);
+    for (const int64_t element : few_.wrong) {
+      for (const int64_t partner : NearIn(by_value, evidence_.actual.Value(element))) {
+        if (partner == element || !IsValueOf(element, partner)) continue;
+        const auto [distance, is_forward] = DistanceOf(element, partner);
+        ++votes[distance][is_forward];
+      }
+    }
+    const auto least = [](const auto& vote) { return std::min(vote.second[0], vote.second[1]); };
+    const auto most = std::ranges::max_element(votes, {}, least);
+    if (most == votes.end() || least(*most) == 0) return std::nullopt;
+    return Dims(most->first.begin(), most->first.end());
+  }
+
+  // Some of the elements, sorted by their right values, that are near to a value.
+  std::span<const int64_t> NearIn(const std::vector<int64_t>& by_value, double value) const {
+    constexpr std::ptrdiff_t kMost = 64;
+    const auto key = [&](int64_t element) { return evidence_.expected.Value(element); };
+    const auto middle = std::ranges::lower_bound(by_value, value, {}, key);
+    const auto before = std::min(kMost, middle - by_value.begin());
+    const auto behind = std::min(kMost, by_value.end() - middle);
+    return {middle - before, middle + behind};
+  }
+
+  std::pair<std::vector<int64_t>, bool> DistanceOf(int64_t from, int64_t to) const {
+    const Dims begin = IndexOf(sizes_, from);
+    const Dims end = IndexOf(sizes_, to);
+    std::vector<int64_t> distance;
+    for (size_t d = 0; d < begin.size(); ++d) distance.push_back(end[d] - begin[d]);
+    const auto first = std::ranges::find_if(distance, [](int64_t x) { return x != 0; });
+    const bool is_forward = *first > 0;
+    if (!is_forward) {
+      for (int64_t& x : distance) x = -x;
+    }
+    return {distance, is_forward};
+  }
+
+  const Evidence& evidence_;
+  const Sample& few_;
+  Dims sizes_;
+  Dims strides_;
+  Region box_;
+  std::vector<size_t> axes_;  // those with more than one coordinate
+  std::vector<Hypothesis> found_;
+};
+
+}  // namespace
+
+std::vector<Hypothesis> PlaceChangesOf(const Evidence& evidence, const Sample& few) {
+  return std::make_shared<PlaceSearch>(evidence, few)->All();
+}
+
+}  // namespace dmlop
