@@ -16,6 +16,7 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common);
 ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common);
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common);
+ExitStatus DiagnoseCommand(const DiagnoseOptions& options, const CommonOptions& common);
 ExitStatus BatchCommand(const BatchOptions& options, const CommonOptions& common);
 ExitStatus OpsCommand(const OpsOptions& options);
 ExitStatus SchemaCommand();

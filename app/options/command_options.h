@@ -26,6 +26,7 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common);
 Command DeclareCompare(CLI::App& command, const CommonOptions& common);
 Command DeclareShow(CLI::App& command, const CommonOptions& common);
 Command DeclareExplain(CLI::App& command, const CommonOptions& common);
+Command DeclareDiagnose(CLI::App& command, const CommonOptions& common);
 Command DeclareBatch(CLI::App& command, const CommonOptions& common);
 Command DeclareOps(CLI::App& command, const CommonOptions& common);
 Command DeclareSchema(CLI::App& command, const CommonOptions& common);

@@ -106,7 +106,7 @@ CompletedValue ValueOf(const CLI::Option& option) {
   }
   if (type == "DIR") return {type, Kind::kFolders};
   if (type == "ELEMENT") return {type, Kind::kTensors};
-  const bool is_file = type.find("FILE") != type.npos || type == "ACTUAL" || type == "EXPECTED" ||
+  const bool is_file = type.find("FILE") != type.npos || type.ends_with("ACTUAL") || type == "EXPECTED" ||
                        type == "DESCRIPTOR" || type == "MANIFEST";
   if (!is_file) return {type};
   const bool is_named = type.find("NAME=") != type.npos;

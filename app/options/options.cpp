@@ -101,8 +101,8 @@ class CommandLine {
     return value.empty() ? "the value is empty" : "";
   }
 
-  // Turns "-i a.npy b.npy", which a shell makes of "-i *.npy", into "-i a.npy -i b.npy": commands
-  // with such options take no tensor files as arguments.
+  // Turns "-i a.npy b.npy", which a shell makes of "-i *.npy", into "-i a.npy -i b.npy", unless the
+  // command takes tensor files as arguments, too.
   std::vector<std::string> WithRepeatedOptions(const std::vector<std::string>& given) const {
     std::vector<std::string> all;
     std::string option;  // the option that the next argument may belong to
@@ -129,6 +129,7 @@ class CommandLine {
     const auto commands = app_.get_subcommands([](const CLI::App*) { return true; });
     const CLI::Option* option =
         text.starts_with('-') ? commands.front()->get_option_no_throw(text) : nullptr;
+    if (commands.front()->get_option_no_throw("actual") != nullptr) return false;
     return option != nullptr && option->get_type_name() == kBoundFile;
   }
 
@@ -217,6 +218,7 @@ std::span<const CommandEntry> Commands() {
       {"compare", "Compare two tensor files", DeclareCompare},
       {"show", "Print tensor files", DeclareShow},
       {"explain", "Say what feeds an output element, or what an input reaches", DeclareExplain},
+      {"diagnose", "Say why a device's output differs", DeclareDiagnose},
       {"batch", "Run or check many cases, one a line", DeclareBatch},
       {"ops", "List the operators, their fields, rules and types", DeclareOps},
       {"schema", "Print the JSON Schema of all documents", DeclareSchema},

@@ -138,6 +138,17 @@ struct ExplainOptions {
   std::optional<ListedNames> listed{};  // in place of an explanation; then there is no element
 };
 
+struct DiagnoseOptions {
+  std::string descriptor;
+  std::optional<int64_t> line;      // as for run
+  std::vector<std::string> actual;  // [NAME=]FILE, like the next one
+  std::vector<std::string> inputs;
+  ComparisonRules rules;
+  bool is_thorough = false;  // looks at all elements, however many
+  TextFormat format = TextFormat::kText;
+  std::string confine;  // as for run
+};
+
 struct OpsOptions {
   std::string name;          // empty: list all, or those like `like`
   std::string like;          // a name in another library

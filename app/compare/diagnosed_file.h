@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device's file, and why it differs from an output.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/compare/alignment.h"
+#include "core/io/tensor_file.h"
+#include "core/judge/diagnosis.h"
+
+namespace dmlop {
+
+struct DiagnosedFile {
+  std::string tensor;  // such as "OutputTensors[1]"
+  std::string path;
+  std::vector<std::string> mismatches{};  // of type or shape; if any, there is no diagnosis
+  Diagnosis diagnosis{};
+  std::vector<std::string> checks{};  // for each cause, the command that shows that it is right
+
+  bool passes() const {
+    return mismatches.empty() &&
+           (diagnosis.verdict == Verdict::kEqual || diagnosis.verdict == Verdict::kNoise);
+  }
+};
+
+// Diagnoses the tensor of a file that a device has written for an output.
+DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const std::string& path,
+                           const LoadedTensor& actual, const DiagnosisOptions& options,
+                           const Leniency& leniency);
+
+}  // namespace dmlop

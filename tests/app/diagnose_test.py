@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""diagnose: devices that are wrong in one known way, devices that are right, and what nothing explains."""
+
+import json
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import ProgramTest
+
+F4 = np.float32
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng((seed, *shape)).standard_normal(shape).astype(F4)
+
+
+def windows(x, size, step=(1, 1), spread=(1, 1)):
+    """The windows of the last two axes: (..., rows, columns, height, width)."""
+    reach = [(n - 1) * d + 1 for n, d in zip(size, spread)]
+    view = np.lib.stride_tricks.sliding_window_view(x, reach, axis=(-2, -1))
+    return view[..., ::step[0], ::step[1], ::spread[0], ::spread[1]]
+
+
+def padded(x, start, end, **how):
+    return np.pad(x, [(0, 0), (0, 0), (start[0], end[0]), (start[1], end[1])], **how)
+
+
+def convolution(x, f, start=(0, 0), end=(0, 0), step=(1, 1), spread=(1, 1), **how):
+    view = windows(padded(x, start, end, **how), f.shape[2:], step, spread)
+    return np.einsum("nchwij,ocij->nohw", view, f, optimize=True).astype(F4)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+A, B, C = numbers(40, 64), numbers(64, 48), numbers(40, 48)
+SQUARE, OTHER = numbers(32, 32), numbers(32, 32, seed=1)
+X, FILTER, BIAS = numbers(2, 5, 12, 14), numbers(4, 5, 3, 3), numbers(1, 4, 1, 1)
+CUBE = numbers(3, 8, 40)
+LONG = numbers(4, 1000)
+INDICES = np.random.default_rng(3).integers(0, 12, (12, 12)).astype(np.int32)
+GEMM = {"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 1}
+CONVOLUTION = {"type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "DimensionCount": 2,
+               "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 1], "EndPadding": [1, 1],
+               "OutputPadding": [0, 0], "GroupCount": 1}
+
+
+def gemm(**fields):
+    return GEMM | fields
+
+
+def conv(**fields):
+    return CONVOLUTION | fields
+
+
+def tiles_exchanged(product):
+    device = product.copy()
+    device[8:16, 16:32], device[24:32, 0:16] = product[24:32, 0:16], product[8:16, 16:32]
+    return device
+
+
+def unwritten(product, box, value=0):
+    device = product.copy()
+    device[box] = value
+    return device
+
+
+def running_sums(x, length):
+    return np.concatenate([x[:, i:i + length].cumsum(1) for i in range(0, x.shape[1], length)], 1)
+
+
+AB = A @ B
+CONVOLVED = convolution(X, FILTER, (1, 1), (1, 1))
+
+# A descriptor, its inputs, what the device has, and the ids of the cause: alternatives if there are several.
+FAULTS = {
+    # fields
+    "a product without its factor": (gemm(Alpha=0.5), [A, B], AB, "/desc/Alpha=1"),
+    "a product without its addend": (gemm(), [A, B, ("CTensor", C)], AB, "/desc/CTensor=null"),
+    "a factor of the addend left out": (gemm(Beta=0.25), [A, B, ("CTensor", C)], AB + C, "/desc/Beta=1"),
+    "another mode": (conv(), [X, FILTER], convolution(X, FILTER[..., ::-1, ::-1], (1, 1), (1, 1)), '/desc/Mode="CONVOLUTION"'),
+    "paddings exchanged": (conv(StartPadding=[2, 0], EndPadding=[0, 1]), [X, FILTER],
+                           convolution(X, FILTER, (0, 1), (2, 0)), "/desc/StartPadding<->/desc/EndPadding"),
+    "no bias": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED, "/desc/BiasTensor=null"),
+    "all padding at the end": (conv(), [X, FILTER], convolution(X, FILTER, (0, 0), (2, 2)),
+                               ["/desc/StartPadding=[0,0] + /desc/EndPadding=[2,2]", "shifted"]),
+    "another reduction": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.sum(2, keepdims=True), '/desc/Function="SUM"'),
+    "the activation left out": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B], AB, "/desc/FusedActivation=null"),
+    "another slope": ({"type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}, [CUBE], np.maximum(CUBE, 0), "/desc/Alpha=0"),
+    "operands exchanged": ({"type": "ELEMENT_WISE_SUBTRACT"}, [SQUARE, OTHER], OTHER - SQUARE, "/desc/ATensor<->/desc/BTensor"),
+    "sums include the last": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": True},
+                              [LONG], LONG.cumsum(1), "/desc/HasExclusiveSum=false"),
+    "sums the other way": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False},
+                           [LONG], LONG[:, ::-1].cumsum(1)[:, ::-1], '/desc/AxisDirection="DECREASING"'),
+    "elements gathered along the other axis": ({"type": "GATHER_ELEMENTS", "Axis": 0}, [SQUARE[:12, :12], INDICES],
+                                               np.take_along_axis(SQUARE[:12, :12], INDICES, 1), "/desc/Axis=1"),
+    "tensors joined in another order": ({"type": "JOIN", "Axis": 0}, [SQUARE[:3], OTHER[:5], SQUARE[9:16]],
+                                        np.concatenate([OTHER[:5], SQUARE[:3], SQUARE[9:16]]), "/desc/InputTensors/0<->/desc/InputTensors/1"),
+    "a window reversed": ({"type": "SLICE1", "InputWindowOffsets": [0, 2], "InputWindowSizes": [32, 20], "InputWindowStrides": [1, 1]},
+                          [SQUARE], SQUARE[:, 21:1:-1], ["/desc/InputWindowStrides/1=-1", "reversed"]),
+    "padding of the window counted": ({"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [1, 1],
+                                       "EndPadding": [1, 1], "IncludePadding": False}, [X],
+                                      windows(padded(X, (1, 1), (1, 1)), (3, 3)).mean((-1, -2), dtype=F4), "/desc/IncludePadding=true"),
+    # places
+    "a tile not written": (gemm(), [A, B], unwritten(AB, np.s_[16:32, 32:48]), "not-written"),
+    "a pattern at the end": (gemm(), [A, B], unwritten(AB, np.s_[30:, :], F4(-4.3e8)), "not-written"),
+    "an operand written": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE, "from-input"),
+    "moved by a column": (conv(), [X, FILTER], np.roll(CONVOLVED, 1, 3), "shifted"),
+    "moved within a channel": (conv(), [X, FILTER], np.where(np.arange(4)[:, None, None] == 2, np.roll(CONVOLVED, -2, 2), CONVOLVED), "shifted"),
+    "from the last row to the first": (conv(), [X, FILTER], CONVOLVED[:, :, ::-1], "reversed"),
+    "channels last": (conv(), [X, FILTER], CONVOLVED.transpose(0, 2, 3, 1).reshape(CONVOLVED.shape), "permuted"),
+    "a product transposed": (gemm(), [A, B], AB.T.reshape(AB.shape), "permuted"),
+    "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
+    # inputs
+    "a matrix read by columns": (gemm(), [A, B], A.reshape(64, 40).T @ B, "other-layout"),
+    "an image read with channels last": (conv(), [X, FILTER], convolution(X.reshape(2, 12, 14, 5).transpose(0, 3, 1, 2), FILTER, (1, 1), (1, 1)),
+                                         "other-layout"),
+    "a filter laid out with channels last": (conv(), [X, FILTER], convolution(X, FILTER.transpose(0, 2, 3, 1).reshape(FILTER.shape), (1, 1), (1, 1)),
+                                             "other-layout"),
+    "the last products missing": (gemm(), [A, B], A[:, :50] @ B[:50], "tail-missing:axis=1,from=50"),
+    "the first products missing": (gemm(), [A, B], A[:, 3:] @ B[3:], "head-missing:axis=1,to=3"),
+    "products in the middle missing": (gemm(), [A, B], AB - A[:, 20:28] @ B[20:28], "part-missing:axis=1,from=20,to=28"),
+    "a channel missing": (conv(), [X, FILTER], convolution(X[:, [0, 1, 3, 4]], FILTER[:, [0, 1, 3, 4]], (1, 1), (1, 1)), "part-missing:axis=1,from=2,to=3"),
+    "the last maxima missing": ({"type": "REDUCE", "Function": "MAX", "Axes": [2]}, [CUBE], CUBE[:, :, :33].max(2, keepdims=True), "tail-missing"),
+    "a mean of fewer": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE[:, :, :32].mean(2, keepdims=True), "tail-missing:axis=2,from=32"),
+    "sums begin anew": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG],
+                        running_sums(LONG, 256), "head-missing:axis=1,every=256"),
+    "the edge repeated": (conv(), [X, FILTER], convolution(X, FILTER, (1, 1), (1, 1), mode="edge"), "padding-edge"),
+}
+
+HEALTHY = {
+    "a product": (gemm(), [A, B, ("CTensor", C)], AB + C),
+    "a product by pairs of terms": (gemm(), [A, B], (A[:, ::2] @ B[::2]) + (A[:, 1::2] @ B[1::2])),
+    "a convolution": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED + BIAS),
+    "exponentials and their sums": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE)),
+    "running sums": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG], LONG.cumsum(1)),
+    "means": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.mean(2, keepdims=True)),
+}
+
+UNEXPLAINED = {
+    "all a little larger": (gemm(), [A, B], AB * F4(1.01)),
+    "other numbers here and there": (gemm(), [A, B], np.where(numbers(*AB.shape, seed=4) > 1, numbers(*AB.shape, seed=5), AB)),
+    "another function": ({"type": "ACTIVATION_SIGMOID"}, [CUBE], np.arctan(CUBE)),
+}
+
+
+class DiagnoseTest(ProgramTest):
+    def diagnosis(self, document, inputs, actual, *options, status=1):
+        self.write("d.json", document)
+        self.save(actual=np.ascontiguousarray(actual))
+        bound = []
+        for k, values in enumerate(inputs):  # an optional one has a name
+            name, values = values if isinstance(values, tuple) else ("", values)
+            self.save(**{f"i{k}": np.ascontiguousarray(values)})
+            bound += ["-i", f"{name}=i{k}.npy" if name else f"i{k}.npy"]
+        text = self.text_of("diagnose", "d.json", "actual.npy", *bound, "--format", "json", *options, status=status)
+        output, = json.loads(text)["outputs"]
+        return output
+
+    def test_causes(self):
+        for name, (document, inputs, actual, ids) in FAULTS.items():
+            with self.subTest(name):
+                output = self.diagnosis(document, inputs, actual)
+                self.assertEqual(output["verdict"], "cause", output)
+                found = " + ".join(output["causes"][0]["ids"])
+                any_of = [ids] if isinstance(ids, str) else ids
+                self.assertTrue(any(found == one or found.startswith(one + ":") for one in any_of), (found, output["causes"]))
+
+    def test_right_devices_are_not_blamed(self):
+        for name, (document, inputs, actual) in HEALTHY.items():
+            with self.subTest(name):
+                output = self.diagnosis(document, inputs, actual, status=0)
+                self.assertEqual((output["verdict"], output["beyondNoise"]), ("noise", 0))
+                self.assertGreater(output["different"], 0)
+
+    def test_what_nothing_explains_has_no_cause(self):
+        for name, (document, inputs, actual) in UNEXPLAINED.items():
+            with self.subTest(name):
+                output = self.diagnosis(document, inputs, actual)
+                self.assertEqual((output["verdict"], output["causes"]), ("unknown", []))
+
+
+if __name__ == "__main__":
+    unittest.main()
