@@ -46,7 +46,7 @@ class CompareFiles {
     PrepareMaps();
     const Tolerance tolerance = options_.rules.tolerances.For(pair_.actual.view.type);
     const Comparison comparison =
-        Compare(aligned.actual.view, aligned.expected.view, tolerance,
+        Compare(aligned, tolerance,
                 {.maps = maps_, .most_listed = options_.most_listed, .is_located = !common_.quiet});
     std::optional<Picture> picture;
     std::optional<ResultFile> file;

@@ -46,7 +46,7 @@ std::string LacksToleranceText(const std::vector<std::string>& operators) {
 }
 
 ComparedTensor Compared(const LoadedTensor& tensor) {
-  return {tensor.view, TypeName(tensor)};
+  return {tensor.view, tensor.is_bfloat16 ? "BFLOAT16" : TypeName(tensor), tensor.is_bfloat16};
 }
 
 Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
@@ -55,8 +55,7 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
   AlignedTensors aligned = Align(actual, expected, leniency, shape);
   judgement.mismatches = aligned.mismatches;
   if (!judgement.mismatches.empty()) return judgement;
-  judgement.comparison =
-      Compare(aligned.actual.view, aligned.expected.view, tolerance, {.is_located = true});
+  judgement.comparison = Compare(aligned, tolerance, {.is_located = true});
   judgement.shown = aligned.shown();
   judgement.shown.view.data = nullptr;
   return judgement;
@@ -112,7 +111,7 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
 
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes) {
   if (!IsDescribedBy(FormatOf(path))) return LoadInput(path, desc);
-  LoadedTensor tensor = LoadArray(path);
+  LoadedTensor tensor = LoadArray(path, NpyTypes::kAndBfloat16);
   Layout& layout = tensor.view.layout;
   if (layout.sizes.empty()) layout = {{1}, {1}};  // DirectML has no scalars
   return ByCount(std::move(tensor), LayoutOf(desc).sizes, path, shapes);

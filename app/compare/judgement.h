@@ -8,7 +8,7 @@
 #include "app/files/reported_file.h"
 #include "app/options/options.h"
 #include "core/compare/alignment.h"
-#include "core/compare/compare.h"
+#include "core/compare/bfloat16.h"
 #include "core/document/operator_document.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"

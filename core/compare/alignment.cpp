@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/compare/bfloat16.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -74,7 +75,24 @@ bool Widen(DataType type, AlignedTensors& aligned) {
   return true;
 }
 
+// Rounds what is compared with bfloat16: a FLOAT32 tensor or, if an expected one may be of any
+// floats, that. The type of the actual elements is not changed otherwise.
+void AlignBfloat16(const Leniency& leniency, AlignedTensors& aligned) {
+  ComparedTensor& other = aligned.actual.is_bfloat16 ? aligned.expected : aligned.actual;
+  const bool is_expected = &other == &aligned.expected;
+  const bool is_any_float = is_expected && leniency.float_types && IsFloat(other.view.type);
+  if (other.view.type != DataType::kFloat32 && !is_any_float) return;
+  if (!other.is_bfloat16) {
+    const auto rounded = RoundedToBfloat16(other.view);
+    other.view = {rounded->data(), DataType::kFloat32, PackedLayout(other.view.layout.sizes)};
+    aligned.storage.push_back(rounded);
+  }
+  aligned.in_bfloat16 = true;
+  other.type_name = is_expected ? aligned.actual.type_name : aligned.expected.type_name;
+}
+
 void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
+  if (aligned.actual.is_bfloat16 || aligned.expected.is_bfloat16) AlignBfloat16(leniency, aligned);
   const DataType actual = aligned.actual.view.type;
   const DataType expected = aligned.expected.view.type;
   if (actual == expected) return;

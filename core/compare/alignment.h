@@ -23,6 +23,7 @@ enum class Side { kActual, kExpected };
 struct ComparedTensor {
   ConstTensorView view;
   std::string_view type_name;  // the name in words: "BOOL" for UINT8 from NumPy's bool
+  bool is_bfloat16 = false;    // the elements are of bfloat16, as FLOAT32
 };
 
 struct AlignedTensors {
@@ -31,6 +32,7 @@ struct AlignedTensors {
   ComparedTensor expected;
   std::vector<std::string> mismatches;               // why they cannot be compared, each a sentence
   std::vector<std::shared_ptr<const void>> storage;  // storage of converted elements
+  bool in_bfloat16 = false;                          // both have such elements, as FLOAT32
 
   // Returns the tensor whose type and sizes describe the outcome.
   const ComparedTensor& shown() const {

@@ -22,6 +22,14 @@ uint8_t DifferenceMap::worst() const {
   return worst;
 }
 
+void DifferenceMap::LowerBins(uint8_t bins) {
+  for (int64_t i = 0; i < grid_.rows.cells * grid_.columns.cells; ++i) {
+    std::atomic<uint8_t>& worst = cells_[static_cast<size_t>(i)].worst;
+    const bool has_ulp = worst > kPasses + 1 && worst < kMismatch;
+    if (has_ulp) worst = static_cast<uint8_t>(worst - bins);
+  }
+}
+
 double DifferenceMap::share(int64_t row, int64_t column) const {
   const int64_t rows = grid_.rows.Begin(row + 1) - grid_.rows.Begin(row);
   const int64_t columns = grid_.columns.Begin(column + 1) - grid_.columns.Begin(column);

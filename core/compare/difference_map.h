@@ -36,6 +36,9 @@ class DifferenceMap {
   // Returns the share of a cell's elements that do not pass.
   double share(int64_t row, int64_t column) const;
 
+  // Subtracts from the UlpBin of each cell, where all are 0 or greater.
+  void LowerBins(uint8_t bins);
+
   // Adds elements from one thread. Adjacent ones are accumulated before the map is touched.
   class Writer {
    public:

@@ -209,8 +209,11 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
     owner = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<Spool>>>(
         std::move(owner), copy);
   }
-  LoadedTensor tensor{
-      {data, header.type, LayoutOf(header)}, std::move(owner), bytes, header.is_bool};
+  LoadedTensor tensor{{data, header.type, LayoutOf(header)},
+                      std::move(owner),
+                      bytes,
+                      header.is_bool,
+                      header.is_bfloat16};
   return placement == Placement::kAligned ? Aligned(std::move(tensor), name) : tensor;
 }
 

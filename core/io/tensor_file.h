@@ -29,6 +29,7 @@ struct LoadedTensor {
   std::shared_ptr<const void> storage;
   std::span<const std::byte> file_bytes;  // the whole file; empty if there is none
   bool is_bool = false;                   // NumPy's or ONNX's, whose elements are taken for UINT8
+  bool is_bfloat16 = false;               // whose elements are taken for FLOAT32
   std::string picture = {};               // such as "PNG picture of 7 x 5 pixels, 3 channels"
 };
 

@@ -446,6 +446,38 @@ class ContentTest(ProgramTest):
         self.save(y=(big.astype("u4") << 16).view("f4"))
         self.run_program("compare", "x.npy", "y.npy", "--bits")
 
+    def test_bfloat16_is_a_type_of_its_own(self):
+        """What is computed is rounded to it once, and ULP are its own, wherever a device's file may stand."""
+        x = np.array([1, 1 + 2.0**-8, 1 + 3 * 2.0**-8, 1 + 2.0**-8 + 2.0**-20, -3e38, 1e-40, np.nan, 0], "f4")
+        bits = x.view("u4").astype("u8")
+        rounded = np.where(np.isnan(x), 0x7FC0, (bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("u2")
+        case = {"type": "ELEMENT_WISE_IDENTITY", "bindings": {"InputTensor": "x.npy", "OutputTensor": "y.npy"}}
+        self.save(x=x, wide=x.astype("f8"), half=x[:1].astype("f2"))
+        self.write("cases.jsonl", json.dumps(case))
+        for descr in ("'<V2'", "'bfloat16'"):
+            for steps in (0, 1, 2):
+                stored = rounded.copy()
+                stored[2] += steps
+                self.write("y.npy", self.header(descr=descr, fortran_order=False, shape=(8,)) + stored.tobytes())
+                for ulp in (0, 1):
+                    status = int(steps > ulp)
+                    for command in (["run", json.dumps(case), "--judge", "y.npy"], ["run", json.dumps(case), "-e", "y.npy"],
+                                    ["compare", "y.npy", "x.npy"], ["compare", "x.npy", "y.npy"],
+                                    ["compare", "y.npy", "wide.npy", "--any-floats"], ["compare", "y.npy", "y.npy"],
+                                    ["batch", "cases.jsonl", "--judge"], ["batch", "cases.jsonl", "--check"]):
+                        passes = command == ["compare", "y.npy", "y.npy"] or not status
+                        self.run_program(*command, "--ulp", str(ulp), status=0 if passes else 1)
+        for command in (["compare", "y.npy", "x.npy"], ["run", json.dumps(case), "--judge", "y.npy"]):
+            figures = json.loads(self.text_of(*command, "--format", "json", status=1))
+            figures = figures["comparisons"][0] if "comparisons" in figures else figures
+            self.assertEqual((figures["dataType"], figures["differenceCount"], figures["maxUlpError"],
+                              figures["worst"]["index"], figures["worst"]["ulpError"], figures["smallestPassingUlp"]),
+                             ("BFLOAT16", 1, 2, [2], 2, 2))
+        self.assertEqual([row["count"] for row in json.loads(self.text_of(
+            "compare", "y.npy", "x.npy", "--format", "json", status=1))["ulpHistogram"]], [7, 1])
+        self.write("y.npy", self.header(descr="'<V2'", fortran_order=False, shape=(1,)) + rounded[:1].tobytes())
+        self.assertIn("actual BFLOAT16, expected FLOAT16", self.text_of("compare", "y.npy", "half.npy", status=1))
+
     def test_headers_of_others(self):
         data = np.arange(6, dtype="f4")
         for descr, shape in [("'<f4'", "(2L, 3L)"), ("'<f4'", "(2L,3L,)"), ("'float32'", "(2, 3)"), ("'<f4'", "(2, 3)")]:
