@@ -98,15 +98,13 @@ Json JudgementJson(const Judgement& judgement) {
 
 ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,
                          const ConstTensorView& computed, const Tolerance& tolerance,
-                         const Leniency& leniency) {
+                         const Leniency& leniency, bool is_bool) {
+  const ComparedTensor here{computed,
+                            is_bool && tensor.is_bool ? TypeName(tensor) : Name(computed.type)};
   if (side == Side::kExpected) {
-    return {file, side,
-            Judge({computed, Name(computed.type)}, Compared(tensor), tolerance, leniency,
-                  Side::kActual)};
+    return {file, side, Judge(here, Compared(tensor), tolerance, leniency, Side::kActual)};
   }
-  return {file, side,
-          Judge(Compared(tensor), {computed, Name(computed.type)}, tolerance, leniency,
-                Side::kExpected)};
+  return {file, side, Judge(Compared(tensor), here, tolerance, leniency, Side::kExpected)};
 }
 
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes) {

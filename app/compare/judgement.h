@@ -60,9 +60,10 @@ struct ComparedFile {
   Judgement judgement;
 };
 
+// `is_bool` says that the computed elements are truth values, which files have as bool or UINT8.
 ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,
                          const ConstTensorView& computed, const Tolerance& tolerance,
-                         const Leniency& leniency);
+                         const Leniency& leniency, bool is_bool = false);
 
 // Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the
 // counts of elements agree and shapes do not matter.

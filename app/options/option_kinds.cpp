@@ -213,6 +213,18 @@ void AddInputPath(CLI::App& command, std::string& folder) {
       ->type_name("DIR");
 }
 
+void AddModelSizes(CLI::App& command, ModelSizes& sizes) {
+  command.add_option("-f", sizes.free, "Size of a free dimension of an ONNX model, by its name")
+      ->allow_extra_args(false)
+      ->type_name("NAME:SIZE");
+  command.add_option("-F", sizes.denotations, "The same by the denotation of the dimension")
+      ->allow_extra_args(false)
+      ->type_name("DENOTATION:SIZE");
+  command.add_option("-b", sizes.shapes, "Sizes of an input of an ONNX model")
+      ->allow_extra_args(false)
+      ->type_name("INPUT:SIZES");
+}
+
 void AddIsa(CLI::App& command, std::string& isa) {
   command.add_option("--isa", isa, "Instruction set, of those that dmlop --version lists")
       ->type_name("NAME");

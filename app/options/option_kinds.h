@@ -86,6 +86,9 @@ void AddConfine(CLI::App& command, std::string& folder);
 void AddDescriptor(CLI::App& command, std::string& descriptor);
 void AddFormat(CLI::App& command, TextFormat& format);
 void AddInputPath(CLI::App& command, std::string& folder);
+
+// -f and -b, the sizes that an ONNX model leaves open.
+void AddModelSizes(CLI::App& command, ModelSizes& sizes);
 void AddIsa(CLI::App& command, std::string& isa);
 void AddLine(CLI::App& command, std::optional<int64_t>& line);
 void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);

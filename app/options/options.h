@@ -42,6 +42,13 @@ struct RawForms {
   RawForm actual, expected;
 };
 
+// Sizes that a model leaves open, as the command line has them.
+struct ModelSizes {
+  std::vector<std::string> free;         // NAME:SIZE
+  std::vector<std::string> denotations;  // the same by what a dimension stands for
+  std::vector<std::string> shapes;       // INPUT:SIZES
+};
+
 struct RunOptions {
   std::string descriptor;
   std::optional<int64_t> line;      // in a manifest, if the descriptor is one
@@ -63,6 +70,7 @@ struct RunOptions {
   std::string confine;            // all files of the document must lie in it; empty: no limit
   std::vector<std::string> keep;  // NAME=FILE, for tensors between a model's operators
   std::string keep_folder;        // for all of those tensors; empty for none
+  ModelSizes sizes;
 };
 
 struct ValidateOptions {
@@ -75,6 +83,10 @@ struct ValidateOptions {
   FileShapes shapes = FileShapes::kAsTheyAre;
   bool print_complete = false;
   bool to_model = false;
+  std::vector<std::string> inputs;  // [NAME=]FILE, of a model
+  ModelSizes sizes;
+  std::string output_folder;  // for the arrays of a model that is printed; empty for none
+  std::string cases_folder;   // for one descriptor a node; empty for none
 };
 
 enum class BenchFormat { kTable, kJson, kCsv, kMarkdown };

@@ -47,6 +47,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
       .add_option("--keep-all", options->keep_folder,
                   "Folder for all tensors that the operators of a model fill, in their order")
       ->type_name("DIR");
+  AddModelSizes(command, options->sizes);
   AddConfine(command, options->confine);
   return [options, &common, &command] {
     RequireComparison(command, {"--expect", "--judge"});

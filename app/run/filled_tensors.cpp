@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/graph/graph_model.h"
 #include "core/base/counted.h"
 #include "core/model/model_run.h"
 
@@ -25,6 +26,19 @@ FilledTensors::FilledTensors(const ModelDocument& model) {
       by_full_name_[full][dispatch->dispatchable] = all_.size();
       all_.push_back(
           {std::move(filled.name), std::move(full), filled.desc, dispatch->dispatchable});
+    }
+  }
+}
+
+FilledTensors::FilledTensors(const NamedGraph& named) {
+  for (const GraphNode& node : named.graph.nodes) {
+    const std::vector<TensorSlot> slots = TensorSlots(node.op);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].role() == TensorRole::kInput) continue;
+      const GraphPort& port = named.tensors[node.edges[i]];
+      const std::string name = fmt::format("{}.{}", node.name, port.name);
+      by_name_[port.name][0] = by_full_name_[name][0] = all_.size();
+      all_.push_back({name, name, &*named.graph.edges[node.edges[i]].desc, 0, FormOf(port)});
     }
   }
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph/named_graph.h"
+#include "core/io/output_tensor.h"
 #include "core/model/model_document.h"
 #include "core/tensor/tensor.h"
 
@@ -18,11 +20,14 @@ class FilledTensors {
     std::string name;       // "dispatchable.OutputTensor", or an edge of a graph
     std::string full_name;  // "graph.edge"; equal to `name` outside of graphs
     const TensorDesc* desc;
-    size_t dispatchable;  // the one that fills it
+    size_t dispatchable;                            // the one that fills it
+    std::optional<StoredForm> form = std::nullopt;  // of its file, where the desc does not say it
   };
 
   // The model must outlive this object.
   explicit FilledTensors(const ModelDocument& model);
+  // The tensors of a graph have the names of their nodes in front: "Conv_0.Y".
+  explicit FilledTensors(const NamedGraph& graph);
 
   // In the order in which they are filled.
   const std::vector<One>& all() const { return all_; }

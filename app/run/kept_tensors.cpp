@@ -37,13 +37,13 @@ std::string FileNameOf(size_t number, size_t count, const std::string& name) {
   return fmt::format("{:0{}}-{}.npy", number, digits, InFileName(name));
 }
 
-struct Request {
+struct KeepArgument {
   std::string name;
   std::string path;
 };
 
 // Parses NAME=FILE. The name may contain an equals sign, but not the file.
-Request ParseRequest(const std::string& argument) {
+KeepArgument ParseRequest(const std::string& argument) {
   const size_t sign = argument.rfind('=');
   if (sign == std::string::npos || sign == 0 || sign + 1 == argument.size()) {
     throw Error(ErrorKind::kUsage,
@@ -71,9 +71,25 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, 
   const FilledTensors filled(model);
   for (size_t i = 0; i < filled.all().size(); ++i) {
     const FilledTensors::One& one = filled.all()[i];
+    const std::string& name = filled.ShortestName(i);
     all_.push_back(
-        {filled.ShortestName(i), *one.desc, model.dispatchables()[one.dispatchable].place, {}});
+        {name, *one.desc, {.name = name}, model.dispatchables()[one.dispatchable].place, {}});
   }
+  Request(options, filled);
+}
+
+KeptTensors::KeptTensors(const RunOptions& options, const NamedGraph& graph, NewFolders& folders)
+    : folders_(folders) {
+  if (options.keep.empty() && options.keep_folder.empty()) return;
+  const FilledTensors filled(graph);
+  for (const FilledTensors::One& one : filled.all()) {
+    all_.push_back({one.name, *one.desc, *one.form, std::nullopt, {}});
+  }
+  Request(options, filled);
+}
+
+// Notes the files that the command line asks for.
+void KeptTensors::Request(const RunOptions& options, const FilledTensors& filled) {
   if (!options.keep_folder.empty()) {
     const std::filesystem::path folder = options.keep_folder;
     for (size_t i = 0; i < all_.size(); ++i) {
@@ -81,7 +97,7 @@ KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, 
     }
   }
   for (const std::string& argument : options.keep) {
-    const Request request = ParseRequest(argument);
+    const KeepArgument request = ParseRequest(argument);
     all_[NumberOf(request.name, argument, filled)].paths.push_back(request.path);
   }
 }
@@ -104,7 +120,9 @@ void KeptTensors::AddTo(FileRoles& roles, StandardOutput& output) const {
 
 void KeptTensors::CheckConfinement(const Confinement& confinement, Diagnostics& diagnostics) const {
   if (confinement.folder.empty() || confinement.output_folder.empty()) return;
-  for (const Kept& kept : all_) MayDerive(kept.paths.front(), confinement, kept.place, diagnostics);
+  for (const Kept& kept : all_) {
+    if (kept.place) MayDerive(kept.paths.front(), confinement, *kept.place, diagnostics);
+  }
 }
 
 void KeptTensors::Keep(const Step& step) {
@@ -118,7 +136,7 @@ void KeptTensors::Write(const ConstTensorView& view, const Kept& kept, const std
   folders_.MakeFor(path);
   in_memory_ += SizeInBytes(kept.desc);
   const Staging staging = in_memory_ < kLargeFile ? Staging::kInMemory : Staging::kOnDisk;
-  OutputTensor file = OutputTensor::ToFile(path, kept.desc, staging, {.name = kept.name});
+  OutputTensor file = OutputTensor::ToFile(path, kept.desc, staging, kept.form);
   std::optional<UnpackedNibbles> unpacked;
   if (HasNibbles(view.type)) unpacked.emplace(view);
   CopyView(unpacked ? AsConst(unpacked->view()) : view, file.view());

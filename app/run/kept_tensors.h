@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "app/files/reported_file.h"
 #include "app/files/standard_output.h"
 #include "app/options/options.h"
+#include "app/run/filled_tensors.h"
 #include "core/io/new_folders.h"
 #include "core/io/output_set.h"
 #include "core/io/output_tensor.h"
@@ -23,6 +25,7 @@ class KeptTensors {
   // Throws an Error of kind kUsage if no operator of the model fills a tensor of such a name, or
   // several do.
   KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders);
+  KeptTensors(const RunOptions& options, const NamedGraph& graph, NewFolders& folders);
 
   // Whether any tensor is kept.
   bool keeps() const;
@@ -47,7 +50,8 @@ class KeptTensors {
   struct Kept {
     std::string name;  // the tensor's
     TensorDesc desc;
-    JsonCursor place;  // the dispatchable's
+    StoredForm form;
+    std::optional<JsonCursor> place;  // the dispatchable's, in a document
     std::vector<std::string> paths;
   };
 
@@ -57,6 +61,7 @@ class KeptTensors {
     OutputTensor content;
   };
 
+  void Request(const RunOptions& options, const FilledTensors& filled);
   void Write(const ConstTensorView& view, const Kept& kept, const std::string& path);
 
   NewFolders& folders_;

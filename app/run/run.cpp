@@ -14,8 +14,10 @@
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/standard_output.h"
+#include "app/graph/graph_model.h"
 #include "app/options/option_words.h"
 #include "app/run/refused_options.h"
+#include "app/run/run_graph.h"
 #include "app/run/run_model.h"
 #include "app/run/run_report.h"
 #include "app/shell_word.h"
@@ -355,6 +357,7 @@ class OperatorRun {
 
 ExitStatus RunCommand(const RunOptions& options, const CommonOptions& common) {
   SetEngine(options.threads, options.isa);
+  if (IsGraphModel(options.descriptor)) return RunGraphModel(options, common);
   return OperatorRun(options, common).Execute();
 }
 

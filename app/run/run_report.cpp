@@ -83,15 +83,24 @@ std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& f
   return Text({{"descriptor", DescriptorJson(operator_case)}}, files, warnings, times);
 }
 
-Json DispatchableJson(const ModelDispatchable& dispatchable) {
-  if (dispatchable.op() != nullptr) return OperatorJson(*dispatchable.op());
+Json NodesJson(const Graph& graph) {
   Json nodes = Json::array();
-  for (const GraphNode& node : dispatchable.graph()->nodes) {
+  for (const GraphNode& node : graph.nodes) {
     Json json = OperatorJson(node.op);
     json["name"] = node.name;
     nodes.push_back(std::move(json));
   }
-  return {{"type", kGraphType}, {"nodes", nodes}};
+  return nodes;
+}
+
+Json DispatchableJson(const ModelDispatchable& dispatchable) {
+  if (dispatchable.op() != nullptr) return OperatorJson(*dispatchable.op());
+  return {{"type", kGraphType}, {"nodes", NodesJson(*dispatchable.graph())}};
+}
+
+std::string ReportText(const NamedGraph& graph, const ReportedFiles& files,
+                       const Diagnostics& warnings, const RunTimes& times) {
+  return Text({{"nodes", NodesJson(graph.graph)}}, files, warnings, times);
 }
 
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,

@@ -9,6 +9,7 @@
 #include "app/files/reported_file.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
+#include "core/graph/named_graph.h"
 #include "core/model/model_document.h"
 
 namespace dmlop {
@@ -36,6 +37,8 @@ Json DescriptorJson(const OperatorCase& operator_case);
 
 // The descriptor has the bindings that the run used.
 std::string ReportText(const OperatorCase& operator_case, const ReportedFiles& files,
+                       const Diagnostics& warnings, const RunTimes& times);
+std::string ReportText(const NamedGraph& graph, const ReportedFiles& files,
                        const Diagnostics& warnings, const RunTimes& times);
 std::string ReportText(const ModelDocument& model, const ReportedFiles& files,
                        const Diagnostics& warnings, const RunTimes& times);

@@ -3,7 +3,9 @@
 // node fills and others read, each by a desc of its own.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,12 +14,19 @@
 
 namespace dmlop {
 
+// Bytes of a tensor, as long as its desc needs but for those that round the size up. They may begin
+// at any address, as in a file.
+struct GraphConstant {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
 struct GraphEdge {
   std::string name;
   // The desc of the node that computes the edge or, for an input or constant, of the node that
   // reads most of it. Empty if nobody reads or computes it.
   std::optional<TensorDesc> desc;
-  std::optional<Buffer> constant;  // as long as its desc needs
+  std::optional<GraphConstant> constant;
 };
 
 struct GraphNode {

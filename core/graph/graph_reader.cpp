@@ -231,8 +231,9 @@ class GraphReader {
       const uint64_t size = SizeInBytes(*edge.desc);
       // The bytes that round the size up to a multiple of 4 may be missing.
       if (bytes.size() + 3 < size) return FailSize(*found->second, edge, bytes.size(), size);
-      edge.constant.emplace(size);
-      std::copy_n(bytes.begin(), std::min<size_t>(size, bytes.size()), edge.constant->data());
+      const auto copy = std::make_shared<Buffer>(size);
+      std::copy_n(bytes.begin(), std::min<size_t>(size, bytes.size()), copy->data());
+      edge.constant = GraphConstant{copy->bytes(), copy};
     } catch (const Error& error) {
       FailFile(error.kind(), edge, error.what());
     }

@@ -18,8 +18,8 @@ std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buff
   std::vector<std::byte*> places(graph.edges.size());
   for (size_t e = 0; e < places.size(); ++e) {
     const auto& constant = graph.edges[e].constant;
-    places[e] =
-        constant ? const_cast<std::byte*>(constant->data()) : between.data() + plan.offsets[e];
+    places[e] = constant ? const_cast<std::byte*>(constant->bytes.data())
+                         : between.data() + plan.offsets[e];
   }
   size_t next = 0;
   for (const size_t e : graph.inputs) {
@@ -28,6 +28,41 @@ std::vector<std::byte*> PlacesOf(const Graph& graph, const GraphPlan& plan, Buff
   for (size_t i = 0; i < graph.outputs.size(); ++i) places[graph.outputs[i]] = outputs[i].data;
   return places;
 }
+
+// Replaces the places of constants that nodes of a range read and that a file has at any address by
+// aligned copies, which live as long as this.
+class AlignedConstants {
+ public:
+  void Align(const Graph& graph, const NodeRange& range, std::vector<std::byte*>& places) {
+    for (size_t n = range.begin; n < range.end; ++n) {
+      const std::vector<TensorSlot> slots = TensorSlots(graph.nodes[n].op);
+      for (size_t i = 0; i < slots.size(); ++i) {
+        const size_t edge = graph.nodes[n].edges[i];
+        const auto address = reinterpret_cast<uintptr_t>(places[edge]);
+        if (address % ByteWidth(*slots[i].desc->data_type) == 0) continue;
+        const std::span<const std::byte> bytes = graph.edges[edge].constant->bytes;
+        replaced_.push_back({edge, places[edge], Buffer(bytes.size())});
+        std::ranges::copy(bytes, replaced_.back().copy.data());
+        places[edge] = replaced_.back().copy.data();
+      }
+    }
+  }
+
+  // Frees the copies.
+  void Restore(std::vector<std::byte*>& places) {
+    for (const Replaced& one : replaced_) places[one.edge] = one.place;
+    replaced_.clear();
+  }
+
+ private:
+  struct Replaced {
+    size_t edge;
+    std::byte* place;
+    Buffer copy;
+  };
+
+  std::vector<Replaced> replaced_;
+};
 
 // Returns whether a tensor has bytes that belong to no element.
 bool HasGaps(const TensorDesc& desc) {
@@ -109,7 +144,9 @@ void ForEachStep(const Graph& graph, InputViews inputs, OutputViews outputs,
                  const VisitStep& visit) {
   const GraphPlan plan = PlanGraph(graph, SingleNodes(graph));
   Buffer between(plan.size);
-  const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
+  std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
+  AlignedConstants constants;
+  constants.Align(graph, {0, graph.nodes.size()}, places);
   for (const GraphNode& node : graph.nodes) visit(StepOf(graph, plan, node, places));
 }
 
@@ -118,8 +155,10 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
   const EdgeUses uses(graph);
   const GraphPlan plan = PlanGraph(graph, ranges);
   Buffer between(plan.size);
-  const std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
+  std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
+  AlignedConstants constants;
   for (const NodeRange& range : ranges) {
+    constants.Align(graph, range, places);
     if (range.size() > 1) {
       for (size_t n = range.begin; n < range.end; ++n) {
         Clear(ClearedBy(graph.nodes[n], plan, places));
@@ -128,6 +167,7 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
     } else {
       RunStep(StepOf(graph, plan, graph.nodes[range.begin], places), watch);
     }
+    constants.Restore(places);
   }
 }
 

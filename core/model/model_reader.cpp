@@ -166,20 +166,6 @@ class ModelReader {
     return file.has_value();
   }
 
-  // NAME.bin, or what begins at a byte of it where the name ends in an offset and there is no file
-  // of that name beside the graph.
-  static std::string FileOfConstant(const std::string& name, const std::string& graph_path) {
-    const std::string file = name + ".bin";
-    const size_t at = name.rfind('@');
-    const std::filesystem::path folder = std::filesystem::path(graph_path).parent_path();
-    std::error_code ignored;
-    if (at == std::string::npos || at == 0 || std::filesystem::exists(folder / file, ignored)) {
-      return file;
-    }
-    const std::string offset = name.substr(at + 1);
-    return ParseOffset(offset) ? name.substr(0, at) + ".bin@" + offset : file;
-  }
-
   // A constant that the graph only names is in a file next to it.
   std::shared_ptr<const Graph> GraphIn(const std::string& name, JsonCursor place,
                                        std::vector<ModelFile>& files) {

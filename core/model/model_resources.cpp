@@ -13,6 +13,7 @@
 #include "core/base/progress.h"
 #include "core/io/npy.h"
 #include "core/io/tensor_file.h"
+#include "core/io/tensor_path.h"
 
 namespace dmlop {
 namespace {
@@ -51,6 +52,18 @@ std::string PathIn(const std::string& folder, const std::string& path) {
   std::string portable = path;
   std::replace(portable.begin(), portable.end(), '\\', '/');
   return (fs::path(folder) / portable).string();
+}
+
+std::string FileOfConstant(const std::string& name, const std::string& graph_path) {
+  const std::string file = name + ".bin";
+  const size_t at = name.rfind('@');
+  const std::filesystem::path folder = std::filesystem::path(graph_path).parent_path();
+  std::error_code ignored;
+  if (at == std::string::npos || at == 0 || std::filesystem::exists(folder / file, ignored)) {
+    return file;
+  }
+  const std::string offset = name.substr(at + 1);
+  return ParseOffset(offset) ? name.substr(0, at) + ".bin@" + offset : file;
 }
 
 std::string SourcePath(const std::string& source_path, const std::string& folder) {

@@ -24,6 +24,10 @@ std::string PathIn(const std::string& folder, const std::string& path);
 // replaces that, and then in the current directory.
 std::string SourcePath(const std::string& source_path, const std::string& folder);
 
+// Returns the file beside a graph that has a constant: NAME.bin, or what begins at a byte of it
+// where the name ends in an offset and there is no file of that name.
+std::string FileOfConstant(const std::string& name, const std::string& graph_path);
+
 class ModelResources {
  public:
   struct Shape {

@@ -151,7 +151,7 @@ std::optional<ModelRun::Origin> ModelRun::OriginOf(const std::byte* place) const
     if (graph == nullptr) continue;
     for (const GraphEdge& edge : graph->edges) {
       if (!edge.constant) continue;
-      if (const auto offset = offset_in(edge.constant->bytes()))
+      if (const auto offset = offset_in(edge.constant->bytes))
         return Origin{edge.name, true, *offset};
     }
   }

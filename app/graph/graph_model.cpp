@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/graph/graph_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "core/base/counted.h"
+#include "core/base/error.h"
+#include "core/base/spelling.h"
+#include "core/document/file_argument.h"
+#include "core/graph/graph_reader.h"
+#include "core/model/model_document.h"
+#include "core/model/model_resources.h"
+#include "core/onnx/onnx_import.h"
+#include "core/tensor/copy_elements.h"
+#include "core/tensor/nibbles.h"
+
+namespace dmlop {
+namespace {
+
+bool Has(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string Suggestion(const std::string& name, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  return DidYouMeanOneOf(name, candidates);
+}
+
+// Takes NAME=FILE apart; the name is empty if there is none.
+NamedFile TakeApart(const std::string& argument, const std::vector<std::string>& names,
+                    std::string_view what) {
+  for (size_t at = argument.rfind('='); at != std::string::npos && at > 0;
+       at = argument.rfind('=', at - 1)) {
+    if (Has(names, argument.substr(0, at)))
+      return {argument.substr(0, at), argument.substr(at + 1)};
+  }
+  const size_t equals = argument.find('=');
+  const bool has_folder = argument.find('/') < equals;
+  if (equals == std::string::npos || has_folder || FileExists(argument)) return {"", argument};
+  const std::string name = argument.substr(0, equals);
+  throw Error(ErrorKind::kUsage,
+              fmt::format("the model has no {} '{}'{}", what, name, Suggestion(name, names)));
+}
+
+// "NAME:NUMBER" of -f; the name may have colons.
+std::pair<std::string, int64_t> FreeSizeOf(const std::string& argument) {
+  const size_t colon = argument.rfind(':');
+  const std::string_view text = std::string_view(argument).substr(std::min(colon, argument.size()));
+  int64_t size = 0;
+  const char* begin = text.data() + (text.empty() ? 0 : 1);
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, size);
+  if (colon == 0 || error != std::errc() || rest != end || size < 1 || size > 0x7FFFFFFF) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("-f {}: expected NAME:SIZE with a free size of the model", argument));
+  }
+  return {argument.substr(0, colon), size};
+}
+
+// "NAME:2,3" of -b.
+std::pair<std::string, std::vector<int64_t>> ShapeOf(const std::string& argument) {
+  const size_t colon = argument.rfind(':');
+  std::vector<int64_t> sizes;
+  if (colon != std::string::npos && colon > 0) {
+    const char* at = argument.data() + colon + 1;
+    const char* end = argument.data() + argument.size();
+    while (at < end) {
+      const auto [rest, error] = std::from_chars(at, end, sizes.emplace_back());
+      const bool is_right = error == std::errc() && sizes.back() >= 0 && sizes.back() <= 0x7FFFFFFF;
+      if (!is_right || (rest != end && (*rest != ',' || rest + 1 == end))) break;
+      at = rest == end ? end : rest + 1;
+    }
+    if (at == end) return {argument.substr(0, colon), sizes};
+  }
+  throw Error(ErrorKind::kUsage,
+              fmt::format("-b {}: expected INPUT:SIZES, such as X:1,3,224,224", argument));
+}
+
+std::map<std::string, int64_t> FreeSizesOf(const std::vector<std::string>& arguments) {
+  std::map<std::string, int64_t> sizes;
+  for (const std::string& argument : arguments) sizes.insert(FreeSizeOf(argument));
+  return sizes;
+}
+
+std::map<std::string, std::vector<int64_t>> ShapesOf(const std::vector<std::string>& arguments) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& argument : arguments) shapes.insert(ShapeOf(argument));
+  return shapes;
+}
+
+std::string FolderOf(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+// Refuses locations of external data that lead out of the model's folder by their text alone.
+void RequireInside(const std::string& location) {
+  const std::filesystem::path path = PathIn("", location);
+  const bool climbs = std::ranges::find(path, "..") != path.end();
+  if (!location.empty() && !path.is_absolute() && !climbs) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("its external data '{}' lies outside of the model's folder", location));
+}
+
+}  // namespace
+
+bool IsGraphModel(const std::string& argument) {
+  return HasExtension(argument, ".onnx") || HasExtension(argument, ".bin");
+}
+
+std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
+                                   const std::vector<std::string>& names, std::string_view what) {
+  std::vector<NamedFile> files;
+  for (const std::string& argument : arguments) files.push_back(TakeApart(argument, names, what));
+  std::vector<std::string> taken;
+  for (const NamedFile& file : files) {
+    if (file.name.empty()) continue;
+    if (Has(taken, file.name)) {
+      throw Error(ErrorKind::kUsage, fmt::format("the {} '{}' has two files", what, file.name));
+    }
+    taken.push_back(file.name);
+  }
+  size_t next = 0;
+  for (NamedFile& file : files) {
+    if (file.path.empty()) {
+      throw Error(ErrorKind::kUsage, fmt::format("'{}=' names no file", file.name));
+    }
+    if (!file.name.empty()) continue;
+    while (next < names.size() && Has(taken, names[next])) ++next;
+    if (next == names.size()) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: the model has {} only", file.path, Counted(names.size(), what)));
+    }
+    file.name = names[next++];
+  }
+  return files;
+}
+
+GraphModel::GraphModel(GraphRequest request, Diagnostics& diagnostics)
+    : request_(std::move(request)),
+      file_(std::make_shared<const InputFile>(InputFile::Open(request_.path))) {
+  try {
+    if (HasExtension(request_.path, ".onnx")) {
+      onnx_ = ReadOnnxModel(file_->bytes(), request_.path);
+      Assign();
+    } else {
+      graph_ = ReadSerialized(diagnostics);
+      if (graph_ != nullptr) Assign();
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kTensorFile) throw;
+    diagnostics.Error("ONX-1", "", error.what());
+  }
+}
+
+void GraphModel::Assign() {
+  std::vector<std::string> names;
+  if (onnx_) {
+    names = OnnxInputNames(*onnx_);
+  } else {
+    for (const GraphPort& port : graph_->inputs) {
+      if (port.edge) names.push_back(port.name);
+    }
+  }
+  input_files_ = AssignFiles(request_.inputs, names, "input");
+  for (const auto& [name, shape] : ShapesOf(request_.sizes.shapes)) {
+    if (Has(names, name)) continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("-b {}: the model has no such input{}", name, Suggestion(name, names)));
+  }
+}
+
+const NamedGraph* GraphModel::Read(Diagnostics& diagnostics) {
+  if (diagnostics.has_errors()) return nullptr;
+  for (const NamedFile& file : input_files_) bound_.emplace(file.name, Load(file));
+  if (onnx_) graph_ = ReadOnnx(diagnostics);
+  return graph_.get();
+}
+
+const LoadedTensor* GraphModel::BoundTo(const std::string& input) const {
+  const auto found = bound_.find(input);
+  return found == bound_.end() ? nullptr : &found->second;
+}
+
+LoadedTensor GraphModel::Load(const NamedFile& file) const {
+  if (const auto desc = DescOfInput(file.name)) return LoadInput(file.path, *desc);
+  if (IsDescribedBy(FormatOf(file.path))) return LoadArray(file.path);
+  throw Error(ErrorKind::kTensorFile,
+              fmt::format("{}: such a file does not say its shape, and neither does the input '{}' "
+                          "of the model; -b {}:SIZES does",
+                          file.path, file.name, file.name));
+}
+
+// The desc of an input, if the model has one and its file needs one.
+std::optional<TensorDesc> GraphModel::DescOfInput(const std::string& name) const {
+  if (!onnx_) {
+    const auto port = std::ranges::find(graph_->inputs, name, &GraphPort::name);
+    return *graph_->graph.edges[*port->edge].desc;
+  }
+  const auto file = std::ranges::find(input_files_, name, &NamedFile::name);
+  if (IsDescribedBy(FormatOf(file->path))) return std::nullopt;
+  const auto input = std::ranges::find(onnx_->graph.inputs, name, &OnnxValueInfo::name);
+  GraphPort port{.name = name, .type = OnnxTypeOf(input->element_type).type};
+  const auto shapes = ShapesOf(request_.sizes.shapes);
+  const auto stated = shapes.find(name);
+  if (stated != shapes.end()) {
+    port.sizes = stated->second;
+  } else if (input->sizes) {
+    for (const OnnxDimension& dimension : *input->sizes)
+      port.sizes.push_back(dimension.size.value_or(0));
+  }
+  const bool is_known = stated != shapes.end() || input->sizes;
+  const bool is_positive =
+      std::ranges::all_of(port.sizes, [](int64_t size) { return 0 < size && size <= 0x7FFFFFFF; });
+  if (!is_known || !is_positive || port.type == DataType::kUnknown) return std::nullopt;
+  TensorDesc desc = DescOf(port);
+  Diagnostics found;
+  ValidateTensorDesc(desc, TensorRole::kInput, name, std::nullopt, found);
+  return found.has_errors() ? std::nullopt : std::optional(desc);
+}
+
+void GraphModel::RequireBoundInputs() const {
+  std::vector<std::string> unbound;
+  for (const GraphPort& port : graph_->inputs) {
+    if (!port.has_default && BoundTo(port.name) == nullptr)
+      unbound.push_back("'" + port.name + "'");
+  }
+  if (unbound.empty()) return;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{} {} no file: {}; bind with -i NAME=FILE", Counted(unbound.size(), "input"),
+                  ForCount(unbound.size(), "has", "have"), Listed(unbound)));
+}
+
+std::vector<ConstTensorView> GraphModel::InputViews() {
+  std::vector<ConstTensorView> views;
+  for (const size_t edge : graph_->graph.inputs) {
+    const GraphEdge& of = graph_->graph.edges[edge];
+    if (!of.desc) continue;
+    const GraphPort& port = graph_->tensors[edge];
+    const LoadedTensor* bound = BoundTo(port.name);
+    ConstTensorView view{nullptr, *of.desc->data_type, LayoutOf(*of.desc)};
+    if (bound != nullptr) view.data = InBuffer(*bound, *of.desc);
+    views.push_back(view);
+  }
+  return views;
+}
+
+// The bytes of a tensor as a buffer has them: without gaps, unless the desc has some.
+const std::byte* GraphModel::InBuffer(const LoadedTensor& tensor, const TensorDesc& desc) {
+  const DataType type = *desc.data_type;
+  const bool is_packed = IsPacked(tensor.view.layout) || tensor.view.layout.rank() == 0;
+  const bool is_plain = !desc.strides && !HasNibbles(type) && is_packed;
+  if (is_plain) return tensor.view.data;
+  const LoadedTensor fitted = FitToDesc(tensor, desc, "input");
+  Buffer& buffer = packed_.emplace_back(SizeInBytes(desc));
+  const Layout layout = LayoutOf(desc);
+  if (!HasNibbles(type)) {
+    CopyElements(fitted.view, {buffer.data(), type, layout});
+    return buffer.data();
+  }
+  UnpackedNibbles unpacked({buffer.data(), type, layout});
+  CopyElements(fitted.view, unpacked.view());
+  unpacked.PackInto(buffer.data());
+  return buffer.data();
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+InputFile GraphModel::OpenBeside(const std::string& name) const {
+  const std::string path = PathIn(FolderOf(request_.path), name);
+  if (!request_.confine.empty() && !LiesIn(path, request_.confine)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("'{}' leads out of {}, to which --confine keeps this model", path,
+                            request_.confine));
+  }
+  return OpenBytes(path);
+}
+
+std::shared_ptr<const NamedGraph> GraphModel::ReadOnnx(Diagnostics& diagnostics) const {
+  OnnxSource source{.model = *onnx_, .owner = file_, .level = request_.level};
+  source.external = [&](const std::string& location) {
+    RequireInside(location);
+    return OpenBeside(location);
+  };
+  for (const auto& [name, tensor] : bound_) source.bound.emplace(name, &tensor);
+  source.shapes = ShapesOf(request_.sizes.shapes);
+  source.free_sizes = FreeSizesOf(request_.sizes.free);
+  source.free_denotations = FreeSizesOf(request_.sizes.denotations);
+  return ImportOnnx(source, diagnostics);
+}
+
+std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagnostics) const {
+  std::optional<InputFile> constant;
+  const auto open = [&](const std::string& name) {
+    constant = OpenBeside(FileOfConstant(name, request_.path));
+    return constant->bytes();
+  };
+  const auto graph = ReadGraph(
+      {file_->bytes(), open, request_.level},
+      [&](std::string_view code, const std::string& message, std::optional<ErrorKind> of_file) {
+        if (of_file) return diagnostics.FileError(*of_file, code, "", message, 0);
+        diagnostics.Error(code, "", message);
+      });
+  return graph == nullptr ? nullptr : NamedAsItIs(*graph);
+}
+
+// --- tensors of ports ----------------------------------------------------------------------------
+
+TensorDesc DescOf(const GraphPort& port) {
+  TensorDesc desc;
+  desc.data_type = port.type;
+  desc.sizes.emplace(port.sizes.begin(), port.sizes.end());
+  if (desc.sizes->empty()) desc.sizes->push_back(1);
+  return desc;
+}
+
+StoredForm FormOf(const GraphPort& port) {
+  return {.name = port.name,
+          .shape = Dims(port.sizes.begin(), port.sizes.end()),
+          .is_bool = port.is_bool};
+}
+
+PortView ViewOf(const GraphPort& port, const TensorDesc& desc, const std::byte* bytes) {
+  const Layout layout =
+      desc.strides ? LayoutOf(desc) : PackedLayout(Dims(port.sizes.begin(), port.sizes.end()));
+  ConstTensorView view{bytes, port.type, layout};
+  if (!HasNibbles(port.type)) return {view, nullptr};
+  const auto unpacked = std::make_shared<UnpackedNibbles>(view);
+  return {AsConst(unpacked->view()), unpacked};
+}
+
+}  // namespace dmlop

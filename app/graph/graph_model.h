@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model that is one file: an ONNX model (.onnx) or a serialized graph (.bin), and the tensors
+// that are bound to it by name.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/options/options.h"
+#include "core/base/diagnostic.h"
+#include "core/graph/named_graph.h"
+#include "core/io/file.h"
+#include "core/io/output_tensor.h"
+#include "core/io/tensor_file.h"
+#include "core/onnx/onnx_model.h"
+
+namespace dmlop {
+
+// True for what the commands take for such a model, by the extension of a path.
+bool IsGraphModel(const std::string& argument);
+
+// A file of the command line for a tensor.
+struct NamedFile {
+  std::string name;
+  std::string path;
+};
+
+// Gives each [NAME=]FILE its tensor: of several readings the longest NAME counts, and files without
+// a name take those tensors in order that no other has. Throws an Error of kind kUsage.
+std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
+                                   const std::vector<std::string>& names, std::string_view what);
+
+struct GraphRequest {
+  std::string path;
+  std::vector<std::string> inputs;  // [NAME=]FILE
+  ModelSizes sizes;
+  FeatureLevel level;
+  std::string confine;
+};
+
+class GraphModel {
+ public:
+  // Opens the file and reads its names. Errors of files are thrown; all else is reported.
+  GraphModel(GraphRequest request, Diagnostics& diagnostics);
+
+  // Loads the files of inputs and makes the graph. Null if the model is refused.
+  const NamedGraph* Read(Diagnostics& diagnostics);
+
+  const std::string& path() const { return request_.path; }
+  const std::vector<NamedFile>& input_files() const { return input_files_; }
+  // The tensor that is bound to an input; null if there is none.
+  const LoadedTensor* BoundTo(const std::string& input) const;
+
+  // Throws an Error of kind kUsage if an input that needs values has none.
+  void RequireBoundInputs() const;
+
+  // The inputs for RunGraph, without gaps. Inputs without values have no data.
+  std::vector<ConstTensorView> InputViews();
+
+ private:
+  void Assign();
+  LoadedTensor Load(const NamedFile& file) const;
+  std::shared_ptr<const NamedGraph> ReadOnnx(Diagnostics& diagnostics) const;
+  std::shared_ptr<const NamedGraph> ReadSerialized(Diagnostics& diagnostics) const;
+  std::optional<TensorDesc> DescOfInput(const std::string& name) const;
+  const std::byte* InBuffer(const LoadedTensor& tensor, const TensorDesc& desc);
+  InputFile OpenBeside(const std::string& name) const;
+
+  GraphRequest request_;
+  std::shared_ptr<const InputFile> file_;
+  std::optional<OnnxModel> onnx_;
+  std::vector<NamedFile> input_files_;
+  std::map<std::string, LoadedTensor> bound_;
+  std::shared_ptr<const NamedGraph> graph_;
+  std::vector<Buffer> packed_;  // inputs that files do not have without gaps
+};
+
+// A tensor of a port as a file has it: its desc without gaps and its form.
+TensorDesc DescOf(const GraphPort& port);
+StoredForm FormOf(const GraphPort& port);
+
+// The elements of a graph's tensor as a file has them: in ONNX's shape, those of 4 bits each in a
+// byte. They are those of `bytes`, or of the storage.
+struct PortView {
+  ConstTensorView view;
+  std::shared_ptr<const void> storage;
+};
+PortView ViewOf(const GraphPort& port, const TensorDesc& desc, const std::byte* bytes);
+
+}  // namespace dmlop

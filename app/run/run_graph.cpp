@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/run/run_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/compare/judgement.h"
+#include "app/files/file_roles.h"
+#include "app/files/output.h"
+#include "app/files/standard_output.h"
+#include "app/graph/graph_model.h"
+#include "app/run/kept_tensors.h"
+#include "app/run/run_report.h"
+#include "app/shell_word.h"
+#include "app/text/comparison_text.h"
+#include "app/text/diagnostic_text.h"
+#include "app/text/tensor_text.h"
+#include "app/timing.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/engine/copy/tiled_loop.h"
+#include "core/graph/graph_run.h"
+
+namespace dmlop {
+namespace {
+
+// One run from file to files. Member functions are in the order in which they are called.
+class GraphExecution {
+ public:
+  GraphExecution(const RunOptions& options, const CommonOptions& common)
+      : options_(options), common_(common) {}
+
+  ExitStatus Execute() {
+    RefuseOptions();
+    const Clock::time_point start = Clock::now();
+    model_.emplace(GraphRequest{options_.descriptor, options_.inputs, options_.sizes,
+                                options_.level, options_.confine},
+                   diagnostics_);
+    graph_ = model_->Read(diagnostics_);
+    if (diagnostics_.has_errors() || !common_.quiet) Tell(diagnostics_);
+    if (graph_ == nullptr) return StatusOf(diagnostics_);
+    model_->RequireBoundInputs();
+    PlanOutputs();
+    times_.load_seconds = SecondsSince(start);
+    if (writes_files()) OutliveReader();
+    Compute();
+    const bool as_expected = CompareOutputs();
+    Publish();
+    return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+  }
+
+ private:
+  struct Output {
+    const GraphPort* port;
+    std::string path;  // empty if it is not written
+    TensorDesc desc;
+    Buffer buffer;
+    std::vector<std::pair<std::string, Side>> beside;  // files to be compared with it
+
+    PortView view() const { return ViewOf(*port, desc, buffer.data()); }
+  };
+
+  bool is_json() const { return options_.format == TextFormat::kJson; }
+
+  void RefuseOptions() const {
+    if (options_.line) throw Error(ErrorKind::kUsage, "--line is for manifests");
+    if (!options_.input_folder.empty() || !options_.output_folder.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  "--input-path and --output-path are for DxDispatch models; name the folder in -i "
+                  "and -o");
+    }
+  }
+
+  void Tell(const Diagnostics& diagnostics) const {
+    PrintDiagnostics(diagnostics, options_.descriptor, "", UseColor(common_.color));
+  }
+
+  // --- files -------------------------------------------------------------------------------------
+
+  void PlanOutputs() {
+    std::vector<std::string> names;
+    for (const GraphPort& port : graph_->outputs) {
+      names.push_back(port.name);
+      const bool is_there = port.edge.has_value();
+      TensorDesc desc = DescOf(port);
+      if (is_there && graph_->graph.edges[*port.edge].desc->strides) {
+        desc = *graph_->graph.edges[*port.edge].desc;
+      }
+      const size_t size = is_there ? SizeInBytes(desc) : 0;
+      outputs_.push_back({&port, "", desc, Buffer(size), {}});
+    }
+    for (const NamedFile& file : AssignFiles(options_.outputs, names, "output")) {
+      OutputCalled(file.name).path = file.path;
+    }
+    AddBeside(options_.expected, Side::kExpected, names);
+    AddBeside(options_.judged, Side::kActual, names);
+    kept_.emplace(options_, *graph_, folders_);
+    CheckFiles();
+  }
+
+  Output& OutputCalled(const std::string& name) {
+    return *std::ranges::find_if(outputs_,
+                                 [&](const Output& one) { return one.port->name == name; });
+  }
+
+  void AddBeside(const std::vector<std::string>& arguments, Side side,
+                 const std::vector<std::string>& names) {
+    for (const NamedFile& file : AssignFiles(arguments, names, "output")) {
+      OutputCalled(file.name).beside.emplace_back(file.path, side);
+    }
+  }
+
+  bool writes_files() const {
+    return !options_.report.empty() || kept_->keeps() ||
+           std::ranges::any_of(outputs_, [](const Output& one) { return !one.path.empty(); });
+  }
+
+  bool IsPrinted(const Output& output) const {
+    return output.path.empty() && output.beside.empty();
+  }
+
+  // Each file has one use; standard output takes tensors or text, but not both.
+  void CheckFiles() const {
+    FileRoles roles;
+    StandardOutput standard;
+    roles.Reads(model_->path(), "the model");
+    for (const NamedFile& file : model_->input_files()) roles.ReadsTensor(file.path, file.name);
+    for (const Output& output : outputs_) {
+      const std::string& name = output.port->name;
+      for (const auto& [path, side] : output.beside) {
+        roles.Reads(
+            path, (side == Side::kActual ? "the judged file of " : "the expected file of ") + name);
+      }
+      if (IsPrinted(output) || is_json()) standard.AddText(name);
+      if (output.path.empty()) continue;
+      OutputFormatOf(output.path);
+      roles.WritesTensor(output.path, name);
+      standard.AddTensor(output.path, name);
+    }
+    kept_->AddTo(roles, standard);
+    roles.Writes(options_.report, "the report");
+    standard.AddTextFile(options_.report, "the report");
+    roles.RequireSeparate();
+    standard.RequireOneKind();
+  }
+
+  // --- the run -----------------------------------------------------------------------------------
+
+  void WarnOfValues(const Step& step) {
+    Diagnostics found, warnings;
+    dmlop::WarnOfValues(step.op, step.inputs, found);
+    for (const Diagnostic& one : found.list()) {
+      warnings.Warning(one.code, "",
+                       fmt::format("node '{}': {}: {}", step.name, one.pointer, one.message));
+    }
+    warnings_.AppendAll(warnings);
+    if (!common_.quiet) Tell(warnings);
+  }
+
+  void Compute() {
+    std::vector<TensorView> outputs;
+    for (Output& output : outputs_) {
+      if (!output.port->edge) continue;
+      const TensorDesc& desc = *graph_->graph.edges[*output.port->edge].desc;
+      outputs.push_back({output.buffer.data(), *desc.data_type, LayoutOf(desc)});
+    }
+    StepWatch watch{.may_chain = !kept_->keeps()};
+    if (!common_.quiet || !options_.report.empty()) {
+      watch.before = [&](const Step& step) { WarnOfValues(step); };
+    }
+    if (kept_->keeps()) watch.after = [&](const Step& step) { kept_->Keep(step); };
+    const std::vector<ConstTensorView> inputs = model_->InputViews();
+    const Clock::time_point start = Clock::now();
+    RunGraph(graph_->graph, inputs, outputs, watch);
+    times_.run_seconds = SecondsSince(start);
+    if (common_.verbose) {
+      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms\n", Printable(options_.descriptor),
+                               times_.run_seconds * 1e3));
+    }
+  }
+
+  // --- comparisons -------------------------------------------------------------------------------
+
+  bool CompareOutputs() {
+    bool as_expected = true;
+    for (const Output& output : outputs_) {
+      for (const auto& [path, side] : output.beside) {
+        compared_.push_back(Compared(output, path, side));
+        const bool passes = compared_.back().judgement.passes();
+        as_expected &= passes;
+        if (!passes) {
+          TellDifference(compared_.back());
+        } else if (common_.verbose) {
+          PrintMessage(fmt::format("dmlop: {}\n", Printable(AgreesText(compared_.back()))));
+        }
+      }
+    }
+    return as_expected;
+  }
+
+  ComparedFile Compared(const Output& output, const std::string& path, Side side) const {
+    const LoadedTensor tensor = LoadCompared(path, output.desc, options_.rules.shapes);
+    const bool is_reported = !options_.report.empty() || is_json();
+    PortView computed = output.view();
+    Layout& layout = computed.view.layout;
+    if (layout.rank() == 0) layout = {{1}, {1}};
+    return CompareWith(
+        {output.port->name, path, is_reported ? Sha256(tensor.file_bytes) : std::string()}, tensor,
+        side, computed.view, options_.rules.tolerances.For(output.port->type),
+        options_.rules.leniency, output.port->is_bool);
+  }
+
+  void TellDifference(const ComparedFile& compared) const {
+    if (common_.quiet || is_json()) return;
+    PrintResult(
+        fmt::format("{}: {}", Printable(DiffersText(compared)), JudgementText(compared.judgement)));
+    const std::string element = WorstElement(compared);
+    if (element.empty()) return;
+    std::string command =
+        fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
+    for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
+    PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
+  }
+
+  // --- results -----------------------------------------------------------------------------------
+
+  void Publish() {
+    is_json() ? PrintJson() : Print();
+    OutputSet files;
+    std::vector<ReportedFile> written;
+    for (const Output& output : outputs_) {
+      if (!output.path.empty()) Write(output, files, written);
+    }
+    std::optional<ResultFile> report;
+    if (!options_.report.empty()) report.emplace(options_.report, Report(std::move(written)));
+    if (report) report->AddTo(files);
+    kept_->Flush(files);
+    files.Publish(options_.sync);
+  }
+
+  void Print() const {
+    for (const Output& output : outputs_) {
+      if (!IsPrinted(output)) continue;
+      WriteTensor(output.port->name, output.view().view,
+                  {.full = options_.full, .columns = OutputWidth()}, PrintResult);
+    }
+  }
+
+  void PrintJson() const {
+    Json outputs = Json::array();
+    for (const Output& output : outputs_) {
+      if (!IsPrinted(output)) continue;
+      Json json = {{"tensor", output.port->name}};
+      json.update(TensorJson(output.view().view, options_.full));
+      outputs.push_back(std::move(json));
+    }
+    Json comparisons = Json::array();
+    for (const ComparedFile& compared : compared_) comparisons.push_back(ComparedJson(compared));
+    PrintResult(Utf8Text({{"outputs", outputs}, {"comparisons", comparisons}}) + "\n");
+  }
+
+  void Write(const Output& output, OutputSet& files, std::vector<ReportedFile>& written) {
+    folders_.MakeFor(output.path);
+    OutputTensor file =
+        OutputTensor::ToFile(output.path, output.desc, Staging::kInMemory, FormOf(*output.port));
+    const PortView view = output.view();
+    ConstTensorView from = view.view;
+    from.layout.sizes = file.layout().sizes;
+    if (from.layout.strides.empty()) from.layout.strides = {1};
+    if (!output.port->sizes.empty() && CountIsZero(from)) {
+      return Finish(output, std::move(file), files, written);
+    }
+    CopyView(from, file.view());
+    Finish(output, std::move(file), files, written);
+  }
+
+  static bool CountIsZero(const ConstTensorView& view) { return view.layout.element_count() == 0; }
+
+  void Finish(const Output& output, OutputTensor file, OutputSet& files,
+              std::vector<ReportedFile>& written) const {
+    if (!options_.report.empty()) {
+      written.push_back({output.port->name, output.path, Sha256(file.bytes())});
+    }
+    file.Flush(files);
+  }
+
+  std::string Report(std::vector<ReportedFile> written) const {
+    ReportedFiles files;
+    for (const NamedFile& file : model_->input_files()) {
+      files.inputs.push_back(
+          {file.name, file.path, Sha256(model_->BoundTo(file.name)->file_bytes)});
+    }
+    files.outputs = std::move(written);
+    for (ReportedFile& file : kept_->Reported()) files.outputs.push_back(std::move(file));
+    files.compared = compared_;
+    return ReportText(*graph_, files, warnings_, times_);
+  }
+
+  const RunOptions& options_;
+  const CommonOptions& common_;
+  Diagnostics diagnostics_;
+  Diagnostics warnings_;  // about values
+  std::optional<GraphModel> model_;
+  const NamedGraph* graph_ = nullptr;
+  NewFolders folders_;
+  std::optional<KeptTensors> kept_;
+  std::vector<Output> outputs_;
+  std::vector<ComparedFile> compared_;
+  RunTimes times_;
+};
+
+}  // namespace
+
+ExitStatus RunGraphModel(const RunOptions& options, const CommonOptions& common) {
+  return GraphExecution(options, common).Execute();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/onnx/onnx_node.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "core/onnx/onnx_builder.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+using Kind = OnnxAttribute::Kind;
+
+std::vector<uint32_t> ToUints(const OnnxSizes& numbers) {
+  std::vector<uint32_t> uints;
+  for (const int64_t number : numbers) uints.push_back(static_cast<uint32_t>(number));
+  return uints;
+}
+
+[[noreturn]] void RefuseNumber(const Field& field, int64_t number) {
+  throw OnnxRefusal{{{"ONX-3", fmt::format("{} would be {}, which does not fit into 32 bits",
+                                           field.name, number)}}};
+}
+
+template <typename T>
+T Narrow(const Field& field, int64_t number) {
+  if (!std::in_range<T>(number)) RefuseNumber(field, number);
+  return static_cast<T>(number);
+}
+
+template <typename T>
+std::vector<T> NarrowAll(const Field& field, const std::vector<int64_t>& numbers) {
+  std::vector<T> narrow;
+  for (const int64_t number : numbers) narrow.push_back(Narrow<T>(field, number));
+  return narrow;
+}
+
+double AsNumber(const OnnxSetting::Value& value) {
+  const auto* integer = std::get_if<int64_t>(&value);
+  return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
+}
+
+std::vector<float> AsFloats(const OnnxSetting::Value& value) {
+  return std::get<std::vector<float>>(value);
+}
+
+uint32_t MemberCalled(const Field& field, std::string_view name) {
+  const auto found = std::ranges::find(field.names.names, name);
+  assert(found != field.names.names.end());
+  return static_cast<uint32_t>(found - field.names.names.begin());
+}
+
+std::vector<TensorDesc> DescsOf(const std::vector<OnnxOperand>& operands) {
+  std::vector<TensorDesc> descs;
+  for (const OnnxOperand& operand : operands) descs.push_back(operand.desc);
+  return descs;
+}
+
+FieldValue FieldValueOf(const Field& field, const OnnxSetting::Value& value) {
+  switch (field.kind) {
+    case FieldKind::kTensor:
+      return std::get<OnnxOperand>(value).desc;
+    case FieldKind::kTensors:
+      return DescsOf(std::get<std::vector<OnnxOperand>>(value));
+    case FieldKind::kCount:
+    case FieldKind::kUint:
+      return Narrow<uint32_t>(field, std::get<int64_t>(value));
+    case FieldKind::kInt:
+      return Narrow<int32_t>(field, std::get<int64_t>(value));
+    case FieldKind::kFloat:
+      return static_cast<float>(AsNumber(value));
+    case FieldKind::kBool: {
+      const auto* flag = std::get_if<bool>(&value);
+      return flag != nullptr ? *flag : std::get<int64_t>(value) != 0;
+    }
+    case FieldKind::kEnum:
+      return MemberCalled(field, std::get<std::string_view>(value));
+    case FieldKind::kDataType:
+      return std::get<DataType>(value);
+    case FieldKind::kUints:
+      return NarrowAll<uint32_t>(field, std::get<std::vector<int64_t>>(value));
+    case FieldKind::kInts:
+      return NarrowAll<int32_t>(field, std::get<std::vector<int64_t>>(value));
+    case FieldKind::kFloats:
+      return AsFloats(value);
+    case FieldKind::kScaleBias:
+      return std::get<ScaleBias>(value);
+    case FieldKind::kSize2d:
+      return std::get<Size2d>(value);
+    case FieldKind::kScalar:
+      return std::get<Scalar>(value);
+    case FieldKind::kActivation:
+    case FieldKind::kActivations:
+      return std::get<std::vector<OperatorDesc>>(value);
+  }
+  return std::monostate();
+}
+
+size_t FieldCalled(const OperatorInfo& info, std::string_view name) {
+  const auto found =
+      std::ranges::find(info.fields, name, [](const Field* one) { return one->name; });
+  assert(found != info.fields.end());
+  return static_cast<size_t>(found - info.fields.begin());
+}
+
+void Set(OperatorDesc& op, const OnnxSetting& setting) {
+  const size_t number = FieldCalled(op.info(), setting.field);
+  op.values()[number] = FieldValueOf(*op.fields()[number], setting.value);
+}
+
+// The tensors of an operator's slots, in order.
+std::vector<const OnnxOperand*> OperandsOf(const OperatorDesc& op, const OnnxSettings& settings) {
+  std::vector<const OnnxOperand*> operands;
+  for (const Field* field : op.fields()) {
+    const auto given = std::ranges::find(settings, field->name, &OnnxSetting::field);
+    if (given == settings.end()) continue;
+    if (const auto* one = std::get_if<OnnxOperand>(&given->value)) operands.push_back(one);
+    const auto* several = std::get_if<std::vector<OnnxOperand>>(&given->value);
+    if (several == nullptr) continue;
+    for (const OnnxOperand& operand : *several) operands.push_back(&operand);
+  }
+  return operands;
+}
+
+// An output that is stated to be empty.
+bool IsEmpty(const OnnxOperand& operand) {
+  return operand.desc.sizes && operand.value->empty();
+}
+
+// Leaves out what is empty among several outputs; true if an output is left.
+bool DropEmptyOutputs(const OperatorInfo& info, OnnxSettings& settings) {
+  bool has_output = false;
+  for (OnnxSetting& setting : settings) {
+    const Field& field = *info.fields[FieldCalled(info, setting.field)];
+    if (!field.is_tensor() || field.role != TensorRole::kOutput) continue;
+    if (auto* several = std::get_if<std::vector<OnnxOperand>>(&setting.value)) {
+      std::erase_if(*several, IsEmpty);
+      has_output |= !several->empty();
+    } else {
+      has_output |= !IsEmpty(std::get<OnnxOperand>(setting.value));
+    }
+  }
+  return has_output;
+}
+
+void RequireValid(OperatorDesc& op, FeatureLevel level) {
+  Diagnostics found;
+  Check(op, level, found);
+  OnnxRefusal refusal;
+  for (const Diagnostic& one : found.list()) {
+    if (one.severity != Severity::kError) continue;
+    refusal.faults.push_back(
+        {one.code, fmt::format("{}: {}: {}", op.name(), one.pointer, one.message)});
+  }
+  if (!refusal.faults.empty()) throw refusal;
+}
+
+TensorDesc DescOf(DataType type, const OnnxSizes& sizes) {
+  TensorDesc desc;
+  desc.data_type = type;
+  desc.sizes = sizes.empty() ? std::vector<uint32_t>{1} : ToUints(sizes);
+  return desc;
+}
+
+template <typename T>
+T At(const std::byte* elements, int64_t index) {
+  return ElementOf<T>(elements + index * static_cast<int64_t>(sizeof(T)));
+}
+
+}  // namespace
+
+// --- sizes ---------------------------------------------------------------------------------------
+
+std::string ToString(const OnnxSizes& sizes) {
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
+
+void RequireSizes(const OnnxSizes& sizes) {
+  constexpr int64_t kMost = 0x7FFFFFFF;
+  for (const int64_t size : sizes) {
+    if (size >= 0 && size <= kMost) continue;
+    throw OnnxRefusal{{{"ONX-1", fmt::format("size {} of {} is out of range [0, {}]", size,
+                                             ToString(sizes), kMost)}}};
+  }
+}
+
+std::string NameOf(const OnnxType& type) {
+  return type.name.empty() ? fmt::format("{}", type.number) : std::string(type.name);
+}
+
+int64_t CountOf(const OnnxSizes& sizes) {
+  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
+  return SaturatedProduct(sizes);
+}
+
+OnnxSizes BehindOnes(OnnxSizes sizes, size_t rank) {
+  if (sizes.size() < rank) sizes.insert(sizes.begin(), rank - sizes.size(), 1);
+  return sizes;
+}
+
+OnnxSizes StridesOf(const OnnxSizes& sizes) {
+  OnnxSizes strides(sizes.size(), 1);
+  for (size_t d = sizes.size(); d-- > 1;) strides[d - 1] = SaturatedProduct({strides[d], sizes[d]});
+  return strides;
+}
+
+OnnxSizes BroadcastSizes(const OnnxCall& call, const OnnxSizes& a, const OnnxSizes& b) {
+  const size_t rank = std::max(a.size(), b.size());
+  OnnxSizes sizes = BehindOnes(a, rank);
+  const OnnxSizes other = BehindOnes(b, rank);
+  for (size_t d = 0; d < rank; ++d) {
+    if (sizes[d] == 1) sizes[d] = other[d];
+    if (other[d] != 1 && other[d] != sizes[d]) {
+      call.Refuse("ONX-4", "sizes {} and {} do not broadcast to each other", ToString(a),
+                  ToString(b));
+    }
+  }
+  return sizes;
+}
+
+// --- known elements ------------------------------------------------------------------------------
+
+int64_t KnownElements::Integer(int64_t index) const {
+  int64_t integer = 0;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) integer = static_cast<int64_t>(At<T>(data, index));
+  });
+  return integer;
+}
+
+double KnownElements::Number(int64_t index) const {
+  double number = 0;
+  VisitDataType(AllTypes(), type, [&]<typename T>() { number = AsDouble(At<T>(data, index)); });
+  return number;
+}
+
+ElementBytes KnownElements::Bytes(int64_t index) const {
+  ElementBytes bytes{};
+  const auto width = static_cast<int64_t>(ByteWidth(type));
+  std::copy_n(data + index * width, width, bytes.begin());
+  return bytes;
+}
+
+Scalar ScalarOf(DataType type, double number) {
+  Scalar scalar{type};
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      scalar.bytes = BytesOf(static_cast<T>(number));
+    } else {
+      scalar.bytes = BytesOf(FromDouble<T>(number));
+    }
+  });
+  return scalar;
+}
+
+// --- layouts -------------------------------------------------------------------------------------
+
+OnnxOperand Packed(OnnxValue& value) {
+  return Reshaped(value, value.sizes);
+}
+
+OnnxOperand Reshaped(OnnxValue& value, const OnnxSizes& sizes) {
+  return {&value, DescOf(value.type.type, sizes)};
+}
+
+OnnxOperand Strided(OnnxValue& value, const OnnxSizes& sizes, const OnnxSizes& strides) {
+  OnnxOperand operand = Reshaped(value, sizes);
+  operand.desc.strides = sizes.empty() ? std::vector<uint32_t>{1} : ToUints(strides);
+  return operand;
+}
+
+OnnxOperand AtRank(OnnxValue& value, size_t rank) {
+  return Reshaped(value, BehindOnes(value.sizes, rank));
+}
+
+OnnxOperand BroadcastTo(OnnxValue& value, const OnnxSizes& sizes) {
+  return RepeatedTo(value, value.sizes, sizes);
+}
+
+OnnxOperand RepeatedTo(OnnxValue& value, const OnnxSizes& own, const OnnxSizes& sizes) {
+  if (CountOf(own) == CountOf(sizes)) return Reshaped(value, sizes);
+  const OnnxSizes all = BehindOnes(own, sizes.size());
+  OnnxSizes strides = StridesOf(all);
+  for (size_t d = 0; d < all.size(); ++d) {
+    if (all[d] == 1) strides[d] = 0;
+  }
+  return Strided(value, sizes, strides);
+}
+
+OnnxOperand Along(OnnxValue& value, size_t axis, size_t rank) {
+  OnnxSizes sizes(rank, 1);
+  sizes[axis] = CountOf(value.sizes);
+  return Reshaped(value, sizes);
+}
+
+OperatorDesc OnnxActivation(std::string_view name, const OnnxSettings& settings) {
+  const OperatorInfo& info = *FindOperator(name);
+  OperatorDesc op(info);
+  for (const Field* tensor : TensorFieldsOf(info)) op.Remove(*tensor);
+  for (const OnnxSetting& setting : settings) Set(op, setting);
+  return op;
+}
+
+// --- a node --------------------------------------------------------------------------------------
+
+OnnxCall::OnnxCall(OnnxBuilder& builder, const OnnxNode& node, const OnnxRow& row, int version,
+                   std::string label, std::vector<OnnxValue*> inputs)
+    : builder_(builder),
+      node_(node),
+      row_(row),
+      version_(version),
+      label_(std::move(label)),
+      inputs_(std::move(inputs)),
+      outputs_(node.outputs.size()) {}
+
+OnnxValue& OnnxCall::In(size_t input) const {
+  if (!Has(input)) Refuse("ONX-3", "input {} is left out", input + 1);
+  return *inputs_[input];
+}
+
+std::optional<KnownElements> OnnxCall::Known(size_t input) const {
+  return builder_.Known(In(input));
+}
+
+KnownElements OnnxCall::Values(size_t input) const {
+  const auto known = Known(input);
+  if (!known) {
+    Refuse("ONX-5",
+           "the sizes of its output depend on the values of '{}', which are not known while the "
+           "model is read",
+           In(input).name);
+  }
+  return *known;
+}
+
+std::vector<int64_t> OnnxCall::Integers(size_t input) const {
+  const KnownElements known = Values(input);
+  std::vector<int64_t> integers;
+  for (int64_t i = 0; i < known.count; ++i) integers.push_back(known.Integer(i));
+  return integers;
+}
+
+std::vector<double> OnnxCall::Numbers(size_t input) const {
+  const KnownElements known = Values(input);
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < known.count; ++i) numbers.push_back(known.Number(i));
+  return numbers;
+}
+
+const OnnxAttribute* OnnxCall::FindAttribute(std::string_view name, Kind kind) const {
+  const OnnxAttribute* found = node_.Find(name);
+  if (found != nullptr && found->kind != kind) {
+    Refuse("ONX-3", "the attribute {} is of another kind", name);
+  }
+  return found;
+}
+
+int64_t OnnxCall::Int(std::string_view name, int64_t otherwise) const {
+  const OnnxAttribute* found = FindAttribute(name, Kind::kInt);
+  if (found == nullptr) return otherwise;
+  return found->ints.empty() ? 0 : found->ints.back();
+}
+
+float OnnxCall::Float(std::string_view name, float otherwise) const {
+  const OnnxAttribute* found = FindAttribute(name, Kind::kFloat);
+  if (found == nullptr) return otherwise;
+  return found->floats.empty() ? 0 : found->floats.back();
+}
+
+std::string_view OnnxCall::Text(std::string_view name, std::string_view otherwise) const {
+  const OnnxAttribute* found = FindAttribute(name, Kind::kString);
+  if (found == nullptr) return otherwise;
+  return found->strings.empty() ? std::string_view() : found->strings.back();
+}
+
+std::optional<std::vector<int64_t>> OnnxCall::Ints(std::string_view name) const {
+  const OnnxAttribute* found = FindAttribute(name, Kind::kInts);
+  return found == nullptr ? std::nullopt : std::optional(found->ints);
+}
+
+std::optional<std::vector<float>> OnnxCall::Floats(std::string_view name) const {
+  const OnnxAttribute* found = FindAttribute(name, Kind::kFloats);
+  return found == nullptr ? std::nullopt : std::optional(found->floats);
+}
+
+std::optional<std::vector<std::string_view>> OnnxCall::Texts(std::string_view name) const {
+  const OnnxAttribute* found = FindAttribute(name, Kind::kStrings);
+  return found == nullptr ? std::nullopt : std::optional(found->strings);
+}
+
+const TensorProto* OnnxCall::Tensor(std::string_view name) const {
+  const OnnxAttribute* found = FindAttribute(name, Kind::kTensor);
+  return found == nullptr || !found->tensor ? nullptr : &*found->tensor;
+}
+
+size_t OnnxCall::Axis(int64_t axis, size_t rank) const {
+  const auto count = static_cast<int64_t>(rank);
+  if (axis < -count || axis >= count) {
+    Refuse("ONX-3", "axis {} is out of range for {} dimensions", axis, rank);
+  }
+  return static_cast<size_t>(axis < 0 ? axis + count : axis);
+}
+
+void OnnxCall::RequireInt(std::string_view name, int64_t only) const {
+  const int64_t given = Int(name, only);
+  if (given != only) Refuse("ONX-3", "no DirectML operator has {} {}", name, given);
+}
+
+void OnnxCall::RequireText(std::string_view name, std::string_view only) const {
+  const std::string_view given = Text(name, only);
+  if (given != only) Refuse("ONX-3", "no DirectML operator has {} '{}'", name, given);
+}
+
+ElementBytes OnnxCall::FirstOf(const TensorProto& tensor) const {
+  const LoadedTensor elements = TensorOf(tensor, nullptr, "its value", Placement::kAsStored);
+  if (elements.view.layout.element_count() < 1) Refuse("ONX-3", "its value is empty");
+  ElementBytes bytes{};
+  std::copy_n(elements.view.data, ByteWidth(elements.view.type), bytes.begin());
+  return bytes;
+}
+
+const OnnxSizes& OnnxCall::CheckedSizes(const OnnxSizes& sizes) const {
+  RequireSizes(sizes);
+  return sizes;
+}
+
+OnnxType OnnxCall::RequireType(int64_t number) const {
+  const OnnxType type = OnnxTypeOf(static_cast<int32_t>(number));
+  if (type.type == DataType::kUnknown) Refuse("ONX-6", "DirectML has no type {}", NameOf(type));
+  return type;
+}
+
+OnnxOperand OnnxCall::Out(size_t output, OnnxType type) {
+  OnnxValue& value = builder_.Add(std::string(node_.outputs[output]), type);
+  outputs_[output] = &value;
+  TensorDesc desc;
+  desc.data_type = type.type;
+  return {&value, desc};
+}
+
+OnnxOperand OnnxCall::Out(size_t output, OnnxType type, const OnnxSizes& sizes) {
+  return Out(output, type, sizes, sizes);
+}
+
+OnnxOperand OnnxCall::Out(size_t output, OnnxType type, const OnnxSizes& sizes,
+                          const OnnxSizes& laid_out) {
+  OnnxOperand operand = Out(output, type);
+  operand.value->sizes = sizes;
+  operand.desc = DescOf(type.type, laid_out);
+  return operand;
+}
+
+OnnxOperand OnnxCall::Temporary(OnnxType type) {
+  OnnxValue& value = builder_.Add(fmt::format("{}/{}", label_, ++temporaries_), type);
+  TensorDesc desc;
+  desc.data_type = type.type;
+  return {&value, desc};
+}
+
+OnnxOperand OnnxCall::Temporary(OnnxType type, const OnnxSizes& sizes) {
+  OnnxOperand operand = Temporary(type);
+  operand.value->sizes = sizes;
+  operand.desc = DescOf(type.type, sizes);
+  return operand;
+}
+
+void OnnxCall::Alias(size_t output, OnnxValue& value) {
+  outputs_[output] = &value;
+}
+
+OnnxValue& OnnxCall::Constant(OnnxType type, const OnnxSizes& sizes,
+                              std::span<const std::byte> elements) {
+  OnnxValue& value = *Temporary(type, sizes).value;
+  builder_.SetCopied(value, elements);
+  return value;
+}
+
+void OnnxCall::OutTensor(size_t output, const TensorProto& tensor) {
+  const OnnxSizes sizes(tensor.shape.begin(), tensor.shape.end());
+  OnnxOperand operand = Out(output, RequireType(tensor.type.number), sizes);
+  builder_.SetTensor(*operand.value, tensor);
+}
+
+void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
+  OnnxSettings given = settings;
+  OperatorDesc op(*FindOperator(name));
+  if (!DropEmptyOutputs(op.info(), given)) return;
+  for (const OnnxSetting& setting : given) Set(op, setting);
+  RequireValid(op, builder_.level());
+  const std::vector<const OnnxOperand*> operands = OperandsOf(op, given);
+  const std::vector<TensorSlot> slots = TensorSlots(std::as_const(op));
+  assert(operands.size() == slots.size());
+  std::vector<OnnxValue*> values;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    OnnxValue* value = values.emplace_back(operands[i]->value);
+    const std::vector<uint32_t>& sizes = *slots[i].desc->sizes;
+    if (!operands[i]->desc.sizes) value->sizes.assign(sizes.begin(), sizes.end());
+  }
+  builder_.AddNode(label_, std::move(op), values);
+}
+
+}  // namespace dmlop

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/onnx/onnx_families.h"
+
+namespace dmlop::onnx_element_wise {
+namespace {
+
+const OnnxType kBool = OnnxTypeOf(DataType::kUint8, /*is_bool=*/true);
+
+// --- functions of one element --------------------------------------------------------------------
+
+void EmitUnary(OnnxCall& call, std::string_view op, OnnxType type, OnnxSettings more = {}) {
+  OnnxValue& x = call.In(0);
+  more.insert(more.begin(),
+              {{"InputTensor", Packed(x)}, {"OutputTensor", call.Out(0, type, x.sizes)}});
+  call.Emit(op, more);
+}
+
+void Unary(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type);
+}
+
+void Predicate(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, kBool);
+}
+
+void Abs(OnnxCall& call) {
+  const bool is_signed = IsSigned(call.In(0).type.type);
+  EmitUnary(call, is_signed ? "ELEMENT_WISE_ABS" : "ELEMENT_WISE_IDENTITY", call.In(0).type);
+}
+
+// --- functions of two elements and more ----------------------------------------------------------
+
+// Both inputs are repeated to common sizes by strides.
+void EmitBinary(OnnxCall& call, OnnxType type) {
+  OnnxValue& a = call.In(0);
+  OnnxValue& b = call.In(1);
+  if (call.Int("broadcast", 0) != 0)
+    call.Refuse("ONX-3", "the attribute broadcast is of old models");
+  const OnnxSizes sizes = BroadcastSizes(call, a.sizes, b.sizes);
+  call.Emit(call.row().operators, {{"ATensor", BroadcastTo(a, sizes)},
+                                   {"BTensor", BroadcastTo(b, sizes)},
+                                   {"OutputTensor", call.Out(0, type, sizes)}});
+}
+
+void Binary(OnnxCall& call) {
+  EmitBinary(call, call.In(0).type);
+}
+
+void Comparison(OnnxCall& call) {
+  EmitBinary(call, kBool);
+}
+
+void Where(OnnxCall& call) {
+  OnnxValue& a = call.In(1);
+  OnnxValue& b = call.In(2);
+  const OnnxSizes sizes =
+      BroadcastSizes(call, call.In(0).sizes, BroadcastSizes(call, a.sizes, b.sizes));
+  call.Emit("ELEMENT_WISE_IF", {{"ConditionTensor", BroadcastTo(call.In(0), sizes)},
+                                {"ATensor", BroadcastTo(a, sizes)},
+                                {"BTensor", BroadcastTo(b, sizes)},
+                                {"OutputTensor", call.Out(0, a.type, sizes)}});
+}
+
+// --- types ---------------------------------------------------------------------------------------
+
+// The elements of 0 and NaN are false and true in ONNX.
+void EmitCastToBool(OnnxCall& call) {
+  OnnxValue& x = call.In(0);
+  OnnxValue& zero = call.Constant(x.type, {}, std::array<std::byte, 8>{});
+  const OnnxOperand is_zero = call.Temporary(kBool, x.sizes);
+  call.Emit(
+      "ELEMENT_WISE_LOGICAL_EQUALS",
+      {{"ATensor", Packed(x)}, {"BTensor", BroadcastTo(zero, x.sizes)}, {"OutputTensor", is_zero}});
+  call.Emit("ELEMENT_WISE_LOGICAL_NOT",
+            {{"InputTensor", is_zero}, {"OutputTensor", call.Out(0, kBool, x.sizes)}});
+  if (IsFloat(x.type.type)) {
+    call.Note("ORT's DirectML provider casts to UINT8 first: false for 0.5, -1.0 and NaN");
+  }
+}
+
+void EmitCast(OnnxCall& call, OnnxType type) {
+  if (type.is_bool() && !call.In(0).type.is_bool()) return EmitCastToBool(call);
+  EmitUnary(call, "CAST", type);
+}
+
+void Cast(OnnxCall& call) {
+  if (!call.HasAttribute("to")) call.Refuse("ONX-3", "the attribute 'to' is missing");
+  EmitCast(call, call.RequireType(call.Int("to", 0)));
+}
+
+void CastLike(OnnxCall& call) {
+  EmitCast(call, call.In(1).type);
+}
+
+// --- activations ---------------------------------------------------------------------------------
+
+void LeakyRelu(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type, {{"Alpha", call.Float("alpha", 0.01F)}});
+}
+
+void Alpha1(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type, {{"Alpha", call.Float("alpha", 1)}});
+}
+
+void Selu(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type,
+            {{"Alpha", call.Float("alpha", 1.67326319217681884765625F)},
+             {"Gamma", call.Float("gamma", 1.05070102214813232421875F)}});
+}
+
+void HardSigmoid(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type,
+            {{"Alpha", call.Float("alpha", 0.2F)}, {"Beta", call.Float("beta", 0.5F)}});
+}
+
+void HardSwish(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type, {{"Alpha", 1.0F / 6}, {"Beta", 0.5}});
+}
+
+void Shrink(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type,
+            {{"Bias", call.Float("bias", 0)}, {"Threshold", call.Float("lambd", 0.5F)}});
+}
+
+void Softplus(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type, {{"Steepness", 1}});
+}
+
+void Swish(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type,
+            {{"SigmoidInputScale", call.Float("alpha", 1)}});
+}
+
+void PRelu(OnnxCall& call) {
+  OnnxValue& x = call.In(0);
+  call.Emit(call.row().operators, {{"InputTensor", Packed(x)},
+                                   {"SlopeTensor", BroadcastTo(call.In(1), x.sizes)},
+                                   {"OutputTensor", call.Out(0, x.type, x.sizes)}});
+}
+
+const OnnxRow kRows[] = {
+    {"Abs", "7 13", "ELEMENT_WISE_ABS ELEMENT_WISE_IDENTITY", Abs,
+     "IDENTITY where no element is negative"},
+    {"Acos", "7 22", "ELEMENT_WISE_ACOS", Unary},
+    {"Acosh", "9 22", "ELEMENT_WISE_ACOSH", Unary},
+    {"Add", "7 13 14", "ELEMENT_WISE_ADD", Binary},
+    {"And", "7", "ELEMENT_WISE_LOGICAL_AND", Comparison},
+    {"Asin", "7 22", "ELEMENT_WISE_ASIN", Unary},
+    {"Asinh", "9 22", "ELEMENT_WISE_ASINH", Unary},
+    {"Atan", "7 22", "ELEMENT_WISE_ATAN", Unary},
+    {"Atanh", "9 22", "ELEMENT_WISE_ATANH", Unary},
+    {"BitwiseAnd", "18", "ELEMENT_WISE_BIT_AND", Binary},
+    {"BitwiseNot", "18", "ELEMENT_WISE_BIT_NOT", Unary},
+    {"BitwiseOr", "18", "ELEMENT_WISE_BIT_OR", Binary},
+    {"BitwiseXor", "18", "ELEMENT_WISE_BIT_XOR", Binary},
+    {"Cast", "7 9 13 19 21 23 24 25", "CAST", Cast,
+     "to bool: ELEMENT_WISE_LOGICAL_EQUALS, ELEMENT_WISE_LOGICAL_NOT"},
+    {"CastLike", "15 19 21 23 24 25", "CAST", CastLike, "as Cast"},
+    {"Ceil", "7 13", "ELEMENT_WISE_CEIL", Unary},
+    {"Celu", "12 28", "ACTIVATION_CELU", Alpha1},
+    {"Cos", "7 22", "ELEMENT_WISE_COS", Unary},
+    {"Cosh", "9 22", "ELEMENT_WISE_COSH", Unary},
+    {"Div", "7 13 14", "ELEMENT_WISE_DIVIDE", Binary},
+    {"Elu", "7 22", "ACTIVATION_ELU", Alpha1},
+    {"Equal", "7 11 13 19", "ELEMENT_WISE_LOGICAL_EQUALS", Comparison},
+    {"Erf", "9 13", "ELEMENT_WISE_ERF", Unary},
+    {"Exp", "7 13", "ELEMENT_WISE_EXP", Unary},
+    {"Floor", "7 13", "ELEMENT_WISE_FLOOR", Unary},
+    {"Greater", "7 9 13", "ELEMENT_WISE_LOGICAL_GREATER_THAN", Comparison},
+    {"GreaterOrEqual", "12 16", "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", Comparison},
+    {"HardSigmoid", "7 22", "ACTIVATION_HARD_SIGMOID", HardSigmoid},
+    {"HardSwish", "14 22", "ACTIVATION_HARD_SWISH", HardSwish},
+    {"IsNaN", "9 13 20", "ELEMENT_WISE_IS_NAN", Predicate},
+    {"LeakyRelu", "7 16", "ACTIVATION_LEAKY_RELU", LeakyRelu},
+    {"Less", "7 9 13", "ELEMENT_WISE_LOGICAL_LESS_THAN", Comparison},
+    {"LessOrEqual", "12 16", "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", Comparison},
+    {"Log", "7 13", "ELEMENT_WISE_LOG", Unary},
+    {"Mul", "7 13 14", "ELEMENT_WISE_MULTIPLY", Binary},
+    {"Neg", "7 13", "ELEMENT_WISE_NEGATE", Unary},
+    {"Not", "7", "ELEMENT_WISE_LOGICAL_NOT", Predicate},
+    {"Or", "7", "ELEMENT_WISE_LOGICAL_OR", Comparison},
+    {"PRelu", "7 9 16", "ACTIVATION_PARAMETERIZED_RELU", PRelu},
+    {"Reciprocal", "7 13", "ELEMENT_WISE_RECIP", Unary},
+    {"Relu", "7 13 14", "ACTIVATION_RELU", Unary},
+    {"Round", "11 22", "ELEMENT_WISE_ROUND", Unary},
+    {"Selu", "7 22", "ACTIVATION_SCALED_ELU", Selu},
+    {"Shrink", "9", "ACTIVATION_SHRINK", Shrink},
+    {"Sigmoid", "7 13", "ACTIVATION_SIGMOID", Unary},
+    {"Sign", "9 13", "ELEMENT_WISE_SIGN", Unary},
+    {"Sin", "7 22", "ELEMENT_WISE_SIN", Unary},
+    {"Sinh", "9 22", "ELEMENT_WISE_SINH", Unary},
+    {"Softplus", "7 22", "ACTIVATION_SOFTPLUS", Softplus},
+    {"Softsign", "7 22", "ACTIVATION_SOFTSIGN", Unary},
+    {"Sqrt", "7 13", "ELEMENT_WISE_SQRT", Unary},
+    {"Sub", "7 13 14", "ELEMENT_WISE_SUBTRACT", Binary},
+    {"Swish", "24", "ACTIVATION_SWISH", Swish},
+    {"Tan", "7 22", "ELEMENT_WISE_TAN", Unary},
+    {"Tanh", "7 13", "ACTIVATION_TANH", Unary},
+    {"ThresholdedRelu", "7 10 22", "ACTIVATION_THRESHOLDED_RELU", Alpha1},
+    {"Where", "9 16", "ELEMENT_WISE_IF", Where},
+    {"Xor", "7", "ELEMENT_WISE_LOGICAL_XOR", Comparison},
+};
+
+}  // namespace
+
+std::span<const OnnxRow> Rows() {
+  return kRows;
+}
+
+}  // namespace dmlop::onnx_element_wise

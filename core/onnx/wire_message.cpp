@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/onnx/wire_message.h"
+
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "core/base/text.h"
+
+namespace dmlop {
+
+using Type = protozero::pbf_wire_type;
+
+template <typename Body>
+auto WireMessage::Guarded(Body&& body) {
+  try {
+    return body();
+  } catch (const protozero::end_of_buffer_exception&) {
+    Fail("is cut off: a field goes beyond the end of its message");
+  } catch (const protozero::exception&) {
+    Fail("is damaged: no field of a message begins");
+  }
+}
+
+void WireMessage::Fail(std::string_view what) const {
+  const auto* at = reinterpret_cast<const std::byte*>(reader_.data().data());
+  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}, at byte {} of {}", name_, what,
+                                                  at - file_.data(), file_.size()));
+}
+
+void WireMessage::Expect(Type type, std::string_view what) const {
+  if (reader_.wire_type() != type) {
+    Fail(fmt::format("is damaged: field {} is not {}", tag(), what));
+  }
+}
+
+bool WireMessage::Next() {
+  return Guarded([&] { return reader_.next(); });
+}
+
+std::span<const std::byte> WireMessage::Bytes() {
+  Expect(Type::length_delimited, "text, bytes or a message");
+  const protozero::data_view view = Guarded([&] { return reader_.get_view(); });
+  return std::as_bytes(std::span(view.data(), view.size()));
+}
+
+std::string_view WireMessage::Text() {
+  const std::span<const std::byte> bytes = Bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.size() > kLongestText) {
+    Fail(fmt::format("has a text of {} bytes; {} are the most", text.size(), kLongestText));
+  }
+  if (ValidCharacters(text) != text.size()) Fail("has a text that is not UTF-8");
+  return text;
+}
+
+int64_t WireMessage::Integer() {
+  Expect(Type::varint, "an integer");
+  return Guarded([&] { return reader_.get_int64(); });
+}
+
+float WireMessage::Float() {
+  Expect(Type::fixed32, "a number of 32 bits");
+  return Guarded([&] { return reader_.get_float(); });
+}
+
+void WireMessage::Skip() {
+  Guarded([&] { reader_.skip(); });
+}
+
+void WireMessage::EachInteger(const std::function<void(int64_t)>& take) {
+  if (reader_.wire_type() != Type::length_delimited) return take(Integer());
+  Guarded([&] {
+    for (const int64_t number : reader_.get_packed_int64()) take(number);
+  });
+}
+
+void WireMessage::EachFloat(const std::function<void(float)>& take) {
+  if (reader_.wire_type() != Type::length_delimited) return take(Float());
+  Guarded([&] {
+    for (const float number : reader_.get_packed_float()) take(number);
+  });
+}
+
+}  // namespace dmlop

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A message of protocol buffers in the bytes of a file, read field by field. Nothing is copied, and
+// no byte is trusted: what does not fit is an Error of kind kTensorFile that names its place.
+#pragma once
+
+#include <protozero/pbf_reader.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dmlop {
+
+class WireMessage {
+ public:
+  // `file` is the whole file, called `name`, in which the message lies; both must outlive it.
+  WireMessage(std::span<const std::byte> message, std::span<const std::byte> file,
+              const std::string& name)
+      : file_(file),
+        name_(name),
+        reader_(reinterpret_cast<const char*>(message.data()), message.size()) {}
+
+  // Goes to the next field; false at the end.
+  bool Next();
+
+  // The number of the field.
+  uint32_t tag() const { return static_cast<uint32_t>(reader_.tag()); }
+
+  // The field's value, which must be of that kind.
+  std::span<const std::byte> Bytes();
+  std::string_view Text();  // characters in UTF-8, at most kLongestText bytes
+  WireMessage Message() { return Within(Bytes()); }
+  int64_t Integer();
+  float Float();
+
+  // A message in bytes of the same file.
+  WireMessage Within(std::span<const std::byte> bytes) const { return {bytes, file_, name_}; }
+
+  void Skip();
+
+  // Calls take(number) for each number of a repeated field, packed or not.
+  void EachInteger(const std::function<void(int64_t)>& take);
+  void EachFloat(const std::function<void(float)>& take);
+
+  // Fails at the current place: "x.onnx: ... at byte 12".
+  [[noreturn]] void Fail(std::string_view what) const;
+
+  static constexpr size_t kLongestText = 64 << 10;
+
+ private:
+  template <typename Body>
+  auto Guarded(Body&& body);
+  void Expect(protozero::pbf_wire_type type, std::string_view what) const;
+
+  std::span<const std::byte> file_;
+  const std::string& name_;
+  protozero::pbf_reader reader_;
+};
+
+}  // namespace dmlop
