@@ -84,10 +84,9 @@ void OnnxBuilder::SetTensor(OnnxValue& value, const TensorProto& tensor) {
   SetCopied(value, packed);
 }
 
-void OnnxBuilder::Reads(size_t edge, const TensorDesc& desc) {
-  GraphEdge& of = graph_.edges[edge];
-  if (states_[edge].producer) return;
-  if (!of.desc || SizeInBytes(desc) > SizeInBytes(*of.desc)) of.desc = desc;
+void OnnxBuilder::Reads(OnnxValue& value) {
+  GraphEdge& edge = graph_.edges[value.edge];
+  if (!states_[value.edge].producer) edge.desc = Packed(value).desc;
 }
 
 void OnnxBuilder::AddNode(const std::string& name, OperatorDesc op,
@@ -97,7 +96,7 @@ void OnnxBuilder::AddNode(const std::string& name, OperatorDesc op,
   const std::vector<TensorSlot> slots = TensorSlots(std::as_const(node.op));
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].role() != TensorRole::kInput) continue;
-    Reads(values[i]->edge, *slots[i].desc);
+    Reads(*values[i]);
     can_be_known = can_be_known && states_[values[i]->edge].can_be_known;
   }
   for (size_t i = 0; i < slots.size(); ++i) {

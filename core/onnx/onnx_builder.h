@@ -76,7 +76,9 @@ class OnnxBuilder {
 
   size_t AddEdge(OnnxValue& value);
   LoadedTensor ElementsOf(const TensorProto& tensor, const std::string& place) const;
-  void Reads(size_t edge, const TensorDesc& desc);
+  // Gives an edge that no node fills the desc of its value, whatever the layout in which it is
+  // read.
+  void Reads(OnnxValue& value);
   void Evaluate(size_t edge);
   void Run(const GraphNode& node);
 

@@ -16,3 +16,47 @@ std::span<const OnnxRow> Rows();
 namespace dmlop::onnx_product {
 std::span<const OnnxRow> Rows();
 }
+// Pools and other functions of windows, and regions of images.
+namespace dmlop::onnx_window {
+std::span<const OnnxRow> Rows();
+}
+// Resize and Upsample.
+namespace dmlop::onnx_resize {
+std::span<const OnnxRow> Rows();
+}
+// Normalizations and softmax.
+namespace dmlop::onnx_normalization {
+std::span<const OnnxRow> Rows();
+}
+// Reductions, running sums and the greatest elements.
+namespace dmlop::onnx_reduction {
+std::span<const OnnxRow> Rows();
+}
+// What takes elements by indices, or puts them elsewhere.
+namespace dmlop::onnx_index {
+std::span<const OnnxRow> Rows();
+}
+// Functions of elements that are more than one descriptor, or take numbers from inputs.
+namespace dmlop::onnx_arithmetic {
+std::span<const OnnxRow> Rows();
+}
+// Einsum: sums of products over labels of dimensions.
+namespace dmlop::onnx_einsum {
+std::span<const OnnxRow> Rows();
+}
+// Integers that stand for real numbers.
+namespace dmlop::onnx_quantized {
+std::span<const OnnxRow> Rows();
+}
+// RNN, GRU and LSTM.
+namespace dmlop::onnx_recurrent {
+std::span<const OnnxRow> Rows();
+}
+// Attention in the forms of ONNX and of com.microsoft.
+namespace dmlop::onnx_attention {
+std::span<const OnnxRow> Rows();
+}
+// Products and convolutions in the forms of com.microsoft.
+namespace dmlop::onnx_fused {
+std::span<const OnnxRow> Rows();
+}

@@ -73,8 +73,12 @@ constexpr WithoutRow kWithoutRow[] = {
 }  // namespace
 
 std::span<const std::span<const OnnxRow>> OnnxRows() {
-  static const std::array kRows = {onnx_element_wise::Rows(), onnx_shape::Rows(),
-                                   onnx_product::Rows()};
+  static const std::array kRows = {
+      onnx_element_wise::Rows(), onnx_shape::Rows(),     onnx_product::Rows(),
+      onnx_window::Rows(),       onnx_resize::Rows(),    onnx_normalization::Rows(),
+      onnx_reduction::Rows(),    onnx_index::Rows(),     onnx_arithmetic::Rows(),
+      onnx_einsum::Rows(),       onnx_quantized::Rows(), onnx_recurrent::Rows(),
+      onnx_attention::Rows(),    onnx_fused::Rows()};
   return kRows;
 }
 

@@ -23,6 +23,11 @@ void Predicate(OnnxCall& call) {
   EmitUnary(call, call.row().operators, kBool);
 }
 
+void Round(OnnxCall& call) {
+  EmitUnary(call, call.row().operators, call.In(0).type,
+            {{"RoundingMode", "HALVES_TO_NEAREST_EVEN"}});
+}
+
 void Abs(OnnxCall& call) {
   const bool is_signed = IsSigned(call.In(0).type.type);
   EmitUnary(call, is_signed ? "ELEMENT_WISE_ABS" : "ELEMENT_WISE_IDENTITY", call.In(0).type);
@@ -131,10 +136,21 @@ void Swish(OnnxCall& call) {
             {{"SigmoidInputScale", call.Float("alpha", 1)}});
 }
 
+OnnxSizes ChannelSizes(const OnnxValue& slope, size_t rank) {
+  OnnxSizes sizes(rank, 1);
+  sizes[1] = slope.sizes[0];
+  return sizes;
+}
+
 void PRelu(OnnxCall& call) {
   OnnxValue& x = call.In(0);
+  OnnxValue& slope = call.In(1);
+  // In old models, the slopes are those of channels.
+  const bool is_old = call.version() < 7 && slope.rank() == 1 && x.rank() > 1;
+  const OnnxOperand slopes = is_old ? RepeatedTo(slope, ChannelSizes(slope, x.rank()), x.sizes)
+                                    : BroadcastTo(slope, x.sizes);
   call.Emit(call.row().operators, {{"InputTensor", Packed(x)},
-                                   {"SlopeTensor", BroadcastTo(call.In(1), x.sizes)},
+                                   {"SlopeTensor", slopes},
                                    {"OutputTensor", call.Out(0, x.type, x.sizes)}});
 }
 
@@ -179,10 +195,10 @@ const OnnxRow kRows[] = {
     {"Neg", "7 13", "ELEMENT_WISE_NEGATE", Unary},
     {"Not", "7", "ELEMENT_WISE_LOGICAL_NOT", Predicate},
     {"Or", "7", "ELEMENT_WISE_LOGICAL_OR", Comparison},
-    {"PRelu", "7 9 16", "ACTIVATION_PARAMETERIZED_RELU", PRelu},
+    {"PRelu", "6 7 9 16", "ACTIVATION_PARAMETERIZED_RELU", PRelu},
     {"Reciprocal", "7 13", "ELEMENT_WISE_RECIP", Unary},
     {"Relu", "7 13 14", "ACTIVATION_RELU", Unary},
-    {"Round", "11 22", "ELEMENT_WISE_ROUND", Unary},
+    {"Round", "11 22", "ELEMENT_WISE_ROUND", Round, "halves to even"},
     {"Selu", "7 22", "ACTIVATION_SCALED_ELU", Selu},
     {"Shrink", "9", "ACTIVATION_SHRINK", Shrink},
     {"Sigmoid", "7 13", "ACTIVATION_SIGMOID", Unary},

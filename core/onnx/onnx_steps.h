@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single descriptors, from which the rows of several operators are made. Each returns its output.
+#pragma once
+
+#include "core/onnx/onnx_node.h"
+
+namespace dmlop {
+
+inline const OnnxType kOnnxFloat = OnnxTypeOf(DataType::kFloat32, /*is_bool=*/false);
+inline const OnnxType kOnnxInt64 = OnnxTypeOf(DataType::kInt64, /*is_bool=*/false);
+inline const OnnxType kOnnxBool = OnnxTypeOf(DataType::kUint8, /*is_bool=*/true);
+
+// The same elements taken for those of another type of their size: ONNX's indices are INT64, where
+// many operators write or read UINT64.
+inline OnnxOperand AsType(OnnxOperand operand, DataType type) {
+  operand.desc.data_type = type;
+  return operand;
+}
+
+OnnxOperand EmitUnary(OnnxCall& call, std::string_view op, OnnxOperand x, OnnxOperand out,
+                      OnnxSettings more = {});
+OnnxOperand EmitBinary(OnnxCall& call, std::string_view op, OnnxOperand a, OnnxOperand b,
+                       OnnxOperand out);
+
+// The value as elements of a type: a copy by CAST, or the value itself.
+OnnxValue& CastTo(OnnxCall& call, OnnxValue& value, OnnxType type);
+
+// Writes the sums, means or the like along the axes, which stay as dimensions of size 1.
+OnnxOperand EmitReduce(OnnxCall& call, std::string_view function, OnnxOperand x,
+                       const OnnxSizes& axes, OnnxOperand out);
+
+// The sizes with 1 on each axis.
+OnnxSizes ReducedSizes(OnnxSizes sizes, const OnnxSizes& axes);
+
+// A tensor of one number, rounded to the type.
+OnnxValue& NumberOf(OnnxCall& call, OnnxType type, double number);
+
+// Integers from `first` to `last`.
+OnnxSizes CountedFrom(int64_t first, int64_t last);
+
+// Copies `size` elements along an axis, from `begin` on and `step` apart.
+OnnxOperand EmitPart(OnnxCall& call, OnnxOperand from, size_t axis, int64_t begin, int64_t size,
+                     int64_t step = 1);
+
+}  // namespace dmlop
