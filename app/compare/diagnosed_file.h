@@ -19,8 +19,8 @@ struct DiagnosedFile {
   std::vector<std::string> checks{};  // for each cause, the command that shows that it is right
 
   bool passes() const {
-    return mismatches.empty() &&
-           (diagnosis.verdict == Verdict::kEqual || diagnosis.verdict == Verdict::kNoise);
+    return mismatches.empty() && (diagnosis.verdict == DiagnosisVerdict::kEqual ||
+                                  diagnosis.verdict == DiagnosisVerdict::kNoise);
   }
 };
 

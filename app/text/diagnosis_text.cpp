@@ -34,7 +34,7 @@ std::string HeadText(const DiagnosedFile& file) {
     return fmt::format("{} cannot be {}: {}\n", path, file.tensor,
                        fmt::join(file.mismatches, "; "));
   }
-  if (diagnosis.verdict == Verdict::kEqual) {
+  if (diagnosis.verdict == DiagnosisVerdict::kEqual) {
     return fmt::format("{} and {} agree: {}\n", path, file.tensor,
                        Counted(diagnosis.elements, "element"));
   }
@@ -71,13 +71,15 @@ std::string CausesText(const std::vector<Cause>& causes) {
 
 std::string DetailsText(const Diagnosis& diagnosis) {
   std::string text;
-  if (diagnosis.verdict == Verdict::kNoise) {
+  if (diagnosis.verdict == DiagnosisVerdict::kNoise) {
     text += "noise: rounding explains every difference\n";
   }
-  if (diagnosis.verdict == Verdict::kUnknown) text += "no cause found\n";
-  if (diagnosis.verdict == Verdict::kEqual || diagnosis.verdict == Verdict::kNoise) return text;
+  if (diagnosis.verdict == DiagnosisVerdict::kUnknown) text += "no cause found\n";
+  if (diagnosis.verdict == DiagnosisVerdict::kEqual ||
+      diagnosis.verdict == DiagnosisVerdict::kNoise)
+    return text;
   if (!diagnosis.where.text.empty()) text += diagnosis.where.text + "\n";
-  if (diagnosis.verdict == Verdict::kCause) return text;
+  if (diagnosis.verdict == DiagnosisVerdict::kCause) return text;
   for (const ValueClass& one : diagnosis.classes) text += one.text + "\n";
   return text;
 }
@@ -123,8 +125,8 @@ std::string IdsText(const Cause& cause) {
 std::string DiagnosisLine(const DiagnosedFile& file) {
   const Diagnosis& diagnosis = file.diagnosis;
   if (!file.mismatches.empty()) return "another type or shape";
-  if (diagnosis.verdict == Verdict::kCause) return diagnosis.causes.front().text;
-  return diagnosis.verdict == Verdict::kUnknown
+  if (diagnosis.verdict == DiagnosisVerdict::kCause) return diagnosis.causes.front().text;
+  return diagnosis.verdict == DiagnosisVerdict::kUnknown
              ? fmt::format("no cause found, in {}", diagnosis.where.box)
              : std::string(Name(diagnosis.verdict));
 }

@@ -158,18 +158,18 @@ class Diagnostician {
   }
 
   void FindCauses() {
-    result_.verdict = Verdict::kUnknown;
+    result_.verdict = DiagnosisVerdict::kUnknown;
     for (const Stage stage : {Stage::kSimple, Stage::kInputs, Stage::kPairs, Stage::kLastResort}) {
       Count(HypothesesOf(evidence_, few_, stage), evidence_);
       if (counted_.empty() || counted_.front().score.share() < kEnough) continue;
-      result_.verdict = Verdict::kCause;
+      result_.verdict = DiagnosisVerdict::kCause;
       return TellCauses();
     }
   }
 
   // Only bits count among noise. Sums of FLOAT32 in some order are what a right device has.
   void FindArithmetic() {
-    result_.verdict = Verdict::kNoise;
+    result_.verdict = DiagnosisVerdict::kNoise;
     Evidence bits{evidence_.computation,
                   evidence_.output,
                   Packed(evidence_.actual.view()),
@@ -185,7 +185,7 @@ class Diagnostician {
     if (std::ranges::any_of(counted_, is_healthy)) {
       std::erase_if(counted_, [&](const Counted& one) { return !is_healthy(one); });
     } else if (!counted_.empty()) {
-      result_.verdict = Verdict::kCause;
+      result_.verdict = DiagnosisVerdict::kCause;
     }
     TellCauses();
   }
@@ -265,7 +265,7 @@ class Diagnostician {
 
 }  // namespace
 
-std::string_view Name(Verdict verdict) {
+std::string_view Name(DiagnosisVerdict verdict) {
   constexpr std::string_view kNames[] = {"equal", "noise", "cause", "unknown"};
   return kNames[static_cast<size_t>(verdict)];
 }

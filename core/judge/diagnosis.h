@@ -16,8 +16,8 @@
 
 namespace dmlop {
 
-enum class Verdict { kEqual, kNoise, kCause, kUnknown };
-std::string_view Name(Verdict verdict);
+enum class DiagnosisVerdict { kEqual, kNoise, kCause, kUnknown };
+std::string_view Name(DiagnosisVerdict verdict);
 
 struct ErrorFigures {
   double median = 0;
@@ -50,7 +50,7 @@ struct Diagnosis {
   std::optional<double> toward_zero{};  // share of the different elements, of floats
   Where where{};                        // of the elements beyond noise or, if there are none, all
   std::vector<ValueClass> classes{};    // of the same
-  Verdict verdict = Verdict::kEqual;
+  DiagnosisVerdict verdict = DiagnosisVerdict::kEqual;
   std::vector<Cause> causes{};  // the best first
 };
 
