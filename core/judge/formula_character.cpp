@@ -48,6 +48,9 @@ class Characters {
       case Operation::kProduct:
       case Operation::kWeighted:
         character.sign = SignOfProduct(node);
+        character.has_long_product |= formula_.HasList(node);
+        character.has_weights |= std::ranges::any_of(
+            Operands(node), [&](Node x) { return IsNumber(x) && formula_.number(x) != 1; });
         break;
       case Operation::kQuotient:
       case Operation::kQuotientOrDividend:
@@ -59,7 +62,6 @@ class Characters {
         break;
       case Operation::kSquare:
       case Operation::kMagnitude:
-        character.is_linear = false;
         character.is_of_one_sign |= IsOneStep(Operands(node)[0]);
         character.sign = 1;
         break;
@@ -88,22 +90,30 @@ class Characters {
   // Of all of them together.
   FormulaCharacter OfOperands(Node node) {
     FormulaCharacter all;
-    for (const Node operand : Operands(node)) {
-      const FormulaCharacter one = Of(operand);
-      all.is_of_one_sign &= one.is_of_one_sign;
-      all.is_polynomial &= one.is_polynomial;
-      all.is_linear &= one.is_linear;
-      all.has_list |= one.has_list;
-      all.has_function |= one.has_function;
-      all.has_logarithm |= one.has_logarithm;
-    }
-    all.has_list |= formula_.HasList(node);
+    for (const Node operand : Operands(node)) all.Add(Of(operand));
+    all.rounds |= Rounds(formula_.operation(node));
     return all;
   }
 
-  static void NoPolynomial(FormulaCharacter& character) {
-    character.is_polynomial = character.is_linear = false;
+  static bool Rounds(Operation operation) {
+    switch (operation) {
+      case Operation::kElement:
+      case Operation::kNumber:
+      case Operation::kMaximum:
+      case Operation::kMinimum:
+      case Operation::kAtLeast:
+      case Operation::kIfAtLeast:
+      case Operation::kIfGreater:
+      case Operation::kNegative:
+      case Operation::kMagnitude:
+      case Operation::kClamp:
+        return false;
+      default:
+        return true;
+    }
   }
+
+  static void NoPolynomial(FormulaCharacter& character) { character.is_polynomial = false; }
 
   bool IsNumber(Node node) const { return formula_.operation(node) == Operation::kNumber; }
   bool IsLeaf(Node node) const {
@@ -151,19 +161,11 @@ class Characters {
     if (operation == Operation::kExponential || operation == Operation::kSquareRoot) {
       character.sign = 1;
     }
-    const bool is_known = IsNearlyExact(Operands(node)[0]);
+    const bool is_known = IsOfElements(formula_, Operands(node)[0]);
     if (operation == Operation::kExponential || operation == Operation::kLogarithm) {
       character.is_of_one_sign &= is_known;
     }
     if (operation == Operation::kLogarithm) character.has_logarithm |= !is_known;
-  }
-
-  // A leaf, or a product of leaves.
-  bool IsNearlyExact(Node node) const {
-    if (IsLeaf(node)) return true;
-    const Operation operation = formula_.operation(node);
-    return (operation == Operation::kProduct || operation == Operation::kNegative) &&
-           std::ranges::all_of(Operands(node), [&](Node part) { return IsNearlyExact(part); });
   }
 
   const Formula& formula_;

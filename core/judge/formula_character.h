@@ -11,14 +11,26 @@
 namespace dmlop {
 
 struct FormulaCharacter {
-  int sign = 0;                // of the value: 1 or -1 where it is known, else 0
-  bool is_of_one_sign = true;  // no sum has terms of different signs, so that the sum of the
-                               // magnitudes is the magnitude of the result
-  bool is_polynomial = true;   // nothing but sums, products, squares and divisions by numbers
-  bool is_linear = true;       // likewise, but without squares and magnitudes
-  bool has_list = false;       // a sum or product of any number of operands
-  bool has_function = false;   // anything but sums, products and choices
-  bool has_logarithm = false;  // of what was computed
+  int sign = 0;                   // of the value: 1 or -1 where it is known, else 0
+  bool is_of_one_sign = true;     // no sum has terms of different signs, so that the sum of the
+                                  // magnitudes is the magnitude of the result
+  bool is_polynomial = true;      // nothing but sums, products, squares and divisions by numbers
+  bool rounds = false;            // anything but choices, negations and magnitudes
+  bool has_weights = false;       // products with numbers other than 1
+  bool has_long_product = false;  // whose parts may be beyond the type
+  bool has_function = false;      // anything but sums, products and choices
+  bool has_logarithm = false;     // of what was computed
+
+  // Adds what is said of another formula, or a part of this one, but for its sign.
+  void Add(const FormulaCharacter& other) {
+    is_of_one_sign &= other.is_of_one_sign;
+    is_polynomial &= other.is_polynomial;
+    rounds |= other.rounds;
+    has_weights |= other.has_weights;
+    has_long_product |= other.has_long_product;
+    has_function |= other.has_function;
+    has_logarithm |= other.has_logarithm;
+  }
 };
 
 // `signs` are those of the inputs' elements: 1, -1, or 0 if unknown.

@@ -49,9 +49,9 @@ Magnitude Sum(Values terms) {
   for (const Magnitude& term : terms) {
     sum.value += term.value;
     sum.size += SizeAsOperand(term);
-    sum.terms += term.terms;
+    sum.terms += term.adds_up ? term.terms : 1;
   }
-  sum.terms = std::max<int64_t>(sum.terms, 1);
+  sum.terms = std::max(sum.terms, MostTerms(terms));
   return sum;
 }
 
@@ -68,23 +68,35 @@ Magnitude Difference(const Magnitude& a, const Magnitude& b) {
 
 // --- products ------------------------------------------------------------------------------------
 
+bool IsRelative(const Magnitude& x) {
+  return x.kind == Magnitude::kExact || x.kind == Magnitude::kRelative;
+}
+
+Magnitude::Kind KindOfProduct(Values factors) {
+  return std::ranges::all_of(factors, IsRelative) ? Magnitude::kRelative : Magnitude::kOther;
+}
+
+// The error of a factor, which is small, counts as often as the others say.
 Magnitude Product(Values factors) {
-  Magnitude product{1, 1, MostTerms(factors), Magnitude::kOther};
+  Magnitude product{1, 1, MostTerms(factors), KindOfProduct(factors)};
   for (const Magnitude& factor : factors) {
+    const double value = std::abs(product.value), other = std::abs(factor.value);
+    product.size = value * (factor.size - other) + product.size * other;
     product.value *= factor.value;
-    product.size *= factor.size;
+    product.adds_up &= factor.adds_up;
   }
   return product;
 }
 
 Magnitude Quotient(const Magnitude& a, const Magnitude& b) {
-  return {a.value / b.value, a.size / std::abs(b.value), std::max(a.terms, b.terms),
-          Magnitude::kOther};
+  const Magnitude operands[] = {a, b};
+  return {a.value / b.value, a.size / std::abs(b.value), MostTerms(operands),
+          KindOfProduct(operands), a.adds_up};
 }
 
 Magnitude Square(const Magnitude& x) {
   const double size = SizeAsOperand(x);
-  return {x.value * x.value, size * size, x.terms, Magnitude::kOther};
+  return {x.value * x.value, size * size, x.terms, Magnitude::kOther, /*adds_up=*/false};
 }
 
 // --- choices -------------------------------------------------------------------------------------
@@ -110,7 +122,7 @@ Magnitude Extreme(Values among, Before before) {
 Magnitude Exponential(const Magnitude& x) {
   const double value = std::exp(x.value);
   const double more = x.kind == Magnitude::kExact ? 0 : SizeAsOperand(x);
-  return {value, value * (1 + more), x.terms, Magnitude::kPositive};
+  return {value, value * (1 + more), x.terms, Magnitude::kPositive, /*adds_up=*/false};
 }
 
 // The relative error of what is not of one sign becomes absolute.
@@ -118,11 +130,25 @@ Magnitude Logarithm(const Magnitude& x) {
   const double value = std::log(x.value);
   const bool is_well_known = x.kind == Magnitude::kExact || x.kind == Magnitude::kPositive;
   const double more = is_well_known ? 0 : x.size / std::abs(x.value);
-  return {value, std::abs(value) + more, x.terms, Magnitude::kOther};
+  return {value, std::abs(value) + more, x.terms, Magnitude::kOther, /*adds_up=*/false};
+}
+
+// How much a function makes of the error of an operand. Gates of networks, which are at most 1
+// steep, count as if they were everywhere, since the error before them is that of a step before,
+// too.
+double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
+               std::vector<double> x, size_t operand, double size) {
+  using F = ElementWiseFunction;
+  if (function == F::kTanh || function == F::kSigmoid || function == F::kSoftsign) return 1;
+  const double before = ExactElement(function, x, parameters).head;
+  const double step = size * 0x1p-20;
+  x[operand] += step;
+  const double slope = std::abs(ExactElement(function, x, parameters).head - before) / step;
+  return std::isfinite(slope) ? slope : 0;
 }
 
 Magnitude OfValue(double value, Values operands) {
-  return {value, std::abs(value), MostTerms(operands), Magnitude::kOther};
+  return {value, std::abs(value), MostTerms(operands), Magnitude::kOther, /*adds_up=*/false};
 }
 
 template <typename T>
@@ -133,9 +159,24 @@ Magnitude RoundedTo(Magnitude x) {
 
 }  // namespace
 
+bool IsOfElements(const Formula& formula, Formula::Node node) {
+  switch (formula.operation(node)) {
+    case Operation::kElement:
+    case Operation::kNumber:
+      return true;
+    case Operation::kProduct:
+    case Operation::kNegative:
+      return std::ranges::all_of(formula.operands(node),
+                                 [&](Formula::Node part) { return IsOfElements(formula, part); });
+    default:
+      return false;
+  }
+}
+
 Formula::Node MagnitudeArithmetic::Instead(const Formula& formula, Formula::Node node) {
-  const bool is_made_of_steps =
-      formula.operation(node) == Operation::kElementWise && IsApproximated(formula.function(node));
+  const bool is_made_of_steps = formula.operation(node) == Operation::kElementWise &&
+                                IsApproximated(formula.function(node)) &&
+                                IsOfElements(formula, formula.operands(node)[0]);
   return is_made_of_steps ? formula.definition(node) : node;
 }
 
@@ -155,6 +196,10 @@ Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
   std::vector<double> x;
   for (const Magnitude& operand : operands) x.push_back(operand.value);
   Magnitude value = OfValue(ExactElement(function, x, parameters).head, operands);
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (IsRelative(operands[i]) || operands[i].size == 0) continue;
+    value.size += SlopeAt(function, parameters, x, i, operands[i].size) * operands[i].size;
+  }
   // Beside 1 its error is that of numbers near 1.
   if (function == ElementWiseFunction::kErf) value.size = 1;
   return value;
@@ -194,11 +239,12 @@ Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Values x) {
     case Operation::kTruncatedQuotient:
       return OfValue(std::trunc(x[0].value / x[1].value), x);
     case Operation::kMagnitude:
-      return {std::abs(x[0].value), SizeAsOperand(x[0]), x[0].terms, x[0].kind};
+      return {std::abs(x[0].value), SizeAsOperand(x[0]), x[0].terms, x[0].kind, x[0].adds_up};
     case Operation::kSquare:
       return Square(x[0]);
     case Operation::kSquareRoot:
-      return {std::sqrt(x[0].value), std::sqrt(x[0].size), x[0].terms, Magnitude::kOther};
+      return {std::sqrt(x[0].value), std::sqrt(x[0].size), x[0].terms, Magnitude::kOther,
+              /*adds_up=*/false};
     case Operation::kExponential:
       return Exponential(x[0]);
     case Operation::kLogarithm:

@@ -16,6 +16,7 @@ namespace dmlop {
 struct Magnitude {
   enum Kind {
     kExact,     // an element or a number, or one chosen among them
+    kRelative,  // a product or quotient of these, whose error is relative to it
     kStep,      // the sum or difference of two exact ones, whose only error is relative to it
     kPositive,  // an exponential, or a sum of positive ones
     kOther,
@@ -25,13 +26,17 @@ struct Magnitude {
   double size = 0;
   int64_t terms = 1;  // of the longest sum in it
   Kind kind = kOther;
+  bool adds_up = true;  // a further sum has as many terms more; not so of what a function makes
 };
+
+// Whether a node is an element, a number or a product of such.
+bool IsOfElements(const Formula& formula, Formula::Node node);
 
 struct MagnitudeArithmetic {
   using Value = Magnitude;
   using Places = std::function<Dims(const Formula& formula, Formula::Node element)>;
 
-  // Functions are what their pages make them of, unless a device has them as they are.
+  // Functions of elements are what their pages make them of.
   static Formula::Node Instead(const Formula& formula, Formula::Node node);
   Dims Place(const Formula& formula, Formula::Node element) const {
     return places == nullptr ? formula.index(element) : (*places)(formula, element);

@@ -156,6 +156,8 @@ MagnitudeRun::MagnitudeRun(const OperatorDesc& op, InputViews inputs, size_t out
       signs_(inputs.size(), 1),
       is_read_(inputs.size()),
       parameters_(ParametersOf(op, inputs, output, elements[0])) {
+  // Integers keep their values.
+  for (size_t i = 0; i < inputs.size(); ++i) signs_[i] = IsFloat(inputs[i].type) ? 1 : 0;
   for (const size_t parameter : parameters_) {
     ChangeNumbers(op_.values()[parameter], [](float x) { return std::abs(x); });
   }
@@ -173,6 +175,7 @@ MagnitudeRun::MagnitudeRun(const OperatorDesc& op, InputViews inputs, size_t out
 bool MagnitudeRun::HasSigns(std::span<const Dims> elements) {
   if (IsOfOneSign(elements)) return true;
   for (int& sign : signs_) {
+    if (sign == 0) continue;
     sign = -1;
     if (IsOfOneSign(elements)) return true;
     sign = 1;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <variant>
 
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 
 namespace dmlop {
@@ -21,6 +22,12 @@ class SizeTable {
       : numbers_(PackedLayout(sizes)), table_(table) {
     table_.sizes.resize(static_cast<size_t>(numbers_.element_count()));
     table_.terms.resize(table_.sizes.size());
+  }
+
+  // Gives every element the largest of those that were put.
+  void SpreadLargest() {
+    std::ranges::fill(table_.sizes, *std::ranges::max_element(table_.sizes));
+    std::ranges::fill(table_.terms, *std::ranges::max_element(table_.terms));
   }
 
   void Put(const Dims& element, const Magnitude& value) {
@@ -113,14 +120,31 @@ class Evaluation {
     if (whole && SharedFormula(op_, inputs_, SliceAlong(*whole)).is_shared()) {
       return RunSlices(SliceAlong(*whole));
     }
-    ParallelFor(Product(sizes_), kGrain, 0, [&](int64_t begin, int64_t end) {
-      Dims index = IndexOf(sizes_, begin);
-      for (int64_t i = begin; i < end; ++i, Advance(sizes_, index)) Put(index);
+    const int64_t count = Product(sizes_);
+    const int64_t evaluated =
+        std::clamp<int64_t>(kMostWork / WorkOfElement(), std::min(kFewest, count), count);
+    const int64_t step = CeilDiv(count, evaluated);
+    ParallelFor(CeilDiv(count, step), kGrain, 0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) Put(IndexOf(sizes_, i * step));
     });
+    if (step > 1) table_.SpreadLargest();
   }
 
  private:
-  static constexpr int64_t kGrain = 256;
+  static constexpr int64_t kGrain = 16;
+  // About a second's work. Where it does not suffice, as for long sequences, only some elements are
+  // evaluated.
+  static constexpr int64_t kMostWork = int64_t{1} << 28;
+  static constexpr int64_t kFewest = 64;
+
+  // Formulas of networks run the operator up to the step before.
+  int64_t WorkOfElement() const {
+    constexpr int64_t kWorkOfNode = 32;
+    Formula formula(inputs_);
+    const Dims middle = IndexOf(sizes_, Product(sizes_) / 2);
+    const auto last = FormulaOf(op_, {output_, middle, Dims::Filled(middle.size(), 1)}, formula);
+    return kWorkOfNode * (1 + int64_t{last.value_or(0)}) + OperationsOf(op_);
+  }
 
   // The dimensions of slices whose elements have one formula; none if each has its own.
   std::optional<std::vector<uint32_t>> WholeDimensions() const {
@@ -146,7 +170,8 @@ class Evaluation {
     Dims others = sizes_;
     for (size_t d = 0; d < others.size(); ++d) others[d] /= slice.sizes[d];
     if (Product(others) == 1) {
-      return ParallelFor(slice.count(), kGrain, 0, [&](int64_t begin, int64_t end) {
+      constexpr int64_t kElements = 1024;
+      return ParallelFor(slice.count(), kElements, 0, [&](int64_t begin, int64_t end) {
         SharedFormula(op_, inputs_, slice).Evaluate(begin, end, table_);
       });
     }

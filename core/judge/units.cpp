@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/judge/coordinate_sizes.h"
 #include "core/judge/formula_character.h"
 #include "core/judge/magnitude_run.h"
 #include "core/judge/size_evaluation.h"
@@ -41,6 +42,8 @@ struct FloatForm {
     return std::isinf(x) ? std::copysign(std::ldexp(1, most_exponent), x) : x;
   }
 };
+
+constexpr FloatForm kBfloat16 = {8, -125, 128};
 
 FloatForm FormOf(DataType type) {
   switch (type) {
@@ -102,6 +105,7 @@ class UnitsOfOutput {
     units_.least = FormOf(units_.unit_type).Least();
     units_.bound = BoundOf();
     units_.has_logarithm = character_.has_logarithm;
+    if (IsNetwork()) units_.steps = inputs_[0].layout.sizes[1];
     Measure();
     return std::move(units_);
   }
@@ -114,7 +118,7 @@ class UnitsOfOutput {
       Formula formula(inputs_);
       const auto last = FormulaOf(op_, RegionAt(element), formula);
       if (!last) return false;
-      Add(CharacterOf(formula, *last, unknown));
+      character_.Add(CharacterOf(formula, *last, unknown));
       terms_.push_back(TermsAt(formula, *last));
     }
     return true;
@@ -124,19 +128,18 @@ class UnitsOfOutput {
     return {output_, element, Dims::Filled(element.size(), 1)};
   }
 
-  void Add(const FormulaCharacter& one) {
-    character_.is_of_one_sign &= one.is_of_one_sign;
-    character_.is_polynomial &= one.is_polynomial;
-    character_.is_linear &= one.is_linear;
-    character_.has_list |= one.has_list;
-    character_.has_function |= one.has_function;
-    character_.has_logarithm |= one.has_logarithm;
-  }
-
   bool IsElementWise() const { return std::holds_alternative<ElementWise>(op_.info().family); }
 
+  // The input of a network is {1, steps, items, size}.
+  bool IsNetwork() const {
+    return std::ranges::any_of(
+        op_.fields(), [](const Field* field) { return field->kind == FieldKind::kActivations; });
+  }
+
   ErrorUnits::Bound BoundOf() const {
-    if (character_.is_polynomial) return ErrorUnits::Bound::kProved;
+    if (!character_.rounds) return ErrorUnits::Bound::kExact;
+    if (HasCoordinates()) return ErrorUnits::Bound::kGenerous;
+    if (character_.is_polynomial && !character_.has_long_product) return ErrorUnits::Bound::kProved;
     return IsElementWise() || !character_.has_function ? ErrorUnits::Bound::kOneValue
                                                        : ErrorUnits::Bound::kGenerous;
   }
@@ -167,6 +170,9 @@ class UnitsOfOutput {
 
   void MeasureByRun(const MagnitudeRun& run) {
     units_.scale = run.Sizes();
+    if (HasCoordinates()) {
+      AddCoordinateSizes(op_, inputs_, exact_.layout.sizes, units_.scale);
+    }
     std::vector<double> factors = run.Ones(/*factors=*/true);
     CountTerms(run.has_parameters() ? run.Ones(/*factors=*/false) : factors);
     // Products below the normal range are off by u * m each, which factors multiply.
@@ -174,7 +180,16 @@ class UnitsOfOutput {
       const double part = factors[i] / static_cast<double>(units_.TermsOf(static_cast<int64_t>(i)));
       if (part > 1) units_.scale[i] += units_.least * (part - 1);
       units_.undivided.push_back(part < 1 ? static_cast<float>(1 / part) : 1);
+      // The size of a mean of two is that of their sum.
+      if (IsElementWise() && !run.has_parameters()) units_.scale[i] *= units_.undivided.back();
     }
+  }
+
+  // Whether weights come from coordinates, which a device rounds, too.
+  bool HasCoordinates() const {
+    const auto* computed = std::get_if<Computed>(&op_.info().family);
+    return computed != nullptr && character_.has_weights &&
+           (computed->weights != nullptr || op_.info().values_choose);
   }
 
   // --- terms -------------------------------------------------------------------------------------
@@ -228,7 +243,7 @@ class UnitsOfOutput {
 
   const OperatorDesc& op_;
   InputViews inputs_;
-  const ConstTensorView& exact_;
+  const ConstTensorView exact_;
   const size_t output_;
   const std::vector<Dims> sample_;
   std::vector<int64_t> terms_;  // of the sample
@@ -236,11 +251,74 @@ class UnitsOfOutput {
   ErrorUnits units_;
 };
 
+// --- fused activations ---------------------------------------------------------------------------
+
+// A tensor of an operator's output type and sizes.
+struct Result {
+  Buffer buffer;
+  TensorView view;
+
+  Result(DataType type, const Dims& sizes)
+      : buffer(static_cast<size_t>(Product(sizes)) * ByteWidth(type)),
+        view{buffer.data(), type, PackedLayout(sizes)} {}
+};
+
+std::vector<Result> ResultsOf(const OperatorDesc& op, InputViews inputs) {
+  std::vector<Result> results;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
+    results.emplace_back(*slot.desc->data_type,
+                         Dims(slot.desc->sizes->begin(), slot.desc->sizes->end()));
+  }
+  std::vector<TensorView> views;
+  for (const Result& result : results) views.push_back(result.view);
+  Run(op, inputs, views);
+  return results;
+}
+
+// The steepest slope of an activation between -8 and 8; beyond, none is steeper.
+double SlopeOf(const OperatorDesc& activation) {
+  constexpr int64_t kSteps = 1024;
+  constexpr float kStep = 16.0f / kSteps;
+  const Result x(DataType::kFloat32, {1, 1, 1, kSteps + 1}), y(x.view.type, x.view.layout.sizes);
+  float* const numbers = x.view.elements<float>();
+  for (int64_t i = 0; i <= kSteps; ++i) numbers[i] = static_cast<float>(i) * kStep - 8;
+  RunActivation(activation, AsConst(x.view), y.view);
+  double slope = 0;
+  const float* const values = y.view.elements<float>();
+  for (int64_t i = 0; i < kSteps; ++i) {
+    slope = std::max(slope, std::abs(AsDouble(values[i + 1]) - AsDouble(values[i])) / kStep);
+  }
+  return slope;
+}
+
+// The error of what is activated comes to the result, times a slope at most, and that of the
+// activation itself.
+std::optional<ErrorUnits> UnitsOfActivated(const OperatorDesc& op, InputViews inputs,
+                                           const ConstTensorView& exact) {
+  const OperatorDesc own = WithoutActivation(op);
+  const OperatorDesc activation = *FusedAlone(op);
+  const std::vector<Result> results = ResultsOf(own, inputs);
+  const ConstTensorView before = AsConst(results[0].view);
+  std::optional<ErrorUnits> units = UnitsOfOutput(own, inputs, before, 0).Result();
+  const auto last = UnitsOfOutput(activation, {&before, 1}, exact, 0).Result();
+  if (!units || !last) return last;
+  const double slope = SlopeOf(activation);
+  const bool rounds = last->bound != ErrorUnits::Bound::kExact;
+  for (size_t i = 0; i < units->scale.size(); ++i) {
+    units->scale[i] = slope * units->scale[i] + (rounds ? last->scale[i] : 0);
+  }
+  if (rounds) units->bound = ErrorUnits::Bound::kGenerous;
+  return units;
+}
+
 }  // namespace
 
 std::optional<ErrorUnits> ErrorUnitsOf(const OperatorDesc& op, InputViews inputs,
                                        const ConstTensorView& exact_output, size_t output) {
   if (!IsFloat(exact_output.type)) return std::nullopt;
+  if (FusedActivationOf(op) != nullptr && output == 0) {
+    return UnitsOfActivated(op, inputs, exact_output);
+  }
   return UnitsOfOutput(op, inputs, exact_output, output).Result();
 }
 
@@ -248,37 +326,49 @@ int64_t ErrorUnits::TermsOf(int64_t element) const {
   return terms.size() == 1 ? terms[0] : terms[static_cast<size_t>(element)];
 }
 
-std::optional<double> ErrorUnits::AllowedSums(int64_t element) const {
+// Why a sum of n products is within n units of the exact one, in whatever order it is added up: a
+// device rounds each product, unless it is fused, and n - 1 sums. For sums of n terms the errors of
+// any order add up to (n - 1) u S, without terms of second order (Jeannerod and Rump, "Improved
+// error bounds for inner products in floating-point arithmetic", 2013), and to n u S with rounded
+// products. A product below the normal range is off by u m instead. The last rounding does not
+// count, as half an ulp of the actual value is excused; so one more factor (Alpha, or the
+// reciprocal of a count) or one more addend (Beta C, a bias, itself a product) fits within n, which
+// counts the addend. The exact result is within the other half ulp of r. S is rounded, too, and a
+// factor after the sum has a term of second order: both are below (n + 1) u of the bound.
+std::optional<double> ErrorUnits::AllowedSums(int64_t element, DataType sums) const {
   const auto n = static_cast<double>(TermsOf(element));
-  switch (bound) {
-    case Bound::kProved:
-      return n;
-    case Bound::kOneValue:
-      return std::max(n, 4.0);
-    default:
-      break;
+  const double size = scale[static_cast<size_t>(element)];
+  double allowed = bound == Bound::kExact ? 0 : n * (1 + (n + 1) * FormOf(unit_type).Roundoff());
+  if (bound == Bound::kOneValue) allowed = std::max(n, 4.0);
+  if (bound == Bound::kGenerous) {
+    allowed = (n + 8) * static_cast<double>(steps) * (has_logarithm ? 1 + 1 / (size + least) : 1);
   }
-  const double size = scale[static_cast<size_t>(element)] + least;
-  return (n + 8) * (has_logarithm ? 1 + 1 / size : 1);
+  if (sums == DataType::kUnknown || sums == unit_type || std::isinf(size)) return allowed;
+  const FloatForm of_sums = FormOf(sums), own = FormOf(unit_type);
+  return allowed * (of_sums.Roundoff() / own.Roundoff()) *
+         ((size + of_sums.Least()) / (size + own.Least()));
 }
 
-bool ErrorUnits::MayOverflow(int64_t element) const {
+bool ErrorUnits::MayOverflow(int64_t element, DataType sums) const {
   const auto i = static_cast<size_t>(element);
   const double part = undivided.empty() ? 1 : double{undivided[i]};
-  return bound == Bound::kProved && scale[i] * part > FormOf(unit_type).Most();
+  const DataType type = sums == DataType::kUnknown ? unit_type : sums;
+  return scale[i] * part > FormOf(type).Most();
 }
 
 double ErrorUnits::UnitsOf(int64_t element, double actual, double expected,
                            DataType actual_type) const {
   if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
-  if (!std::isfinite(actual) && std::isfinite(expected) && MayOverflow(element)) return 0;
+  if (!std::isfinite(actual) && MayOverflow(element)) return 0;
   if (std::isnan(actual) || std::isnan(expected)) return kInfinity;
-  const FloatForm actual_form = FormOf(actual_type), expected_form = FormOf(output_type);
+  const FloatForm actual_form = in_bfloat16 ? kBfloat16 : FormOf(actual_type);
+  const FloatForm expected_form = in_bfloat16 ? kBfloat16 : FormOf(output_type);
   const double a = actual_form.Finite(actual), r = expected_form.Finite(expected);
   const double excused = (actual_form.Ulp(a) + expected_form.Ulp(r)) / 2;
   const double error = std::max(0.0, std::abs(a - r) - excused);
   const double size = scale[static_cast<size_t>(element)] + least;
-  return error == 0 ? 0 : error / size / FormOf(unit_type).Roundoff();
+  const FloatForm unit_form = in_bfloat16 ? kBfloat16 : FormOf(unit_type);
+  return error == 0 ? 0 : error / size / unit_form.Roundoff();
 }
 
 }  // namespace dmlop

@@ -21,6 +21,7 @@ namespace dmlop {
 struct ErrorUnits {
   // What is known of the error of a right device.
   enum class Bound {
+    kExact,     // none, for what is only chosen
     kProved,    // n units, for sums of products
     kOneValue,  // a few units, for functions of one value, products and roots
     kGenerous,  // n units and a few, for what has several steps
@@ -32,15 +33,18 @@ struct ErrorUnits {
   std::vector<double> scale;   // S, by row-major number of the element; infinite beyond the type
   std::vector<int64_t> terms;  // n; one entry if all elements have the same
   Bound bound = Bound::kProved;
+  int64_t steps = 1;             // of a network, each of which adds its own error
   bool has_logarithm = false;    // of a sum, whose error is absolute
   std::vector<float> undivided;  // S before a scale or divisor over S; empty if it is not larger
 
+  bool in_bfloat16 = false;  // the tensors were rounded to it, and u is its roundoff, 2^-8
+
   double UnitsOf(int64_t element, double actual, double expected, DataType actual_type) const;
   int64_t TermsOf(int64_t element) const;
-  // The most units of a right device that keeps sums in `unit_type`.
-  std::optional<double> AllowedSums(int64_t element) const;
-  // Whether partial sums may be beyond the type, so that infinity and NaN may be right.
-  bool MayOverflow(int64_t element) const;
+  // The most units of a right device that keeps sums in a float type; UNKNOWN: in `unit_type`.
+  std::optional<double> AllowedSums(int64_t element, DataType sums = DataType::kUnknown) const;
+  // Whether partial sums may be beyond that type, so that infinity and NaN may be right.
+  bool MayOverflow(int64_t element, DataType sums = DataType::kUnknown) const;
 };
 
 // Returns the units of an output of a valid operator, given its inputs as Run takes them and its

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/coordinate_sizes.h"
+
+#include <cmath>
+#include <optional>
+#include <variant>
+
+#include "core/base/parallel.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+// The neighbours of an index of the output in one dimension.
+struct Neighbours {
+  int64_t offsets[2];
+  double weights[2];  // the second one is 0 if there is only one
+  double coordinate;  // in the input
+};
+
+// Of all indices; none if one has more than two.
+std::optional<std::vector<Neighbours>> NeighboursOf(const TapAxis& axis, int64_t count,
+                                                    int64_t stride) {
+  std::vector<Neighbours> all;
+  for (int64_t index = 0; index < count; ++index) {
+    if (axis.Count(index) > 2) return std::nullopt;
+    const AxisTaps taps = axis.Taps(index);
+    Neighbours& one = all.emplace_back();
+    for (size_t i = 0; i < taps.offsets.size(); ++i) {
+      one.offsets[i] = taps.offsets[i];
+      one.weights[i] = taps.parts[i].Truncated() / taps.whole.Truncated();
+      one.coordinate += one.weights[i] * static_cast<double>(taps.offsets[i] / stride);
+    }
+    if (taps.offsets.size() == 1) one.offsets[1] = one.offsets[0];
+  }
+  return all;
+}
+
+class CoordinateSizes {
+ public:
+  CoordinateSizes(const WeightedSource& source, const Dims& sizes)
+      : from_(source.from), sizes_(sizes) {
+    for (size_t d = 0; d < source.axes.size(); ++d) {
+      const int64_t stride = std::max<int64_t>(1, std::abs(from_.layout.strides[d]));
+      auto neighbours = NeighboursOf(*source.axes[d], sizes[d], stride);
+      if (!neighbours) return;
+      axes_.push_back(std::move(*neighbours));
+    }
+    is_linear_ = true;
+  }
+
+  void AddTo(std::vector<double>& scale) const {
+    constexpr int64_t kGrain = 4096;
+    if (!is_linear_) return;
+    ParallelFor(Product(sizes_), kGrain, 0, [&](int64_t begin, int64_t end) {
+      Dims index = IndexOf(sizes_, begin);
+      for (int64_t i = begin; i < end; ++i, Advance(sizes_, index)) {
+        scale[static_cast<size_t>(i)] += SizeAt(index);
+      }
+    });
+  }
+
+ private:
+  const Neighbours& At(size_t d, const Dims& index) const {
+    return axes_[d][static_cast<size_t>(index[d])];
+  }
+
+  double SizeAt(const Dims& index) const {
+    double size = 0;
+    for (size_t d = 0; d < axes_.size(); ++d) {
+      const Neighbours& own = At(d, index);
+      if (own.offsets[0] == own.offsets[1]) continue;
+      size += std::abs(own.coordinate * Slope(index, d, 0, 0));
+    }
+    return size;
+  }
+
+  // The difference along a dimension, interpolated in the others.
+  double Slope(const Dims& index, size_t along, size_t d, int64_t offset) const {
+    if (d == axes_.size()) return NumberAt(offset);
+    const Neighbours& own = At(d, index);
+    if (d == along) {
+      return Slope(index, along, d + 1, offset + own.offsets[1]) -
+             Slope(index, along, d + 1, offset + own.offsets[0]);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < 2; ++i) {
+      if (own.weights[i] == 0) continue;
+      sum += own.weights[i] * Slope(index, along, d + 1, offset + own.offsets[i]);
+    }
+    return sum;
+  }
+
+  double NumberAt(int64_t offset) const {
+    double number = 0;
+    VisitDataType(AllTypes(), from_.type,
+                  [&]<typename T>() { number = AsDouble(from_.elements<T>()[offset]); });
+    return number;
+  }
+
+  const ConstTensorView from_;
+  const Dims& sizes_;
+  std::vector<std::vector<Neighbours>> axes_;  // by dimension, then by index of the output
+  bool is_linear_ = false;
+};
+
+}  // namespace
+
+void AddCoordinateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
+                        std::vector<double>& scale) {
+  const auto* computed = std::get_if<Computed>(&op.info().family);
+  if (computed == nullptr || computed->weights == nullptr) return;
+  CoordinateSizes(computed->weights(op, inputs[0]), sizes).AddTo(scale);
+}
+
+}  // namespace dmlop
