@@ -112,7 +112,7 @@ class BatchCase {
   void WriteInputs();
   std::vector<std::string> WrittenPaths() const;
   bool IsExpected(const TensorSlot& slot) const;
-  ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output);
+  ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number);
   void Compare(const std::vector<OutputTensor>& outputs);
   void CompareInputs();
   void CompareInput(const TensorSlot& slot, const ConstTensorView& values, const std::string& path);

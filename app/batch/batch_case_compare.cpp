@@ -16,8 +16,11 @@ bool BatchCase::IsExpected(const TensorSlot& slot) const {
 }
 
 // Compares with the values that the case states or, without any, with the file.
-ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output) {
+ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output,
+                                 size_t number) {
   const ConstTensorView computed = AsConst(output.view());
+  const OutputUnits units{[&] { return ErrorUnitsOf(op(), case_->InputViews(), computed, number); },
+                          UnitToleranceFor(settings_.rules, *document_)};
   const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
   const Leniency& leniency = settings_.rules.leniency;
   ReportedFile file{DisplayName(slot.path), "", ""};
@@ -25,12 +28,12 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
     Diagnostics none;  // the values have been checked before
     const LoadedTensor expected =
         document_->InlineTensor(slot, document_->expected().at(slot.path), none);
-    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency);
+    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency, units);
   }
   file.path = FileOrStandIn(case_->PathOf(slot));
   const LoadedTensor tensor = LoadCompared(file.path, *slot.desc, settings_.rules.shapes);
   if (settings_.is_reported) file.sha256 = Sha256(tensor.file_bytes);
-  return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency);
+  return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency, units);
 }
 
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
@@ -38,7 +41,7 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   outcome_.lacks_tolerance = LacksTolerance(settings_.rules, *document_);
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    outcome_.files.compared.push_back(Compared(slots[i], outputs[i]));
+    outcome_.files.compared.push_back(Compared(slots[i], outputs[i], i));
     const ComparedFile& compared = outcome_.files.compared.back();
     if (!compared.judgement.passes()) TellDifference(DiffersText(compared), compared.judgement);
   }

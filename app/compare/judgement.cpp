@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "app/text/comparison_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/counted.h"
+#include "core/judge/measured_errors.h"
 #include "core/ops/hardware_tolerance.h"
 
 namespace dmlop {
@@ -45,17 +47,50 @@ std::string LacksToleranceText(const std::vector<std::string>& operators) {
                      fmt::join(operators, ", "));
 }
 
+const UnitTolerance& UnitToleranceFor(const ComparisonRules& rules,
+                                      const OperatorDocument& document) {
+  const auto& own = document.tolerance();
+  return own ? own->units : rules.units;
+}
+
+namespace {
+
+bool AreAllEqual(const Comparison& comparison) {
+  return comparison.element_count ==
+         comparison.passing.ulp_histogram[0] + comparison.failing.ulp_histogram[0];
+}
+
+// Again in units, if there are any and something differs at all. Sums in FLOAT16 may be refused
+// whatever the values.
+void CompareInUnits(const AlignedTensors& aligned, const OutputUnits& units, Judgement& judgement) {
+  const bool may_be_refused = units.tolerance.sums == DataType::kFloat16;
+  const bool is_decided = AreAllEqual(judgement.comparison) && !may_be_refused;
+  if (units.find == nullptr || is_decided || judgement.tolerance.bits) return;
+  const auto& [actual, expected] = std::pair(aligned.actual.view, aligned.expected.view);
+  if (!IsFloat(actual.type) || judgement.comparison.element_count == 0) return;
+  std::optional<ErrorUnits> found = units.find();
+  if (!found) return;
+  found->in_bfloat16 = aligned.in_bfloat16;
+  const UnitErrors errors = MeasureErrors(*found, actual, expected, units.tolerance);
+  judgement.comparison =
+      Compare(aligned, judgement.tolerance, {.is_located = true, .units = &errors});
+}
+
+}  // namespace
+
 ComparedTensor Compared(const LoadedTensor& tensor) {
   return {tensor.view, tensor.is_bfloat16 ? "BFLOAT16" : TypeName(tensor), tensor.is_bfloat16};
 }
 
 Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
-                const Tolerance& tolerance, const Leniency& leniency, Side shape) {
-  Judgement judgement{tolerance};
+                const Tolerance& tolerance, const Leniency& leniency, Side shape,
+                const OutputUnits& units) {
+  Judgement judgement{tolerance, units.tolerance};
   AlignedTensors aligned = Align(actual, expected, leniency, shape);
   judgement.mismatches = aligned.mismatches;
   if (!judgement.mismatches.empty()) return judgement;
   judgement.comparison = Compare(aligned, tolerance, {.is_located = true});
+  CompareInUnits(aligned, units, judgement);
   judgement.shown = aligned.shown();
   judgement.shown.view.data = nullptr;
   return judgement;
@@ -66,6 +101,7 @@ bool IsFurtherOff(const Judgement& a, const Judgement& b) {
     const Comparison& comparison = judgement.comparison;
     const int64_t mismatches = comparison.nan_mismatches + comparison.infinity_mismatches;
     return std::tuple(!judgement.passes(), !judgement.mismatches.empty(), mismatches > 0,
+                      comparison.units ? comparison.units->max : 0,
                       comparison.failing.max_ulp_error, comparison.difference_count);
   };
   return distance(a) > distance(b);
@@ -73,7 +109,8 @@ bool IsFurtherOff(const Judgement& a, const Judgement& b) {
 
 std::string JudgementText(const Judgement& judgement) {
   if (judgement.mismatches.empty()) {
-    return ComparisonText(judgement.comparison, judgement.shown.view, judgement.tolerance);
+    return ComparisonText(judgement.comparison, judgement.shown.view, judgement.tolerance,
+                          judgement.units);
   }
   return fmt::format("{}\n", fmt::join(judgement.mismatches, "\n"));
 }
@@ -85,26 +122,26 @@ std::string JudgementLine(const Judgement& judgement) {
   const Comparison& comparison = judgement.comparison;
   const std::string text =
       fmt::format("{} in {}", DifferenceCountText(comparison), comparison.where.box);
-  const bool is_exact = ToleranceText(judgement.tolerance) == ToleranceText({});
-  return is_exact ? text : fmt::format("{}; allowed: {}", text, ToleranceText(judgement.tolerance));
+  const std::string allowed = ToleranceText(judgement.tolerance, judgement.units);
+  return allowed == ToleranceText({}) ? text : fmt::format("{}; allowed: {}", text, allowed);
 }
 
 Json JudgementJson(const Judgement& judgement) {
   if (judgement.mismatches.empty()) {
-    return FiguresJson(judgement.comparison, judgement.shown, judgement.tolerance);
+    return FiguresJson(judgement.comparison, judgement.shown, judgement.tolerance, judgement.units);
   }
   return {{"equal", false}, {"mismatch", JudgementLine(judgement)}};
 }
 
 ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,
                          const ConstTensorView& computed, const Tolerance& tolerance,
-                         const Leniency& leniency, bool is_bool) {
+                         const Leniency& leniency, const OutputUnits& units, bool is_bool) {
   const ComparedTensor here{computed,
                             is_bool && tensor.is_bool ? TypeName(tensor) : Name(computed.type)};
   if (side == Side::kExpected) {
-    return {file, side, Judge(here, Compared(tensor), tolerance, leniency, Side::kActual)};
+    return {file, side, Judge(here, Compared(tensor), tolerance, leniency, Side::kActual, units)};
   }
-  return {file, side, Judge(Compared(tensor), here, tolerance, leniency, Side::kExpected)};
+  return {file, side, Judge(Compared(tensor), here, tolerance, leniency, Side::kExpected, units)};
 }
 
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes) {
@@ -126,11 +163,13 @@ std::string DiffersText(const ComparedFile& compared) {
 std::string AgreesText(const ComparedFile& compared) {
   const Judgement& judgement = compared.judgement;
   const std::string& path = compared.file.path;
-  return fmt::format("{} and {} agree: {}, largest ULP error {}; allowed: {}", compared.file.tensor,
-                     path.empty() ? "what the case expects" : path,
+  const auto& units = judgement.comparison.units;
+  return fmt::format("{} and {} agree: {}, largest ULP error {}{}; allowed: {}",
+                     compared.file.tensor, path.empty() ? "what the case expects" : path,
                      Counted(judgement.comparison.element_count, "element"),
                      judgement.comparison.passing.max_ulp_error,
-                     ToleranceText(judgement.tolerance));
+                     units ? fmt::format(", {:.3g} units", units->max) : "",
+                     ToleranceText(judgement.tolerance, judgement.units));
 }
 
 Json ComparedJson(const ComparedFile& compared) {

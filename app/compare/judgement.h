@@ -2,6 +2,8 @@
 // The comparison of two tensors from any source: its rules and its outcome.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "core/document/operator_document.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
+#include "core/judge/units.h"
 
 namespace dmlop {
 
@@ -19,6 +22,14 @@ namespace dmlop {
 // command line's.
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type);
+const UnitTolerance& UnitToleranceFor(const ComparisonRules& rules,
+                                      const OperatorDocument& document);
+
+// The units of an output, which are looked for only if they matter.
+struct OutputUnits {
+  std::function<std::optional<ErrorUnits>()> find = nullptr;  // null: there are none
+  UnitTolerance tolerance{};
+};
 
 // Whether WebNN's tolerance is asked for, but its suite has no such operator.
 bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document);
@@ -28,6 +39,7 @@ std::string LacksToleranceText(const std::vector<std::string>& operators);
 
 struct Judgement {
   Tolerance tolerance;
+  UnitTolerance units{};
   ComparedTensor shown{};                 // type and sizes compared, without data
   std::vector<std::string> mismatches{};  // of type and shape; if any, nothing else was compared
   Comparison comparison{};
@@ -40,7 +52,8 @@ ComparedTensor Compared(const LoadedTensor& tensor);
 
 // `shape` is as for Align.
 Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
-                const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected);
+                const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected,
+                const OutputUnits& units = {});
 
 // Whether `a` is reported before `b`: different types or shapes come first, then mismatches of NaN
 // and infinity, then the larger ULP error beyond the tolerance.
@@ -63,7 +76,8 @@ struct ComparedFile {
 // `is_bool` says that the computed elements are truth values, which files have as bool or UINT8.
 ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,
                          const ConstTensorView& computed, const Tolerance& tolerance,
-                         const Leniency& leniency, bool is_bool = false);
+                         const Leniency& leniency, const OutputUnits& units = {},
+                         bool is_bool = false);
 
 // Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the
 // counts of elements agree and shapes do not matter.

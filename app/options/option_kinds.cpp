@@ -162,6 +162,38 @@ CLI::Option* AddTypedRule(CLI::App& command, const std::string& name,
       ->allow_extra_args(false);
 }
 
+CLI::Option* AddLimit(CLI::App& command, const std::string& name, const std::string& description,
+                      double& limit) {
+  const auto store = [name, &limit](const std::string& text) {
+    const std::optional<double> parsed = ParseLimit(text, double());
+    if (!parsed) {
+      throw CLI::ValidationError(name, fmt::format("'{}' is not a number of at least 0", text));
+    }
+    limit = *parsed;
+  };
+  return command.add_option_function<std::string>(name, store, description)->type_name("N");
+}
+
+// A tolerance of the operator: WebNN's, or what rounded sums make of it.
+CLI::Option* AddToleranceByName(CLI::App& command, ComparisonRules& rules) {
+  const auto store = [&rules](const std::string& text) {
+    rules.webnn_tolerance = EqualIgnoringCase(text, "webnn");
+    if (rules.webnn_tolerance) return;
+    const std::optional<UnitTolerance> rule = ParseUnitRule(text);
+    if (!rule) {
+      throw CLI::ValidationError(
+          "--tolerance",
+          fmt::format("'{}' is not one of webnn, sums, sums=FLOAT32, sums=FLOAT16, noise", text));
+    }
+    rules.units.rule = rule->rule;
+    rules.units.sums = rule->sums;
+  };
+  return command
+      .add_option_function<std::string>("--tolerance", store,
+                                        "What WebNN's suite, or rounded sums, grant this operator")
+      ->type_name("webnn|sums|noise");
+}
+
 }  // namespace
 
 void AddCommon(CLI::App& command, CommonOptions& options) {
@@ -310,16 +342,17 @@ void AddAs(CLI::App& command, std::vector<std::string>& ids) {
 
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
   AddRules(command, rules);
-  AddChoice(command, "--tolerance", "What WebNN's conformance suite grants this operator",
-            rules.webnn_tolerance, {{"webnn", true}})
+  AddLimit(command, "--units", "Accept up to N roundoffs of the sum of an element's magnitudes",
+           rules.units.units)
       ->excludes("--bits");
+  AddToleranceByName(command, rules)->excludes("--bits");
 }
 
 void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare) {
   const auto is_given = [&](const std::string& name) { return command.count(name) > 0; };
   if (std::any_of(compare.begin(), compare.end(), is_given)) return;
   for (const char* rule : {"--atol", "--rtol", "--ulp", "--bits", "--squeeze", "--any-integers",
-                           "--any-floats", "--tolerance"}) {
+                           "--any-floats", "--units", "--tolerance"}) {
     if (!is_given(rule)) continue;
     throw Error(ErrorKind::kUsage, fmt::format("{} needs {}", rule, fmt::join(compare, " or ")));
   }

@@ -20,14 +20,16 @@ std::string RuleWords(const ComparisonRules& rules) {
     if (ulp) text += fmt::format(" --ulp {}{}", type, *ulp);
   };
   const auto positive = [](auto value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  const auto& [tolerances, webnn, leniency, shapes] = rules;
+  const auto& [tolerances, units, webnn, leniency, shapes] = rules;
   add("", positive(tolerances.all.absolute), positive(tolerances.all.relative),
       positive(tolerances.all.ulp));
   for (const TypedTolerance& one : tolerances.typed) {
     add(fmt::format("{}=", Name(one.type)), one.absolute, one.relative, one.ulp);
   }
   if (tolerances.all.bits) text += " --bits";
+  if (units.units > 0) text += fmt::format(" --units {}", units.units);
   if (webnn) text += " --tolerance webnn";
+  if (!units.word().empty()) text += " --tolerance " + units.word();
   if (leniency.unit_sizes) text += " --squeeze";
   if (leniency.integer_types) text += " --any-integers";
   if (leniency.float_types) text += " --any-floats";

@@ -10,6 +10,7 @@
 #include "core/compare/tolerances.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/feature_level.h"
+#include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {
 
@@ -25,6 +26,7 @@ struct CommonOptions {
 // The rules by which values are equal.
 struct ComparisonRules {
   Tolerances tolerances;
+  UnitTolerance units;
   bool webnn_tolerance = false;
   Leniency leniency;
   FileShapes shapes = FileShapes::kAsTheyAre;

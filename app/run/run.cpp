@@ -283,7 +283,16 @@ class OperatorRun {
                         is_reported ? Sha256(tensor.file_bytes) : std::string()},
                        tensor, beside.side, AsConst(output.tensor.view()),
                        ToleranceFor(options_.rules, *document_, output.tensor.type()),
-                       options_.rules.leniency);
+                       options_.rules.leniency, UnitsOf(output));
+  }
+
+  OutputUnits UnitsOf(const Output& output) const {
+    const auto number = static_cast<size_t>(&output - outputs_.data());
+    return {[this, &output, number] {
+              return ErrorUnitsOf(document_->op(), case_->InputViews(),
+                                  AsConst(output.tensor.view()), number);
+            },
+            UnitToleranceFor(options_.rules, *document_)};
   }
 
   void TellDifference(const ComparedFile& compared) const {

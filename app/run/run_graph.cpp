@@ -209,7 +209,7 @@ class GraphExecution {
     return CompareWith(
         {output.port->name, path, is_reported ? Sha256(tensor.file_bytes) : std::string()}, tensor,
         side, computed.view, options_.rules.tolerances.For(output.port->type),
-        options_.rules.leniency, output.port->is_bool);
+        options_.rules.leniency, {}, output.port->is_bool);
   }
 
   void TellDifference(const ComparedFile& compared) const {

@@ -29,6 +29,10 @@ std::string UlpText(const Difference& difference) {
   return difference.is_mismatch ? "-" : fmt::format("{}", difference.ulp_error);
 }
 
+std::string UnitsText(const Difference& difference) {
+  return difference.is_mismatch ? "-" : fmt::format("{:.3g}", difference.units.value_or(0));
+}
+
 // How elements are printed: `type` is that of the actual ones.
 struct Form {
   const Dims& sizes;
@@ -49,12 +53,13 @@ std::string DifferenceRow(std::string_view label, const Difference& difference, 
       "{}: element {}\n"
       "  actual    {:<24} 0x{}\n"
       "  expected  {:<24} 0x{}\n"
-      "  error     absolute {:.6g}, relative {:.6g}, ULP {}\n",
+      "  error     absolute {:.6g}, relative {:.6g}, ULP {}{}\n",
       label, form.IndexOf(difference), ValueText(form.type, difference.actual_bits),
       BitsText(form.type, difference.actual_bits),
       ValueText(form.expected_type, difference.expected_bits),
       BitsText(form.expected_type, difference.expected_bits), difference.absolute_error,
-      difference.relative_error, UlpText(difference));
+      difference.relative_error, UlpText(difference),
+      difference.units ? ", units " + UnitsText(difference) : "");
 }
 
 Json ValueJson(DataType type, uint64_t bits) {
@@ -72,6 +77,9 @@ Json DifferenceJson(const std::optional<Difference>& difference, const Form& for
                {"absoluteError", NumberJson(difference->absolute_error)},
                {"relativeError", NumberJson(difference->relative_error)}};
   json["ulpError"] = difference->is_mismatch ? Json(nullptr) : Json(difference->ulp_error);
+  if (difference->units) {
+    json["unitError"] = difference->is_mismatch ? Json(nullptr) : Json(*difference->units);
+  }
   return json;
 }
 
@@ -123,6 +131,41 @@ Json UlpHistogramJson(const Comparison& comparison) {
   return json;
 }
 
+// "0", "up to 1", "1 to 2", ... in powers of two.
+std::string UnitBinText(size_t bin) {
+  if (bin < 2) return bin == 0 ? "0" : "up to 1";
+  constexpr size_t kFirstPower = 12;
+  if (bin > kFirstPower) return fmt::format("2^{}-2^{}", bin - 2, bin - 1);
+  return fmt::format("{}-{}", uint64_t{1} << (bin - 2), uint64_t{1} << (bin - 1));
+}
+
+// How the errors in units are spread, and by how many terms they are to be judged.
+std::string UnitStatisticsText(const Comparison& comparison) {
+  if (!comparison.units) return "";
+  const UnitStatistics& units = *comparison.units;
+  std::vector<HistogramRow> rows;
+  for (size_t bin = 0; bin < units.histogram.size(); ++bin) {
+    if (units.histogram[bin] > 0) rows.push_back({UnitBinText(bin), units.histogram[bin]});
+  }
+  return fmt::format(
+      "elements by units of the sum of magnitudes:\n{}units: median {:.3g}, 99 % {:.3g}, "
+      "largest {:.3g}; {} at most\n",
+      HistogramText(rows), units.median, units.p99, units.max, Counted(units.most_terms, "term"));
+}
+
+Json UnitsJson(const UnitStatistics& units) {
+  Json histogram = Json::array();
+  for (size_t bin = 0; bin < units.histogram.size(); ++bin) {
+    if (units.histogram[bin] == 0) continue;
+    histogram.push_back({{"mostUnits", bin == 0 ? 0.0 : std::ldexp(1, static_cast<int>(bin) - 1)},
+                         {"count", units.histogram[bin]}});
+  }
+  return {{"median", NumberJson(units.median)},
+          {"p99", NumberJson(units.p99)},
+          {"max", NumberJson(units.max)},
+          {"histogram", std::move(histogram)}};
+}
+
 Json MapJson(const DifferenceMap& map) {
   const auto dimension = [](std::optional<size_t> d) { return d ? Json(*d) : Json(nullptr); };
   const MapGrid& grid = map.grid();
@@ -146,15 +189,18 @@ std::string ListText(const Comparison& comparison, const Form& form) {
   if (comparison.listed.empty()) return "";
   std::vector<std::vector<std::string>> rows = {
       {"element", "actual", "expected", "absolute", "relative", "ULP"}};
+  const bool has_units = comparison.units.has_value();
+  if (has_units) rows[0].push_back("units");
   for (const Difference& difference : comparison.listed) {
     rows.push_back({form.IndexOf(difference), ValueText(form.type, difference.actual_bits),
                     ValueText(form.expected_type, difference.expected_bits),
                     fmt::format("{:.6g}", difference.absolute_error),
                     fmt::format("{:.6g}", difference.relative_error), UlpText(difference)});
+    if (has_units) rows.back().push_back(UnitsText(difference));
   }
-  constexpr int kWorths[] = {kNeededColumn, 8, 7, 3, 5, 6};
+  constexpr int kWorths[] = {kNeededColumn, 8, 7, 3, 5, 6, 9};
   return fmt::format("the {} worst:\n{}", comparison.listed.size(),
-                     TableText(rows, kWorths, TextColumns()));
+                     TableText(rows, std::span(kWorths).first(rows[0].size()), TextColumns()));
 }
 
 std::string HeadroomText(const Comparison& comparison, const Tolerance& tolerance) {
@@ -180,6 +226,18 @@ std::string PassingUlpText(const Comparison& comparison) {
   return fmt::format("passes with --ulp {}\n", *comparison.smallest_passing_ulp);
 }
 
+// To three digits.
+double RoundedUp(double units) {
+  const double step = std::pow(10.0, std::floor(std::log10(std::max(units, 1e-3))) - 2);
+  return std::ceil(units / step) * step;
+}
+
+std::string PassingUnitsText(const Comparison& comparison) {
+  constexpr double kMostUnits = 4096;
+  if (!comparison.units || !(comparison.units->max <= kMostUnits)) return "";
+  return fmt::format("passes with --units {:.4g}\n", RoundedUp(comparison.units->max));
+}
+
 std::string LargestErrorsText(const Comparison& comparison) {
   const ErrorTally& tally = comparison.decisive();
   return fmt::format(
@@ -189,7 +247,7 @@ std::string LargestErrorsText(const Comparison& comparison) {
 
 }  // namespace
 
-std::string ToleranceText(const Tolerance& tolerance) {
+std::string ToleranceText(const Tolerance& tolerance, const UnitTolerance& units) {
   if (tolerance.bits) return "equal bits";
   std::string text;
   const auto add = [&](std::string_view name, const std::string& value) {
@@ -198,14 +256,19 @@ std::string ToleranceText(const Tolerance& tolerance) {
   if (tolerance.absolute > 0) add("absolute", fmt::format("{}", tolerance.absolute));
   if (tolerance.relative > 0) add("relative", fmt::format("{}", tolerance.relative));
   if (tolerance.ulp > 0) add("ULP", fmt::format("{}", tolerance.ulp));
+  if (units.units > 0) add("units", fmt::format("{}", units.units));
+  if (!units.word().empty()) add("the rounding of", units.word());
   return text.empty() ? "equal values" : text;
 }
 
-Json ToleranceJson(const Tolerance& tolerance) {
+Json ToleranceJson(const Tolerance& tolerance, const UnitTolerance& units) {
   if (tolerance.bits) return {{"bits", true}};
-  return {{"atol", NumberJson(tolerance.absolute)},
-          {"rtol", NumberJson(tolerance.relative)},
-          {"ulp", tolerance.ulp}};
+  Json json = {{"atol", NumberJson(tolerance.absolute)},
+               {"rtol", NumberJson(tolerance.relative)},
+               {"ulp", tolerance.ulp}};
+  if (units.units > 0) json["units"] = NumberJson(units.units);
+  if (!units.word().empty()) json["rule"] = units.word();
+  return json;
 }
 
 std::string WhereText(const Comparison& comparison) {
@@ -237,7 +300,7 @@ std::string DifferenceCountText(const Comparison& comparison) {
 }
 
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
-                           const Tolerance& tolerance) {
+                           const Tolerance& tolerance, const UnitTolerance& units) {
   std::string text = DifferenceCountText(comparison) + "\n" + WhereText(comparison);
   const Form form = FormOf(comparison, tensor);
   if (comparison.first) text += DifferenceRow("first", *comparison.first, form);
@@ -250,6 +313,7 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
   if (has_other_finite) text += DifferenceRow("worst finite", *comparison.worst_finite, form);
   text += ListText(comparison, form);
   if (HasUlpErrors(comparison)) text += UlpHistogramText(comparison);
+  text += UnitStatisticsText(comparison);
   text += SubnormalText(comparison);
   if (comparison.passes()) return text + HeadroomText(comparison, tolerance);
   text += LargestErrorsText(comparison);
@@ -257,12 +321,12 @@ std::string ComparisonText(const Comparison& comparison, const ConstTensorView& 
     text += fmt::format("mismatches: {} of NaN, {} of infinities\n", comparison.nan_mismatches,
                         comparison.infinity_mismatches);
   }
-  text += fmt::format("allowed: {}\n", ToleranceText(tolerance));
-  return tolerance.bits ? text : text + PassingUlpText(comparison);
+  text += fmt::format("allowed: {}\n", ToleranceText(tolerance, units));
+  return tolerance.bits ? text : text + PassingUlpText(comparison) + PassingUnitsText(comparison);
 }
 
 Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
-                 const Tolerance& tolerance) {
+                 const Tolerance& tolerance, const UnitTolerance& units) {
   const Dims& sizes = tensor.view.layout.sizes;
   const auto headroom = HeadroomOf(comparison, tolerance);
   const ErrorTally& largest = comparison.decisive();
@@ -285,7 +349,11 @@ Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
       comparison.smallest_passing_ulp ? Json(*comparison.smallest_passing_ulp) : Json(nullptr);
   json["worst"] = DifferenceJson(comparison.worst, form);
   json["worstFinite"] = DifferenceJson(comparison.worst_finite, form);
-  json["tolerance"] = ToleranceJson(tolerance);
+  if (comparison.units) {
+    json["units"] = UnitsJson(*comparison.units);
+    json["terms"] = comparison.units->most_terms;
+  }
+  json["tolerance"] = ToleranceJson(tolerance, units);
   json["headroom"] = headroom ? NumberJson(*headroom) : Json(nullptr);
   return json;
 }

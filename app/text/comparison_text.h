@@ -7,12 +7,13 @@
 #include "core/compare/alignment.h"
 #include "core/compare/compare.h"
 #include "core/document/document_json.h"
+#include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {
 
-// Such as "absolute 0.001, ULP 2".
-std::string ToleranceText(const Tolerance& tolerance);
-Json ToleranceJson(const Tolerance& tolerance);
+// Such as "absolute 0.001, ULP 2, sums".
+std::string ToleranceText(const Tolerance& tolerance, const UnitTolerance& units = {});
+Json ToleranceJson(const Tolerance& tolerance, const UnitTolerance& units = {});
 
 // Such as "1 of 3 elements differ".
 std::string DifferenceCountText(const Comparison& comparison);
@@ -24,11 +25,11 @@ Json WhereJson(const Comparison& comparison);
 
 // `tensor` has the type of the actual elements and the sizes of both; its elements are not read.
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
-                           const Tolerance& tolerance);
+                           const Tolerance& tolerance, const UnitTolerance& units = {});
 
 // An object with the figures of a comparison, the worst difference and the tolerance.
 Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
-                 const Tolerance& tolerance);
+                 const Tolerance& tolerance, const UnitTolerance& units = {});
 
 // FiguresJson with the first difference, the listed ones, the histogram and the map, if any.
 Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,

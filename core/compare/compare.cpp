@@ -142,6 +142,9 @@ Comparison Compared(const ConstTensorView& actual, const ConstTensorView& expect
       });
     });
   }
+  if (details.units != nullptr && result.element_count > 0) {
+    result.units = StatisticsOf(*details.units);
+  }
   return result;
 }
 

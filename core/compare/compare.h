@@ -21,6 +21,8 @@ struct ComparisonDetails {
   size_t most_listed = 0;              // number of worst differences to list
   WrongElements* wrong = nullptr;      // receives the elements that do not pass
   bool is_located = false;             // fills Comparison::where and classes; excludes `wrong`
+  // The elements' errors in units, which then decide which is worse. Those with allowed units pass.
+  const UnitErrors* units = nullptr;
 };
 
 // Takes views of equal types and sizes, in any layout. The type is at least a byte wide. If both

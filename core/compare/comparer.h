@@ -37,6 +37,9 @@ struct Errors {
   double absolute = 0.0;
   double relative = 0.0;
   uint64_t ulp = 0;
+  std::optional<double> units = std::nullopt;
+
+  ErrorSize size() const { return {units.value_or(0), ulp}; }
 };
 
 inline constexpr Errors kMismatch = {true, std::numeric_limits<double>::infinity(),
@@ -50,7 +53,9 @@ class Comparer {
   using Offsets = CompareLoops::Offsets;
 
   Comparer(const Tolerance& tolerance, const ComparisonDetails& details)
-      : tolerance_(tolerance), writers_(details.maps.begin(), details.maps.end()) {
+      : tolerance_(tolerance),
+        units_(details.units),
+        writers_(details.maps.begin(), details.maps.end()) {
     result_.most_listed = details.most_listed;
     if (details.wrong != nullptr) wrong_.emplace(*details.wrong);
   }
@@ -166,14 +171,15 @@ class Comparer {
   // Counts the elements of a block if no difference has to be recorded: all elements that fail are
   // finite, and none of them is notable. Otherwise does nothing and returns false.
   bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t step, int64_t count) {
-    if (!writers_.empty()) return false;
+    if (!writers_.empty() || units_ != nullptr) return false;
     Ulps ulps;
     const auto [most, has_special] = kernels_.measure(actual, expected, count, ulps.data());
     if (has_special) return false;
     Ulps not_close;
     const BlockDifferences differences =
         DifferencesOf(ulps, most, actual, expected, count, not_close);
-    if (differences.count > 0 && IsNotable(most, index, /*is_finite=*/true, result_)) return false;
+    if (differences.count > 0 && IsNotable({0, uint64_t{most}}, index, /*is_finite=*/true, result_))
+      return false;
     CountSubnormals(actual, expected, count);
     if (differences.count > 0 && wrong_) {
       AddWrong(differences, actual, expected, index, step, count);
@@ -325,11 +331,13 @@ class Comparer {
     bool passes = true;
     if (is_finite) {
       errors = ErrorsOf(UlpDistance(a, nearest), actual, expected);
-      passes = Tolerates(errors, std::abs(expected));
+      if (units_ != nullptr) errors.units = units_->UnitsOf(index);
+      passes = Tolerates(errors, std::abs(expected), index);
     } else if (!are_equal) {
       errors = kMismatch;
-      passes = false;
-      CountMismatch(std::isnan(actual) || std::isnan(reachable));
+      passes = units_ != nullptr && units_->Allows(index);
+      if (units_ != nullptr) errors.units = std::numeric_limits<double>::infinity();
+      if (!passes) CountMismatch(std::isnan(actual) || std::isnan(reachable));
     }
     passes = tolerance_.bits ? ElementBits(a) == ElementBits(nearest) : passes;
     if (!errors.is_mismatch) Count(errors, passes ? result_.passing : result_.failing);
@@ -337,9 +345,9 @@ class Comparer {
     ++result_.difference_count;
     if (wrong_) wrong_->Add(index);
     for (DifferenceMap::Writer& writer : writers_) writer.Add(index, Badness(errors));
-    if (!IsNotable(errors.ulp, index, is_finite, result_)) return;
+    if (!IsNotable(errors.size(), index, is_finite, result_)) return;
     Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
-          errors.absolute, errors.relative, errors.ulp},
+          errors.absolute, errors.relative, errors.ulp, errors.units},
          result_);
   }
 
@@ -362,13 +370,22 @@ class Comparer {
     tally.max_ulp_error = std::max(tally.max_ulp_error, errors.ulp);
   }
 
-  void TakeUsed(double ulp, double absolute, double magnitude) {
-    result_.most_used = std::max(result_.most_used, PartUsed(ulp, absolute, magnitude, limits_));
+  // `of_units` is the part that is used of the allowed units.
+  void TakeUsed(double ulp, double absolute, double magnitude,
+                double of_units = std::numeric_limits<double>::infinity()) {
+    const double used = std::min(PartUsed(ulp, absolute, magnitude, limits_), of_units);
+    result_.most_used = std::max(result_.most_used, used);
+  }
+
+  double PartOfUnits(int64_t index) const {
+    const double allowed = units_ == nullptr ? 0 : units_->AllowedOf(index);
+    return allowed > 0 ? units_->UnitsOf(index) / allowed : std::numeric_limits<double>::infinity();
   }
 
   // Also records how much of the tolerance is used.
-  bool Tolerates(const Errors& errors, double magnitude) {
-    TakeUsed(static_cast<double>(errors.ulp), errors.absolute, magnitude);
+  bool Tolerates(const Errors& errors, double magnitude, int64_t index) {
+    TakeUsed(static_cast<double>(errors.ulp), errors.absolute, magnitude, PartOfUnits(index));
+    if (units_ != nullptr && units_->Allows(index)) return true;
     if (IsClose<T>(static_cast<Ulp>(errors.ulp), errors.absolute, magnitude, limits_)) return true;
     if (result_.smallest_passing_ulp) {
       result_.smallest_passing_ulp = std::max(*result_.smallest_passing_ulp, errors.ulp);
@@ -382,6 +399,7 @@ class Comparer {
   }
 
   const Tolerance tolerance_;
+  const UnitErrors* const units_;
   const ErrorLimits limits_{tolerance_.absolute, tolerance_.relative, tolerance_.ulp};
   const bool tolerates_nothing_ =
       tolerance_.absolute == 0 && tolerance_.relative == 0 && tolerance_.ulp == 0;

@@ -13,26 +13,26 @@ bool IsFirst(int64_t index, const Comparison& comparison) {
 }
 
 // Returns true if a difference at `index` is worse than `other`.
-bool IsWorse(uint64_t ulp_error, int64_t index, const Difference& other) {
-  return ulp_error != other.ulp_error ? ulp_error > other.ulp_error : index < other.index;
+bool IsWorse(const ErrorSize& size, int64_t index, const Difference& other) {
+  return size != other.size() ? size > other.size() : index < other.index;
 }
 
-bool IsWorst(uint64_t ulp_error, int64_t index, const std::optional<Difference>& worst) {
-  return !worst || IsWorse(ulp_error, index, *worst);
+bool IsWorst(const ErrorSize& size, int64_t index, const std::optional<Difference>& worst) {
+  return !worst || IsWorse(size, index, *worst);
 }
 
 bool IsWorseDifference(const Difference& a, const Difference& b) {
-  return IsWorse(a.ulp_error, a.index, b);
+  return IsWorse(a.size(), a.index, b);
 }
 
 // The list is a heap until it is sorted: its front is the least bad, which the next may replace.
-bool IsListed(uint64_t ulp_error, int64_t index, const Comparison& comparison) {
+bool IsListed(const ErrorSize& size, int64_t index, const Comparison& comparison) {
   if (comparison.listed.size() < comparison.most_listed) return true;
-  return comparison.most_listed > 0 && IsWorse(ulp_error, index, comparison.listed.front());
+  return comparison.most_listed > 0 && IsWorse(size, index, comparison.listed.front());
 }
 
 void List(const Difference& difference, Comparison& comparison) {
-  if (!IsListed(difference.ulp_error, difference.index, comparison)) return;
+  if (!IsListed(difference.size(), difference.index, comparison)) return;
   std::vector<Difference>& listed = comparison.listed;
   if (listed.size() == comparison.most_listed) {
     std::pop_heap(listed.begin(), listed.end(), IsWorseDifference);
@@ -53,10 +53,10 @@ void Merge(const ErrorTally& part, ErrorTally& total) {
 
 // Records a difference everywhere but in the list.
 void Note(const Difference& difference, Comparison& comparison) {
-  const auto [ulp_error, index] = std::pair(difference.ulp_error, difference.index);
+  const auto [size, index] = std::pair(difference.size(), difference.index);
   if (IsFirst(index, comparison)) comparison.first = difference;
-  if (IsWorst(ulp_error, index, comparison.worst)) comparison.worst = difference;
-  if (difference.is_finite() && IsWorst(ulp_error, index, comparison.worst_finite)) {
+  if (IsWorst(size, index, comparison.worst)) comparison.worst = difference;
+  if (difference.is_finite() && IsWorst(size, index, comparison.worst_finite)) {
     comparison.worst_finite = difference;
   }
 }
@@ -77,10 +77,10 @@ uint64_t MostUlp(size_t bin) {
   return bin == 0 ? 0 : uint64_t{1} << (bin - 1);
 }
 
-bool IsNotable(uint64_t ulp_error, int64_t index, bool is_finite, const Comparison& comparison) {
-  return IsFirst(index, comparison) || IsWorst(ulp_error, index, comparison.worst) ||
-         (is_finite && IsWorst(ulp_error, index, comparison.worst_finite)) ||
-         IsListed(ulp_error, index, comparison);
+bool IsNotable(const ErrorSize& size, int64_t index, bool is_finite, const Comparison& comparison) {
+  return IsFirst(index, comparison) || IsWorst(size, index, comparison.worst) ||
+         (is_finite && IsWorst(size, index, comparison.worst_finite)) ||
+         IsListed(size, index, comparison);
 }
 
 void Keep(const Difference& difference, Comparison& comparison) {

@@ -4,18 +4,28 @@
 
 #include <array>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
 
+#include "core/compare/unit_errors.h"
 #include "core/compare/value_classes.h"
 #include "core/compare/where.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/tolerance.h"
 
 namespace dmlop {
+
+// The larger it is, the worse is a difference; units count where they are known.
+struct ErrorSize {
+  double units = 0;
+  uint64_t ulp = 0;
+
+  auto operator<=>(const ErrorSize&) const = default;
+};
 
 struct Difference {
   // The ULP error of a mismatch. No distance of two floating-point numbers is this large.
@@ -30,7 +40,9 @@ struct Difference {
   double absolute_error = 0.0;  // infinite in a mismatch; 0 between two NaN of different bits
   double relative_error = 0.0;  // relative to |expected|; infinite if only that is 0
   uint64_t ulp_error = 0;  // steps between values of actual's type; for integers, the difference
+  std::optional<double> units = std::nullopt;  // if they are known; infinite in a mismatch
 
+  ErrorSize size() const { return {units.value_or(0), ulp_error}; }
   bool is_finite() const {
     return !is_mismatch && std::isfinite(actual) && std::isfinite(expected);
   }
@@ -61,7 +73,7 @@ struct Comparison {
   int64_t nan_mismatches = 0;
   int64_t infinity_mismatches = 0;  // number of infinities that face a number or another infinity
   std::optional<Difference> first;  // by index
-  std::optional<Difference> worst;  // by ULP error, mismatches being the worst; the first of equals
+  std::optional<Difference> worst;  // by size, mismatches being the worst; the first of equals
   std::optional<Difference> worst_finite;  // the same, among those that are finite on both sides
   size_t most_listed = 0;                  // largest size of `listed`
   std::vector<Difference> listed;          // the worst of all, in order once they are sorted
@@ -76,6 +88,7 @@ struct Comparison {
   // The least Tolerance::ulp with which all elements pass, given `absolute` and `relative` and with
   // `bits` off; empty if there is a mismatch.
   std::optional<uint64_t> smallest_passing_ulp = 0;
+  std::optional<UnitStatistics> units;  // of all elements, if they are known
 
   // Where the elements lie that do not pass, and how they are wrong, if that was asked for.
   Where where;
@@ -90,7 +103,7 @@ struct Comparison {
 
 // Returns true if Keep would keep a difference: few are the first or among the worst so far, so
 // most need not be recorded.
-bool IsNotable(uint64_t ulp_error, int64_t index, bool is_finite, const Comparison& comparison);
+bool IsNotable(const ErrorSize& size, int64_t index, bool is_finite, const Comparison& comparison);
 
 // Keeps a difference if it is the first or among the worst so far. Differences come in any order.
 void Keep(const Difference& difference, Comparison& comparison);

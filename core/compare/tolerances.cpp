@@ -20,7 +20,10 @@ std::optional<double> HeadroomOf(const Comparison& comparison, const Tolerance& 
   if (tolerance.bits || comparison.nan_mismatches + comparison.infinity_mismatches > 0) {
     return std::nullopt;
   }
-  if (tolerance.absolute == 0 && tolerance.relative == 0 && tolerance.ulp == 0) return std::nullopt;
+  const bool has_units = comparison.units && comparison.units->has_limits;
+  if (tolerance.absolute == 0 && tolerance.relative == 0 && tolerance.ulp == 0 && !has_units) {
+    return std::nullopt;
+  }
   const double left = 1 - comparison.most_used;
   return comparison.passes() ? std::max(0.0, left) : left;
 }

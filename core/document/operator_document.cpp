@@ -111,11 +111,15 @@ void OperatorDocument::ReadTolerance(JsonCursor value, const ValueReader& values
   CaseTolerance& read = tolerance_.emplace();
   if (value.is_string()) {
     read.webnn = value.string() == "webnn";
-    if (!read.webnn) values.Error(value, "DOC-1", "expected 'webnn' or an object");
-    return;
+    if (read.webnn) return;
+    const auto rule = ParseUnitRule(value.string());
+    if (rule) return void(read.units = *rule);
+    return values.Error(value, "DOC-1",
+                        "expected 'webnn', 'sums', 'sums=FLOAT32', 'sums=FLOAT16', 'noise' or an "
+                        "object");
   }
   if (!values.Expect(value, JsonKind::kObject)) return;
-  constexpr std::string_view kRules[] = {"atol", "rtol", "ulp", "bits"};
+  constexpr std::string_view kRules[] = {"atol", "rtol", "ulp", "units", "bits"};
   values.CheckKeys(value, kRules);
   const auto read_number = [&](std::string_view name, double& number) {
     const auto member = values.Find(value, name);
@@ -126,6 +130,7 @@ void OperatorDocument::ReadTolerance(JsonCursor value, const ValueReader& values
   };
   read_number("atol", read.tolerance.absolute);
   read_number("rtol", read.tolerance.relative);
+  read_number("units", read.units.units);
   if (const auto ulp = values.Find(value, "ulp")) {
     read.tolerance.ulp = values.Uint64(*ulp).value_or(0);
   }

@@ -18,6 +18,7 @@
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
 #include "core/tensor/tolerance.h"
+#include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {
 
@@ -31,6 +32,7 @@ struct Binding {
 // The tolerance of a case's outputs, which replaces that of the command line.
 struct CaseTolerance {
   Tolerance tolerance;
+  UnitTolerance units;
   bool webnn = false;  // the tolerance of WebNN's conformance suite for the operator
 };
 

@@ -190,9 +190,14 @@ Json ToleranceSchema(const SchemaDialect& dialect) {
   const Json rules = {{"atol", number},
                       {"rtol", number},
                       {"ulp", dialect.Optional(Ref("uint64"))},
+                      {"units", number},
                       {"bits", dialect.Optional({{"type", "boolean"}})}};
   return dialect.Optional(
-      {{"anyOf", {{{"const", "webnn"}}, dialect.Object(rules, Json::array())}}});
+      {{"anyOf",
+        {{{"pattern",
+           "^(webnn|[sS][uU][mM][sS](=[fF][lL][oO][aA][tT](32|16))?|[nN][oO][iI][sS][eE])$"},
+          {"type", "string"}},
+         dialect.Object(rules, Json::array())}}});
 }
 
 void AddDescriptorMembers(const SchemaDialect& dialect, const std::vector<const Field*>& fields,

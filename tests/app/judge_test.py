@@ -66,7 +66,7 @@ class RolesTest(ProgramTest):
 
     def test_verbose_tells_what_passed_by_which_rule(self):
         text = self.errors_of(*READ_X, "--judge", "two.npy", "--atol", "1", "--ulp", "FLOAT32=3", "-v")
-        self.assertIn("dmlop: OutputTensor and two.npy agree: 1 element, largest ULP error 8388608; "
+        self.assertIn("dmlop: OutputTensor and two.npy agree: 1 element, largest ULP error 8388608, 1.68e+07 units; "
                       "allowed: absolute 1, ULP 3\n", text)
 
 
@@ -246,7 +246,7 @@ class ToleranceTest(ProgramTest):
             ({"atol": -1}, "/tolerance/atol: expected a number of at least 0 [DOC-2]"),
             ({"ulp": 1.5}, "/tolerance/ulp: expected an integer"),
             ({"bits": 1}, "/tolerance/bits: expected"),
-            ("loose", "/tolerance: expected 'webnn' or an object [DOC-1]"),
+            ("loose", "/tolerance: expected 'webnn', 'sums', 'sums=FLOAT32', 'sums=FLOAT16', 'noise' or an object [DOC-1]"),
             (1, "/tolerance: expected an object"),
         ]:
             with self.subTest(tolerance):

@@ -45,7 +45,7 @@ class CommandLineTest(ProgramTest):
             (["batch", "--", "a", "b"], "'b' is one argument too many\n"),
             (["explain", SUM, "OutputTensor[0,0]", "-o", "y.png"], "there is no option '-o'\n"),
             (["validate", SUM, "-i", "x.npy"], "there is no option '-i'\n"),
-            ([*RUN, "--tolerance", "foo"], "--tolerance: 'foo' is not webnn\n"),
+            ([*RUN, "--tolerance", "foo"], "--tolerance: 'foo' is not one of webnn, sums, sums=FLOAT32, sums=FLOAT16, noise\n"),
             ([*RUN, "-t"], "--threads needs a value: --threads N\n"),
             (["compare", "x.npy", "x.npy", "--ulp"], "--ulp needs a value: --ulp [TYPE=]N\n"),
             ([*RUN, "-t", "1", "-t", "2"], "--threads is given 2 times; it takes one value\n"),

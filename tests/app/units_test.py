@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors in units: S and the number of terms of a table of operators as NumPy computes them from their definitions,
+and which devices the tolerances in units pass."""
+
+import json
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import ProgramTest, start
+
+SEED = 20
+U = 2.0**-24
+M = 2.0**-126
+NAN = float("nan")
+random = np.random.default_rng(SEED)
+
+
+def normal(*sizes):
+    return random.standard_normal(sizes).astype("f4")
+
+
+def operator(name, bindings, **fields):
+    return {"type": name, "desc": fields, "bindings": bindings}
+
+
+A, B, C = normal(5, 7), normal(7, 6), normal(5, 6)
+X, Y = normal(4, 9), normal(4, 9)
+IMAGE, FILTER, BIAS = normal(1, 3, 6, 6), normal(2, 3, 3, 3), normal(1, 2, 1, 1)
+SCALE = normal(1, 9)
+POSITIVE = np.abs(X) + np.float32(0.5)
+
+
+def abs64(x):
+    return np.abs(x.astype("f8"))
+
+
+def padded(x):
+    return np.pad(x.astype("f8"), ((0, 0), (0, 0), (1, 1), (1, 1)))
+
+
+def windows(x):
+    """The taps of a 3 x 3 window around each place."""
+    p = padded(x)
+    return np.stack([p[:, :, i:i + 6, j:j + 6] for i in range(3) for j in range(3)], -1)
+
+
+def convolved(image, filters):
+    return np.einsum("nchwt,oct->nohw", windows(image), filters.astype("f8").reshape(2, 3, 9))
+
+
+def normalization(x, scale, bias):
+    x = x.astype("f8")
+    deviation = np.sqrt(x.var(1, keepdims=True) + 1e-3)
+    return abs64(scale) * (np.abs(x) + np.abs(x).mean(1, keepdims=True)) / deviation + abs64(bias)
+
+
+def softmax_sizes(x):
+    x = x.astype("f8")
+    distance = x - x.max(1, keepdims=True)
+    r = np.exp(distance) / np.exp(distance).sum(1, keepdims=True)
+    return r * (1 + np.abs(distance))
+
+
+def log_softmax_sizes(x):
+    x = x.astype("f8")
+    distance = x - x.max(1, keepdims=True)
+    return np.abs(distance) + np.abs(np.log(np.exp(distance).sum(1, keepdims=True)))
+
+
+def reduced(function, axes=(1,)):
+    return operator("REDUCE", {"InputTensor": "a.npy"}, Function=function, Axes=list(axes))
+
+
+def unary(name, **fields):
+    return operator(name, {"InputTensor": "a.npy"}, **fields)
+
+
+def binary(name):
+    return operator(name, {"ATensor": "a.npy", "BTensor": "b.npy"})
+
+
+GEMM = {"TransA": "NONE", "TransB": "NONE"}
+WINDOW = {"Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [1, 1], "EndPadding": [1, 1]}
+TAPS = windows(np.ones((1, 3, 6, 6)))  # that are in the image
+AXIS = {"Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}
+ROW = {"Axes": [1]}
+PLACES = np.broadcast_to(np.arange(1, 10), (4, 9))
+
+# The operator, its files, S, and n; S is a function of the result r, which is the last argument.
+TABLE = [
+    (operator("GEMM", {"ATensor": "a.npy", "BTensor": "b.npy"}, Alpha=1, Beta=0, **GEMM), (A, B),
+     lambda r: abs64(A) @ abs64(B), 7),
+    (operator("GEMM", {"ATensor": "a.npy", "BTensor": "b.npy", "CTensor": "c.npy"}, Alpha=-1.5, Beta=0.25, **GEMM), (A, B, C),
+     lambda r: 1.5 * (abs64(A) @ abs64(B)) + 0.25 * abs64(C), 8),
+    (operator("CONVOLUTION", {"InputTensor": "a.npy", "FilterTensor": "b.npy", "BiasTensor": "c.npy"},
+              Mode="CROSS_CORRELATION", Direction="FORWARD", Strides=[1, 1], Dilations=[1, 1], StartPadding=[1, 1],
+              EndPadding=[1, 1], OutputPadding=[0, 0], GroupCount=1), (IMAGE, FILTER, BIAS),
+     lambda r: convolved(np.abs(IMAGE), np.abs(FILTER)) + abs64(BIAS),
+     np.broadcast_to(TAPS[:, :1].sum(-1) * 3 + 1, (1, 2, 6, 6))),
+    (reduced("SUM"), (X,), lambda r: abs64(X).sum(1, keepdims=True), 9),
+    (reduced("AVERAGE"), (X,), lambda r: abs64(X).mean(1, keepdims=True), 9),
+    (reduced("SUM", (0, 1)), (X,), lambda r: abs64(X).sum(keepdims=True), 36),
+    (reduced("L1"), (X,), abs64, 9),
+    (reduced("L2"), (X,), abs64, 9),
+    (reduced("SUM_SQUARE"), (X,), abs64, 9),
+    (reduced("MULTIPLY"), (X,), abs64, 9),
+    (reduced("LOG_SUM"), (POSITIVE,), lambda r: 1 + abs64(r), 9),
+    (operator("AVERAGE_POOLING", {"InputTensor": "a.npy"}, IncludePadding=False, **WINDOW), (IMAGE,),
+     lambda r: windows(np.abs(IMAGE)).sum(-1) / TAPS.sum(-1), TAPS.sum(-1)),
+    (operator("AVERAGE_POOLING", {"InputTensor": "a.npy"}, IncludePadding=True, **WINDOW), (IMAGE,),
+     lambda r: windows(np.abs(IMAGE)).sum(-1) / 9, TAPS.sum(-1)),
+    (unary("CUMULATIVE_SUMMATION", **AXIS), (X,), lambda r: abs64(X).cumsum(1), PLACES),
+    (unary("CUMULATIVE_PRODUCT", Axis=1, AxisDirection="INCREASING", HasExclusiveProduct=False), (X,), abs64, PLACES),
+    (binary("ELEMENT_WISE_ADD"), (X, Y), lambda r: abs64(X) + abs64(Y), 2),
+    (binary("ELEMENT_WISE_SUBTRACT"), (X, Y), lambda r: abs64(X) + abs64(Y), 2),
+    (binary("ELEMENT_WISE_MEAN"), (X, Y), lambda r: abs64(X) + abs64(Y), 2),
+    (binary("ELEMENT_WISE_MULTIPLY"), (X, Y), abs64, 2),
+    (binary("ELEMENT_WISE_DIVIDE"), (X, Y), abs64, 2),
+    (binary("ELEMENT_WISE_DIFFERENCE_SQUARE"), (X, Y), abs64, 2),
+    (unary("ELEMENT_WISE_EXP"), (X,), abs64, 1),
+    (unary("ELEMENT_WISE_SIN"), (X,), abs64, 1),
+    (unary("ACTIVATION_TANH"), (X,), abs64, 1),
+    (unary("ACTIVATION_GELU"), (X,), lambda r: abs64(X), None),
+    (unary("ACTIVATION_LINEAR", Alpha=-2, Beta=0.5), (X,), lambda r: 2 * abs64(X) + 0.5, 2),
+    (unary("ACTIVATION_RELU"), (X,), abs64, 1),
+    (unary("ACTIVATION_SOFTMAX1", **ROW), (X,), lambda r: softmax_sizes(X), 9),
+    (unary("ACTIVATION_LOG_SOFTMAX1", **ROW), (X,), lambda r: log_softmax_sizes(X), None),
+    (operator("MEAN_VARIANCE_NORMALIZATION1", {"InputTensor": "a.npy", "ScaleTensor": "b.npy", "BiasTensor": "c.npy"},
+              ScaleTensor={"Sizes": [1, 9]}, BiasTensor={"Sizes": [1, 9]}, Axes=[1], NormalizeVariance=True, Epsilon=1e-3),
+     (X, SCALE, SCALE), lambda r: normalization(X, SCALE, SCALE), None),
+]
+
+
+def name_of(document):
+    return document["type"] + "".join(f" {value}" for value in document["desc"].values() if isinstance(value, str))
+
+
+class UnitsTest(ProgramTest):
+    def judged(self, document, actual, *options, status=1):
+        self.write("d.json", document)
+        np.save(self.folder / "actual.npy", actual)
+        text = self.text_of("run", "d.json", "--judge", "actual.npy", "--format", "json", *options, status=status)
+        return json.loads(text)["comparisons"][0]
+
+    def bind(self, arrays):
+        self.save(**dict(zip("abc", arrays)))
+
+    def result_of(self, document):
+        self.write("d.json", document)
+        self.run_program("run", "d.json", "-o", "r.npy")
+        return self.load("r")
+
+    def test_units_of_a_table_of_operators(self):
+        """Each case has one element that is off by a part of 2^-10, or by 1 if it is 0."""
+        print("seed", SEED)
+        for number, (document, arrays, size, terms) in enumerate(TABLE):
+            self.bind(arrays)
+            r = self.result_of(document)
+            sizes = np.broadcast_to(size(r), r.shape)
+            for place in (0, r.size // 2, r.size - 1):
+                with self.subTest(name_of(document), place=place):
+                    actual = r.copy()
+                    actual.flat[place] += np.float32(max(1, abs(r.flat[place])) * 2.0**-10 * (1 + number % 3))
+                    found = self.judged(document, actual)
+                    a, e = float(actual.flat[place]), float(r.flat[place])
+                    excused = (np.spacing(abs(actual.flat[place])) + np.spacing(abs(r.flat[place]))) / 2
+                    expected = (abs(a - e) - excused) / (U * (sizes.flat[place] + M))
+                    self.assertAlmostEqual(found["worst"]["unitError"] / expected, 1, delta=1e-4)
+                    self.assertEqual(found["units"]["max"], found["worst"]["unitError"])
+                    if terms is not None:
+                        self.assertEqual(found["terms"], np.max(terms))
+                        allowed = np.broadcast_to(terms, r.shape).flat[place]
+                        self.assertLessEqual(allowed, found["terms"])
+
+    def test_outputs_without_units(self):
+        self.bind((X,))
+        for document in (unary("ELEMENT_WISE_IDENTITY"), unary("CAST", OutputTensor={"DataType": "INT32"}),
+                         operator("SLICE1", {"InputTensor": "a.npy"}, InputWindowOffsets=[0, 0], InputWindowSizes=[4, 3],
+                                  InputWindowStrides=[1, 1])):
+            with self.subTest(document["type"]):
+                r = self.result_of(document)
+                for tolerance in ([], ["--tolerance", "sums"], ["--tolerance", "noise"], ["--units", "1e30"]):
+                    self.assertNotIn("units", self.judged(document, r + r.dtype.type(1), *tolerance))
+                    self.judged(document, r, *tolerance, status=0)
+
+    # --- devices ----------------------------------------------------------------------------------
+
+    def product(self, terms, dtype="f4"):
+        a, b = (random.standard_normal(shape).astype(dtype) for shape in ((48, terms), (terms, 48)))
+        self.bind((a, b))
+        return operator("GEMM", {"ATensor": "a.npy", "BTensor": "b.npy"}, Alpha=1, Beta=0, **GEMM), a, b
+
+    def statuses(self, document, actual):
+        def passes(*options):
+            self.write("d.json", document)
+            np.save(self.folder / "actual.npy", actual)
+            return start(["run", "d.json", "--judge", "actual.npy", "-q", *options], cwd=self.folder).returncode == 0
+        return passes("--tolerance", "sums"), passes("--tolerance", "noise")
+
+    def test_right_devices_pass(self):
+        for terms in (64, 256, 1024):
+            document, a, b = self.product(terms)
+            in_order = np.zeros((48, 48), "f4")
+            for k in range(terms):
+                in_order += a[:, k:k + 1] * b[k:k + 1]
+            halves = np.add.reduce(a[:, :, None] * b[None], 1, dtype="f4")
+            for actual in (in_order, halves, (a.astype("f8") @ b.astype("f8")).astype("f4")):
+                self.assertEqual(self.statuses(document, actual), (True, True))
+
+    def test_devices_that_lose_digits_or_terms_fail(self):
+        def cut(x, bits):  # to so many binary digits, ties away
+            unit = np.uint32(1 << (24 - bits))
+            return ((x.view("u4") + unit // 2) & ~(unit - np.uint32(1))).view("f4")
+        for terms in (64, 256):
+            document, a, b = self.product(terms)
+            halves = np.zeros((48, 48), "f2")
+            for k in range(terms):
+                halves = (halves + (a[:, k:k + 1] * b[k:k + 1]).astype("f2")).astype("f2")
+            for name, actual in [("FLOAT16 sums", halves.astype("f4")),
+                                 ("TF32", (cut(a, 11).astype("f8") @ cut(b, 11).astype("f8")).astype("f4")),
+                                 ("bfloat16", (cut(a, 8).astype("f8") @ cut(b, 8).astype("f8")).astype("f4")),
+                                 ("a lost term", (a[:, 1:].astype("f8") @ b[1:].astype("f8")).astype("f4"))]:
+                with self.subTest(name, terms=terms):
+                    self.assertEqual(self.statuses(document, actual), (False, False))
+
+    def test_noise_is_a_matter_of_the_median(self):
+        """TF32 at 16384 terms passes `sums`, but not `noise`."""
+        a, b = (random.standard_normal(shape).astype("f4") for shape in ((32, 16384), (16384, 32)))
+        self.bind((a, b))
+        document = operator("GEMM", {"ATensor": "a.npy", "BTensor": "b.npy"}, Alpha=1, Beta=0, **GEMM)
+        cut = [((x.view("u4") + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view("f4").astype("f8") for x in (a, b)]
+        self.assertEqual(self.statuses(document, (cut[0] @ cut[1]).astype("f4")), (True, False))
+
+    def test_sums_of_float16(self):
+        document, a, b = self.product(256)
+        halves = np.zeros((48, 48), "f2")
+        for k in range(256):
+            halves = (halves + (a[:, k:k + 1] * b[k:k + 1]).astype("f2")).astype("f2")
+        self.judged(document, halves.astype("f4"), "--tolerance", "sums=FLOAT16", status=0)
+        self.judged(document, halves.astype("f4"), "--tolerance", "SUMS=float32", status=1)
+        document, a, b = self.product(2048)
+        self.write("d.json", document)
+        np.save(self.folder / "actual.npy", self.result_of(document))
+        self.assertIn("zeros would pass", self.errors_of("run", "d.json", "--judge", "actual.npy", "--tolerance",
+                                                         "sums=FLOAT16", status=2))
+
+    def test_sums_beyond_the_type(self):
+        """A device may overflow before it scales."""
+        a = np.full((1, 4), 3e38, "f4")
+        self.bind((a, np.array([[1], [1], [-1], [-1]], "f4")))
+        document = operator("GEMM", {"ATensor": "a.npy", "BTensor": "b.npy"}, Alpha=1e-30, Beta=0, **GEMM)
+        for value in (np.inf, NAN, 0):
+            self.judged(document, np.array([[value]], "f4"), "--tolerance", "sums", status=0)
+        document["desc"]["Alpha"] = 1
+        self.bind((a / 8, np.array([[1], [1], [-1], [-1]], "f4")))
+        for value in (np.inf, NAN, 3e37):
+            self.judged(document, np.array([[value]], "f4"), "--tolerance", "sums", status=1)
+
+    # --- words ------------------------------------------------------------------------------------
+
+    def test_units_decide_which_element_is_the_worst(self):
+        """The first element cancels, so that its ULP are many."""
+        self.bind((np.array([[1, 1], [-1, 1]], "f4"), np.array([[1, 1], [1.0000001, 1]], "f4")))
+        document = operator("ELEMENT_WISE_ADD", {"ATensor": "a.npy", "BTensor": "b.npy"})
+        actual = np.array([[2, 2.0001], [2e-7, 2]], "f4")
+        found = self.judged(document, actual)
+        self.assertEqual(found["worst"]["index"], [0, 1])
+        self.judged(document, actual, "--units", "1000", status=0)
+        self.write("d.json", document | {"tolerance": {"units": 1000}})
+        self.run_program("run", "d.json", "--judge", "actual.npy")
+        text = self.text_of("run", "d.json", "--judge", "actual.npy", "-v")
+        self.assertEqual(text, "")
+
+    def test_a_batch_reports_units(self):
+        self.bind((X, Y))
+        case = binary("ELEMENT_WISE_ADD")
+        case["bindings"]["OutputTensor"] = "o.npy"
+        self.write("cases.jsonl", case)
+        actual = X + Y
+        actual[0, 0] = np.nextafter(np.nextafter(actual[0, 0], np.float32(9)), np.float32(9))
+        np.save(self.folder / "o.npy", actual)
+        self.run_program("batch", "cases.jsonl", "--judge", "--tolerance", "sums", "--report", "r.jsonl")
+        compared, = json.loads((self.folder / "r.jsonl").read_text())["comparisons"]
+        self.assertEqual(compared["tolerance"]["rule"], "sums")
+        self.assertEqual(compared["terms"], 2)
+        self.assertEqual(sum(bin["count"] for bin in compared["units"]["histogram"]), X.size)
+
+
+if __name__ == "__main__":
+    unittest.main()
