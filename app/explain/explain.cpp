@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "app/commands.h"
+#include "app/compare/judgement.h"
+#include "app/explain/device_element.h"
 #include "app/explain/model_operators.h"
 #include "app/explain/model_trace.h"
 #include "app/files/descriptor.h"
@@ -22,6 +24,7 @@
 #include "core/document/operator_case.h"
 #include "core/explain/element_name.h"
 #include "core/io/file.h"
+#include "core/judge/varied_run.h"
 #include "core/model/model_text.h"
 
 namespace dmlop {
@@ -31,7 +34,7 @@ namespace {
 class ElementExplanation {
  public:
   ElementExplanation(const ExplainOptions& options, const CommonOptions& common)
-      : options_(options), common_(common) {}
+      : options_(options), common_(common), varied_("--as", options.as) {}
 
   ExitStatus Execute() {
     if (options_.descriptor.ends_with(']') && !options_.element.ends_with(']')) {
@@ -65,6 +68,10 @@ class ElementExplanation {
     if (!element) return RefuseElement();
     case_->LoadInputs(diagnostics_);
     if (diagnostics_.has_errors()) return RefuseDocument();
+    if (IsOfDevice()) RequireOutputOfInputs(*element);
+    original_ = {document_->op(), case_->InputViews()};
+    computation_ =
+        varied_.empty() ? original_ : varied_.Changed(document_->op(), original_->inputs);
     Print(element->slot.role() == TensorRole::kOutput ? OfOutput(*element) : OfInput(*element));
     return ExitStatus::kSuccess;
   }
@@ -129,6 +136,7 @@ class ElementExplanation {
     const auto name = ParseModelElementName(options_.element, element_faults_);
     if (!name || !HasTensor(model, name->field)) return RefuseElement();
     if (!options_.inputs.empty()) RefuseForModel("-i is");
+    if (IsOfDevice()) RefuseForModel("--as, --actual and --judge are");
     auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
     if (!inputs) return StatusOf(diagnostics_);
     const auto report =
@@ -219,9 +227,24 @@ class ElementExplanation {
     return StatusOf(diagnostics_);
   }
 
+  // Whether a device's value, or what it may have computed, is told as well.
+  bool IsOfDevice() const {
+    return !varied_.empty() || options_.actual || !options_.judged.empty();
+  }
+
+  void RequireOutputOfInputs(const NamedElement& element) const {
+    const std::string_view asked = !varied_.empty()  ? "--as"
+                                   : options_.actual ? "--actual"
+                                                     : "--judge";
+    if (element.slot.role() != TensorRole::kOutput) {
+      throw Error(ErrorKind::kUsage, fmt::format("{} is for elements of outputs", asked));
+    }
+    case_->RequireBoundInputs();
+  }
+
   // Describes everything but the value.
   ExplainedElement Describe(TensorRole role, const Element& element) const {
-    const TensorSlot slot = case_->Slots(role)[element.tensor];
+    const TensorSlot slot = TensorSlots(computation_->op, role)[element.tensor];
     const DataType type = *slot.desc->data_type;
     const int64_t offset = OffsetOf(LayoutOf(*slot.desc), element.index);
     ExplainedElement described{DisplayName(slot.path),
@@ -231,9 +254,9 @@ class ElementExplanation {
                                {},
                                {}};
     if (role == TensorRole::kOutput) {
-      const auto* movement = std::get_if<Movement>(&document_->op().info().family);
+      const auto* movement = std::get_if<Movement>(&computation_->op.info().family);
       if (movement != nullptr && movement->window != nullptr) {
-        described.window = movement->window(document_->op(), element.index);
+        described.window = movement->window(computation_->op, element.index);
       }
     }
     return described;
@@ -241,7 +264,7 @@ class ElementExplanation {
 
   ExplainedElement DescribeInput(const Element& element) const {
     ExplainedElement described = Describe(TensorRole::kInput, element);
-    const ConstTensorView& view = case_->inputs()[element.tensor].view;
+    const ConstTensorView& view = computation_->inputs[element.tensor];
     if (view.data == nullptr) return described;
     const size_t width = ByteWidth(view.type);
     const int64_t offset = OffsetOf(view.layout, element.index);
@@ -251,7 +274,7 @@ class ElementExplanation {
   }
 
   Explanation OfOutput(const NamedElement& named) const {
-    const OperatorDesc& desc = document_->op();
+    const OperatorDesc& desc = computation_->op;
     const Element output{named.number, named.index};
     Explanation explanation{desc, Describe(TensorRole::kOutput, output), true, 0, {}, {}, {}, {}};
     explanation.sources = SourcesOf(desc, output);
@@ -259,7 +282,7 @@ class ElementExplanation {
     explanation.related = List(explanation.count, [&](int64_t k) {
       return DescribeInput(SourceAt(explanation.sources, k));
     });
-    const std::vector<ConstTensorView> inputs = case_->InputViews();
+    const std::vector<ConstTensorView>& inputs = computation_->inputs;
     const auto& sources = explanation.sources;
     const bool all_bound = std::all_of(sources.begin(), sources.end(), [&](const Region& source) {
       return inputs[source.tensor].data != nullptr;
@@ -269,7 +292,32 @@ class ElementExplanation {
     explanation.element.value = outcome.value;
     explanation.calculation = std::move(outcome.calculation);
     explanation.activation = std::move(outcome.activation);
+    if (!varied_.empty()) {
+      explanation.varied = VariedValueOf(varied_, options_.as, *original_, *computation_, output);
+    }
+    if (const auto actual = ActualOf(named)) {
+      explanation.actual = ActualValueOf(*actual, *original_, output);
+    }
     return explanation;
+  }
+
+  // The device's value, of the command line or of the judged file.
+  std::optional<double> ActualOf(const NamedElement& named) const {
+    if (options_.judged.empty()) return options_.actual;
+    const TensorSlot& slot = named.slot;
+    const auto files = case_->Assign(TensorRole::kOutput, options_.judged);
+    const auto file = std::ranges::find(files, slot.path, &FileArgument::name);
+    if (file == files.end()) return std::nullopt;
+    const LoadedTensor tensor = LoadCompared(file->path, *slot.desc, options_.shapes);
+    const Dims sizes = LayoutOf(*slot.desc).sizes;
+    if (tensor.view.layout.sizes != sizes) {
+      throw Error(ErrorKind::kTensorFile,
+                  fmt::format("{}: has sizes {}; expected {}", file->path,
+                              ToString(tensor.view.layout.sizes), ToString(sizes)));
+    }
+    const auto width = static_cast<int64_t>(ByteWidth(tensor.view.type));
+    return ValueOf(tensor.view.type,
+                   tensor.view.data + OffsetOf(tensor.view.layout, named.index) * width);
   }
 
   static Element SourceAt(const std::vector<Region>& sources, int64_t k) {
@@ -279,7 +327,7 @@ class ElementExplanation {
   }
 
   Explanation OfInput(const NamedElement& named) const {
-    const OperatorDesc& desc = document_->op();
+    const OperatorDesc& desc = computation_->op;
     const Element input{named.number, named.index};
     const Targets targets = TargetsOf(desc, input, LengthOfLists(options_.full));
     Explanation explanation{desc, DescribeInput(input), false, targets.count, {}, {}, {}, {}};
@@ -298,7 +346,7 @@ class ElementExplanation {
   }
 
   void Print(const Explanation& explanation) const {
-    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation)
+    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation, options_.full)
                                                      : ExplanationText(explanation, options_.full));
   }
 
@@ -307,8 +355,10 @@ class ElementExplanation {
   Descriptor descriptor_;
   Diagnostics diagnostics_;
   Diagnostics element_faults_;
+  const VariedRun varied_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
+  std::optional<Computation> original_, computation_;  // as asked for, and as a device varies it
 };
 
 }  // namespace

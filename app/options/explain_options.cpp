@@ -14,6 +14,7 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
               "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
               "  dmlop explain join.json 'InputTensors[1][0,-1]'\n"
               "  dmlop explain reduce.json OutputTensor@8 -i x.npy\n"
+              "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy --as sums-float16\n"
               "  dmlop explain model.json 'OutputTensor[0,1]' --dispatchable sum\n"
               "  dmlop explain model.json 'sum.OutputTensor[0,1]'\n");
   AddDescriptor(command, options->descriptor);
@@ -27,6 +28,14 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
       ->type_name("NAME");
   AddInputPath(command, options->input_folder);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
+  AddAs(command, options->as);
+  CLI::Option* actual =
+      command
+          .add_option("--actual", options->actual,
+                      "A device's value of the element, to be put beside the exact one")
+          ->type_name("VALUE");
+  AddFiles(command, "--judge", "A device's output, which has that value", options->judged)
+      ->excludes(actual);
   AddFormat(command, options->format);
   AddReshape(command, options->shapes);
   AddConfine(command, options->confine);

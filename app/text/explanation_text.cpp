@@ -147,11 +147,6 @@ Json NeighbourJson(const Neighbour& neighbour, DataType type) {
   return json;
 }
 
-// JSON has no numbers that are not finite.
-Json NumberJson(double value) {
-  return ElementJson(DataType::kFloat64, BytesOf(value).data());
-}
-
 Json TermJson(const FormulaTerm& term) {
   Json json = {{"expression", term.expression}, {"elements", Json::array()}};
   for (const FormulaTerm::Element& element : term.elements) {
@@ -209,10 +204,13 @@ std::string ExplanationText(const Explanation& explanation, bool full) {
     text += fmt::format("then {}\n", activation->name);
     last = &activation->calculation;
   }
-  return text + StepText(label, element.type, *element.value, *last, full);
+  text += StepText(label, element.type, *element.value, *last, full);
+  if (explanation.varied) text += VariedText(*explanation.varied, element.type, full);
+  if (explanation.actual) text += ActualText(*explanation.actual, element.type);
+  return text;
 }
 
-std::string ExplanationJson(const Explanation& explanation) {
+std::string ExplanationJson(const Explanation& explanation, bool full) {
   const OperatorDesc& op = explanation.desc;
   Json json = {{"operator", op.name()}};
   for (size_t i = 0; i < op.fields().size(); ++i) {
@@ -241,6 +239,10 @@ std::string ExplanationJson(const Explanation& explanation) {
       json["activation"]["calculation"] = CalculationJson(*activation->calculation, explanation);
     }
   }
+  if (explanation.varied) {
+    json["as"] = VariedJson(*explanation.varied, explanation.element.type, full);
+  }
+  if (explanation.actual) json["actual"] = ActualJson(*explanation.actual);
   return Utf8Text(json) + "\n";
 }
 

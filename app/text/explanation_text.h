@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/text/device_value.h"
 #include "app/text/explained_element.h"
 #include "core/explain/calculation.h"
 #include "core/explain/data_flow.h"
@@ -22,12 +23,14 @@ struct Explanation {
   std::optional<Calculation> calculation;
   std::optional<ActivationStep> activation;
   std::vector<Region> sources;  // if it is an output
+  std::optional<VariedValue> varied{};
+  std::optional<ActualValue> actual{};
 };
 
 // Unless `full`, long lists and, in text, long decimals are abridged.
 std::string ExplanationText(const Explanation& explanation, bool full);
 
-// One object on one line.
-std::string ExplanationJson(const Explanation& explanation);
+// One object on one line; its calculation has been abridged before.
+std::string ExplanationJson(const Explanation& explanation, bool full);
 
 }  // namespace dmlop

@@ -234,7 +234,7 @@ std::vector<double> ElementFormula::TermsOf(Node sum) const {
 DoubleDouble ElementFormula::WithSums(const std::function<double(Node sum)>& rounded) {
   if (varied_.empty()) varied_ = values_;
   for (const Node node : depending_) {
-    if (std::ranges::find(sums_, node) == sums_.end()) {
+    if (!std::ranges::binary_search(sums_, node)) {
       varied_[node] = Evaluated(formula_, node, varied_);
       continue;
     }
@@ -253,7 +253,7 @@ std::optional<DoubleDouble> ElementFormula::WithRoundedProduct(DataType type) co
   std::vector<DoubleDouble> values = values_;
   bool is_any = false;
   for (const Node operand : formula_.operands(last_)) {
-    const bool depends = std::ranges::find(depending_, operand) != depending_.end();
+    const bool depends = std::ranges::binary_search(depending_, operand);
     if (depends) values[operand] = Rounded(rounding, values[operand]);
     is_any |= depends;
   }

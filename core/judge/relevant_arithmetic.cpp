@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which variations can make a difference to an operator, by what its formula is made of.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <vector>
@@ -18,8 +19,9 @@ using Operation = FormulaOperation;
 
 // What a formula has.
 struct Features {
-  size_t most_terms = 0;  // of a sum of numbers that are not whole
-  int roundings = 0;      // operations whose results are not whole
+  size_t most_terms = 0;       // of a sum of numbers that are not whole
+  bool has_many_sums = false;  // of which each depends on others, in a long formula
+  int roundings = 0;           // operations whose results are not whole
   bool has_addend = false;
   bool has_extremes = false;
   bool has_maximum_of_list = false;
@@ -54,12 +56,31 @@ bool IsDifferenceOfIntegers(const Formula& formula, FormulaNode node) {
          });
 }
 
+size_t MostTermsOf(const ElementFormula& element) {
+  size_t most = 0;
+  for (const FormulaNode sum : element.sums()) {
+    most = std::max(most, element.formula().operands(sum).size());
+  }
+  return most;
+}
+
+// The first and the last element, one of which has the most terms where an output accumulates.
+std::array<Region, 2> EndsOf(const Region& middle, const OperatorDesc& op) {
+  std::array<Region, 2> ends = {middle, middle};
+  const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[middle.tensor].desc;
+  for (size_t d = 0; d < middle.begin.size(); ++d) {
+    ends[0].begin[d] = 0;
+    ends[1].begin[d] = (*desc.sizes)[d] - 1;
+  }
+  return ends;
+}
+
 Features FeaturesOf(const ElementFormula& element) {
   const Formula& formula = element.formula();
   Features features;
-  for (const FormulaNode sum : element.sums()) {
-    features.most_terms = std::max(features.most_terms, formula.operands(sum).size());
-  }
+  features.most_terms = MostTermsOf(element);
+  constexpr FormulaNode kLong = 4096;
+  features.has_many_sums = element.sums().size() > 1 && element.last() > kLong;
   features.has_addend = element.WithRoundedProduct(DataType::kFloat32).has_value();
   for (FormulaNode node = 0; node <= element.last(); ++node) {
     const Operation operation = formula.operation(node);
@@ -83,9 +104,15 @@ class Relevance {
         output_(output),
         type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
         factors_(FactorsOf(op, inputs, output)) {
-    const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, output));
-    if (formula) features_ = FeaturesOf(*formula);
+    const Region middle = MiddleOf(op, output);
+    const auto formula = ElementFormula::Of(op, inputs, middle);
     has_formula_ = formula != nullptr;
+    if (!has_formula_) return;
+    features_ = FeaturesOf(*formula);
+    for (const Region& end : EndsOf(middle, op)) {
+      const auto at_end = ElementFormula::Of(op, inputs, end);
+      if (at_end) features_.most_terms = std::max(features_.most_terms, MostTermsOf(*at_end));
+    }
   }
 
   bool Has(const ArithmeticVariation& v) const {
@@ -93,7 +120,7 @@ class Relevance {
       case Kind::kInputs:
         return has_formula_ && HasInputs(v);
       case Kind::kSums:
-        return features_.most_terms > 1 && static_cast<int>(features_.most_terms) > v.count;
+        return HasSums(v);
       case Kind::kProductRounded:
         return features_.has_addend;
       case Kind::kSteps:
@@ -120,6 +147,12 @@ class Relevance {
   }
 
  private:
+  // Where all has to be computed anew for each order, only some are tried.
+  bool HasSums(const ArithmeticVariation& v) const {
+    if (features_.most_terms < 2 || static_cast<int>(features_.most_terms) <= v.count) return false;
+    return !features_.has_many_sums || v.count == 0;
+  }
+
   bool IsThrough(FloatFormat format) const {
     if (format == FloatFormat::kFloat16) return type_ != DataType::kFloat16;
     return type_ == DataType::kFloat64 || (type_ == DataType::kFloat16 && has_formula_);

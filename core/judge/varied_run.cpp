@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/judge/element_formula.h"
 #include "core/judge/varied_tensors.h"
 #include "core/judge/varied_values.h"
 
@@ -162,6 +163,23 @@ std::vector<ElementBytes> VariedRun::ElementsOf(const Computation& changed, size
     if (!IsWithin(other) && ChangesOutputs(other)) ChangeOutputs(other, type, values);
   }
   return values;
+}
+
+std::vector<std::vector<PartialSum>> VariedRun::PartialSums(const Computation& changed,
+                                                            size_t output, int64_t element) const {
+  const ArithmeticVariation* variation = within();
+  if (variation == nullptr || variation->kind != ArithmeticKind::kSums) return {};
+  const TensorDesc& desc = *TensorSlots(changed.op, TensorRole::kOutput)[output].desc;
+  const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
+  const auto formula = ElementFormula::Of(changed.op, changed.inputs, place);
+  if (!formula) return {};
+  std::vector<std::vector<PartialSum>> sums;
+  formula->WithSums([&](FormulaNode sum) {
+    sums.push_back(PartialSumsOf(*variation, formula->TermsOf(sum)));
+    return sums.back().empty() ? 0 : sums.back().back().value;
+  });
+  return sums;
 }
 
 void VariedRun::RunInto(const Computation& changed, size_t output, const TensorView& view) const {

@@ -11,6 +11,7 @@
 #include "core/judge/arithmetic.h"
 #include "core/judge/computation.h"
 #include "core/judge/descriptor_change.h"
+#include "core/judge/partial_sums.h"
 
 namespace dmlop {
 
@@ -32,6 +33,10 @@ class VariedRun {
   // Elements of an output of what Changed returned, by their row-major numbers.
   std::vector<ElementBytes> ElementsOf(const Computation& changed, size_t output,
                                        std::span<const int64_t> elements) const;
+
+  // The partial sums of each sum that is rounded in an element; empty if none is.
+  std::vector<std::vector<PartialSum>> PartialSums(const Computation& changed, size_t output,
+                                                   int64_t element) const;
 
   // Computes a whole output.
   void RunInto(const Computation& changed, size_t output, const TensorView& view) const;

@@ -134,9 +134,9 @@ class ArithmeticTest(ProgramTest):
         reduce = {"type": "REDUCE", "Axes": [1], "Function": "SUM"}
         self.check(reduce, [x], "sums-float16:lanes=8", total.astype(HALF))
         self.check(reduce | {"Function": "AVERAGE"}, [x], "sums-float16:lanes=8", (total / 40).astype(HALF))
-        prefixes = [Sum("float16", "blocks=16")(by_axis[: k + 1]) for k in range(40)]
+        prefixes = [Sum("float16", "blocks=32")(by_axis[: k + 1]) for k in range(40)]
         scan = {"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}
-        self.check(scan, [x], "sums-float16:blocks=16", np.stack(prefixes, 1).astype(HALF))
+        self.check(scan, [x], "sums-float16:blocks=32", np.stack(prefixes, 1).astype(HALF))
         image, taps, bias = self.normal(1, 3, 9, 8), self.normal(4, 3, 3, 2), self.normal(1, 4, 1, 1)
         convolution = {"type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1} | {
             name: [value] * 2 for name, value in [("Strides", 1), ("Dilations", 1), ("StartPadding", 0), ("EndPadding", 0), ("OutputPadding", 0)]}
@@ -299,6 +299,80 @@ class ArithmeticTest(ProgramTest):
                                         "-o", "y.npy", status=2)
                 self.assertIn(said, errors)
                 self.assertFalse((self.folder / "y.npy").exists())
+
+
+class ExplainTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        x = np.array([[0.1, 2048, -0.3, 1.5, 3, -2047, 0.25]], HALF)
+        self.terms = x[0]
+        self.save(x=x)
+        self.descriptor = json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [1]})
+        self.command = ["explain", self.descriptor, "OutputTensor[0,0]", "-i", "x.npy"]
+
+    def explained(self, *options):
+        return json.loads(self.text_of(*self.command, "--format", "json", "--full", *options))
+
+    def partial_sums(self, name):
+        told = self.explained("--as", name)["as"]
+        self.assertEqual(told["ids"], [name])
+        [sums] = told["partialSums"]
+        self.assertEqual(sums["count"], len(sums["sums"]))
+        return {sum["of"]: sum["value"] for sum in sums["sums"]}, told["value"]
+
+    def test_partial_sums(self):
+        x = self.terms
+        prefixes = np.add.accumulate(x)
+        sums, value = self.partial_sums("sums-float16")
+        self.assertEqual(sums, {f"up to term {k}": float(prefix) for k, prefix in enumerate(prefixes)})
+        self.assertEqual(value, float(prefixes[-1]))
+        first, last = np.add.accumulate(x[:4])[-1], np.add.accumulate(x[4:])[-1]
+        sums, value = self.partial_sums("sums-float16:blocks=4")
+        self.assertEqual(sums, {"terms 0..3": float(first), "up to term 3": float(first), "terms 4..6": float(last), "up to term 6": float(first + last)})
+        lanes = [x[0] + x[4], x[1] + x[5], x[2] + x[6], x[3]]
+        halves = [lanes[0] + lanes[2], lanes[1] + lanes[3]]
+        sums, value = self.partial_sums("sums-float16:lanes=4")
+        self.assertEqual(sums, {f"lane {k}": float(lane) for k, lane in enumerate(lanes)} | {
+            "level 1, sum 0": float(halves[0]), "level 1, sum 1": float(halves[1]), "level 2, sum 0": float(halves[0] + halves[1])})
+        pairs = [x[0] + x[1], x[2] + x[3], x[4] + x[5]]
+        next_pairs = [pairs[0] + pairs[1], pairs[2] + x[6]]
+        sums, value = self.partial_sums("sums-float16:pairwise")
+        self.assertEqual(sums, {f"level 1, sum {k}": float(pair) for k, pair in enumerate(pairs)} | {
+            f"level 2, sum {k}": float(pair) for k, pair in enumerate(next_pairs)} | {"level 3, sum 0": float(next_pairs[0] + next_pairs[1])})
+        self.assertEqual(value, float(next_pairs[0] + next_pairs[1]))
+
+    def test_text_says_that_it_is_not_the_result(self):
+        text = self.text_of(*self.command, "--as", "sums-float16", "--as", "inputs-bfloat16")
+        self.assertIn("as inputs-bfloat16 (inputs rounded to BFLOAT16)", text.replace("as sums-float16 (sums in FLOAT16, in order) + ", "as "))
+        self.assertIn("which is not DirectML's result:\n7 partial sums:\n  up to term 0: 0.10009765625\n", text)
+        self.assertIn("DirectML's result: ", text)
+
+    def test_changes_of_the_descriptor_are_explained(self):
+        told = self.explained("--as", '/desc/Function="L1"')
+        self.assertEqual(told["function"], "L1")
+        self.assertEqual(told["as"]["value"], float(HALF(np.abs(self.terms.astype("f8")).sum())))
+        self.assertEqual(told["as"]["exact"], float(HALF(self.terms.astype("f8").sum())))
+
+    def test_the_value_of_a_device(self):
+        exact = HALF(self.terms.astype("f8").sum())
+        given = np.nextafter(np.nextafter(exact, HALF(9)), HALF(9))
+        self.save(gpu=np.array([[given]]))
+        size = np.abs(self.terms.astype("f8")).sum() + 2.0**-126
+        ulp = float(np.nextafter(given, HALF(9)) - given)
+        units = (float(given) - float(exact) - ulp) / (2.0**-24 * size)
+        for options in (["--actual", str(float(given))], ["--judge", "gpu.npy"], ["--judge", "OutputTensor=gpu.npy"]):
+            actual = self.explained(*options)["actual"]
+            self.assertEqual([actual[key] for key in ("value", "error", "ulp", "terms")], [float(given), float(given) - float(exact), 2, 7])
+            self.assertAlmostEqual(actual["units"], units, delta=units * 1e-6)
+            self.assertIn(f"actual: {float(given)}, off by ", self.text_of(*self.command, *options))
+        self.assertEqual(self.explained("--actual", "nan")["actual"]["value"], "nan")
+
+    def test_what_is_refused(self):
+        self.save(wide=np.zeros((1, 2), HALF))
+        self.assertIn("for elements of outputs", self.errors_of("explain", self.descriptor, "InputTensor[0,0]", "-i", "x.npy", "--actual", 1, status=2))
+        self.assertIn("excludes", self.errors_of(*self.command, "--actual", 1, "--judge", "wide.npy", status=2))
+        self.assertIn("has sizes {1, 2}; expected {1, 1}", self.errors_of(*self.command, "--judge", "wide.npy", status=4))
+        self.errors_of(*self.command[:3], "--as", "sums-float16", status=2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/explain/device_element.h"
+
+#include <cmath>
+
+#include "core/judge/units.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+const TensorDesc& OutputDescOf(const Computation& computation, const Element& output) {
+  return *TensorSlots(computation.op, TensorRole::kOutput)[output.tensor].desc;
+}
+
+Layout PackedLayoutOf(const Computation& computation, const Element& output) {
+  return PackedLayout(LayoutOf(OutputDescOf(computation, output)).sizes);
+}
+
+int64_t RowMajorNumberOf(const Computation& computation, const Element& output) {
+  return OffsetOf(PackedLayoutOf(computation, output), output.index);
+}
+
+ElementBytes ExactElementOf(const Computation& computation, const Element& output) {
+  const int64_t number = RowMajorNumberOf(computation, output);
+  return ElementsOf(computation, output.tensor, {&number, 1})[0];
+}
+
+// None of integers, whose difference says as much, and if one is NaN.
+std::optional<uint64_t> UlpBetween(DataType type, double value, const ElementBytes& exact) {
+  std::optional<uint64_t> ulp;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    [[maybe_unused]] const T expected = ElementOf<T>(exact);
+    if constexpr (!std::is_integral_v<T>) {
+      if (std::isnan(value) || std::isnan(AsDouble(expected))) return;
+      ulp = UlpDistance(FromDouble<T>(value), expected);
+    }
+  });
+  return ulp;
+}
+
+}  // namespace
+
+VariedValue VariedValueOf(const VariedRun& varied, const std::vector<std::string>& ids,
+                          const Computation& original, const Computation& changed,
+                          const Element& output) {
+  const int64_t number = RowMajorNumberOf(original, output);
+  return {ids, varied.text(), varied.ElementsOf(changed, output.tensor, {&number, 1})[0],
+          ExactElementOf(original, output), varied.PartialSums(changed, output.tensor, number)};
+}
+
+ActualValue ActualValueOf(double value, const Computation& original, const Element& output) {
+  const DataType type = *OutputDescOf(original, output).data_type;
+  const ElementBytes exact = ExactElementOf(original, output);
+  const double expected = ValueOf(type, exact.data());
+  ActualValue actual{.value = value, .error = value - expected};
+  actual.ulp = UlpBetween(type, value, exact);
+  const Buffer whole = WholeOutput(original, output.tensor);
+  const ConstTensorView view{whole.data(), type, PackedLayoutOf(original, output)};
+  const auto units = ErrorUnitsOf(original.op, original.inputs, view, output.tensor);
+  if (!units) return actual;
+  const int64_t number = RowMajorNumberOf(original, output);
+  actual.units = units->UnitsOf(number, value, expected, type);
+  actual.terms = units->TermsOf(number);
+  return actual;
+}
+
+}  // namespace dmlop

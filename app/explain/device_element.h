@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// An output element of a device, or of what it may have computed, beside the exact one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/text/device_value.h"
+#include "core/explain/data_flow.h"
+#include "core/judge/varied_run.h"
+
+namespace dmlop {
+
+// `original` is the operator as asked for, `changed` what VariedRun::Changed makes of it; all
+// inputs have data.
+VariedValue VariedValueOf(const VariedRun& varied, const std::vector<std::string>& ids,
+                          const Computation& original, const Computation& changed,
+                          const Element& output);
+
+// The error of a value in units of the element, for which the whole output is computed.
+ActualValue ActualValueOf(double value, const Computation& original, const Element& output);
+
+}  // namespace dmlop
