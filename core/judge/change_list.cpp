@@ -126,8 +126,8 @@ class ChangeList {
 
   // Entries of a longer array have pointers of their own.
   template <typename T>
-  void Values(const Field& field, const std::string& pointer,
-              const std::vector<T>& array) requires std::is_arithmetic_v<T> {
+  requires std::is_arithmetic_v<T>
+  void Values(const Field& field, const std::string& pointer, const std::vector<T>& array) {
     seen_.insert(DescriptorChange{pointer, Utf8Text(ArrayJson(array)), ""}.id());
     if (field.limits.distinct) Subsets(pointer, array);
     Rearranged(pointer, array);

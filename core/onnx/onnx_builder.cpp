@@ -26,7 +26,8 @@ Buffer CopyOf(std::span<const std::byte> bytes, size_t size) {
 }  // namespace
 
 OnnxValue& OnnxBuilder::Add(std::string name, OnnxType type, const OnnxSizes& sizes) {
-  return values_.emplace_back(OnnxValue{std::move(name), type, sizes});
+  values_.push_back({std::move(name), type, sizes});
+  return values_.back();
 }
 
 size_t OnnxBuilder::AddEdge(OnnxValue& value) {

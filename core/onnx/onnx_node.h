@@ -202,7 +202,7 @@ class OnnxCall {
   void Alias(size_t output, OnnxValue& value);
   // An output whose elements are known, and a tensor of such elements for a descriptor. They are
   // copied.
-  void OutKnown(size_t output, OnnxType type, const OnnxSizes& sizes,
+  void OutKnown(size_t output, const OnnxType& type, const OnnxSizes& sizes,
                 std::span<const std::byte> elements) {
     Alias(output, Constant(type, sizes, elements));
   }

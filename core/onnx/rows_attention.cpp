@@ -198,8 +198,8 @@ Heads AddQueryKeyValue(OnnxCall& call, int64_t heads, OnnxSettings& settings) {
 }
 
 // The inputs `past_key` and the next one, and outputs 1 and 2 as what follows from them.
-void AddPastAndPresent(OnnxCall& call, size_t past_key, OnnxType type, int64_t batch, int64_t heads,
-                       Heads& of, OnnxSettings& settings) {
+void AddPastAndPresent(OnnxCall& call, size_t past_key, const OnnxType& type, int64_t batch,
+                       int64_t heads, Heads& of, OnnxSettings& settings) {
   if (call.Has(past_key)) {
     RequireRank(call, call.In(past_key), 4);
     of.past_keys = call.In(past_key).sizes[2];
@@ -243,7 +243,7 @@ void MultiHeadAttention(OnnxCall& call) {
 // Outputs that are computed in FLOAT32 and cast to the node's type behind.
 class WideOutputs {
  public:
-  WideOutputs(OnnxCall& call, OnnxType type) : call_(call), type_(type) {}
+  WideOutputs(OnnxCall& call, const OnnxType& type) : call_(call), type_(type) {}
 
   OnnxOperand Out(size_t output, const OnnxSizes& sizes) {
     if (type_.number == kOnnxFloat.number) return call_.Out(output, type_, sizes);

@@ -8,7 +8,7 @@ const OnnxType kBool = OnnxTypeOf(DataType::kUint8, /*is_bool=*/true);
 
 // --- functions of one element --------------------------------------------------------------------
 
-void EmitUnary(OnnxCall& call, std::string_view op, OnnxType type, OnnxSettings more = {}) {
+void EmitUnary(OnnxCall& call, std::string_view op, const OnnxType& type, OnnxSettings more = {}) {
   OnnxValue& x = call.In(0);
   more.insert(more.begin(),
               {{"InputTensor", Packed(x)}, {"OutputTensor", call.Out(0, type, x.sizes)}});
@@ -36,7 +36,7 @@ void Abs(OnnxCall& call) {
 // --- functions of two elements and more ----------------------------------------------------------
 
 // Both inputs are repeated to common sizes by strides.
-void EmitBinary(OnnxCall& call, OnnxType type) {
+void EmitBinary(OnnxCall& call, const OnnxType& type) {
   OnnxValue& a = call.In(0);
   OnnxValue& b = call.In(1);
   if (call.Int("broadcast", 0) != 0)
@@ -83,7 +83,7 @@ void EmitCastToBool(OnnxCall& call) {
   }
 }
 
-void EmitCast(OnnxCall& call, OnnxType type) {
+void EmitCast(OnnxCall& call, const OnnxType& type) {
   if (type.is_bool() && !call.In(0).type.is_bool()) return EmitCastToBool(call);
   EmitUnary(call, "CAST", type);
 }

@@ -117,7 +117,7 @@ void DynamicQuantizeLinear(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   const OnnxType type = OnnxTypeOf(DataType::kUint8, false);
   const OnnxSizes ones(std::max<size_t>(x.rank(), 1), 1);
-  const auto number = [&](size_t output, OnnxType of) {
+  const auto number = [&](size_t output, const OnnxType& of) {
     return call.Wants(output) ? call.Out(output, of, {}, ones) : call.Temporary(of, ones);
   };
   EmitDynamic(call, x, {call.Out(0, type, x.sizes), number(1, kOnnxFloat), number(2, type)});
@@ -261,7 +261,7 @@ void MatMulNBits(OnnxCall& call) {
 
 // --- convolutions and pools ----------------------------------------------------------------------
 
-void EmitConvolution(OnnxCall& call, std::string_view op, size_t filter_input, OnnxType type,
+void EmitConvolution(OnnxCall& call, std::string_view op, size_t filter_input, const OnnxType& type,
                      OnnxSettings settings) {
   OnnxValue& x = call.In(0);
   OnnxValue& filter = call.In(filter_input);

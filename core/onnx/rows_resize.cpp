@@ -140,8 +140,10 @@ Sampling SamplingOf(const OnnxCall& call, std::string_view mode, const Axis& axi
   if (mode == "half_pixel_symmetric") {
     return {scale, 0.5 - input / 2 * (1 - output / (scale * input)), -0.5};
   }
-  if (mode == "tf_crop_and_resize") return CropSampling(call, axis);
-  call.Refuse("ONX-3", "coordinate_transformation_mode '{}'", mode);
+  if (mode != "tf_crop_and_resize") {
+    call.Refuse("ONX-3", "coordinate_transformation_mode '{}'", mode);
+  }
+  return CropSampling(call, axis);
 }
 
 struct Nearest {
