@@ -24,7 +24,7 @@ BELOW = {
     "api": {"document", "ops", "io", "tensor", "base"},
     "graph": {"ops", "io", "tensor", "base"},
     "onnx": {"graph", "ops", "io", "exact", "tensor", "base"},
-    "model": {"document", "graph", "ops", "io", "tensor", "base"},
+    "model": {"onnx", "document", "graph", "ops", "io", "tensor", "base"},
     "schema": {"model", "document", "graph", "ops", "io", "tensor", "base"},
 }
 

@@ -18,7 +18,9 @@
 #include "app/text/diagnostic_text.h"
 #include "app/text/tensor_text.h"
 #include "app/timing.h"
+#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/tiled_loop.h"
 #include "core/graph/graph_run.h"
@@ -79,7 +81,23 @@ class GraphExecution {
 
   // --- files -------------------------------------------------------------------------------------
 
+  // Memory that cannot be had is refused before it is touched.
+  void RequireMemory() const {
+    const Graph& graph = graph_->graph;
+    CheckedU64 needed =
+        std::max(PlanGraph(graph, SingleNodes(graph)).size, PlanGraph(graph, ChainsOf(graph)).size);
+    for (const GraphPort& port : graph_->outputs) {
+      if (port.edge) needed = CheckedAdd(needed, SizeInBytes(*graph.edges[*port.edge].desc));
+    }
+    const uint64_t available = AvailableMemory();
+    if (needed && *needed <= available) return;
+    throw Error(ErrorKind::kFileSystem,
+                fmt::format("{}: needs {} of memory; {} are left", options_.descriptor,
+                            needed ? Counted(*needed, "byte") : "more than 2^64 bytes", available));
+  }
+
   void PlanOutputs() {
+    RequireMemory();
     std::vector<std::string> names;
     for (const GraphPort& port : graph_->outputs) {
       names.push_back(port.name);
@@ -203,9 +221,7 @@ class GraphExecution {
   ComparedFile Compared(const Output& output, const std::string& path, Side side) const {
     const LoadedTensor tensor = LoadCompared(path, output.desc, options_.rules.shapes);
     const bool is_reported = !options_.report.empty() || is_json();
-    PortView computed = output.view();
-    Layout& layout = computed.view.layout;
-    if (layout.rank() == 0) layout = {{1}, {1}};
+    const PortView computed = output.view();
     return CompareWith(
         {output.port->name, path, is_reported ? Sha256(tensor.file_bytes) : std::string()}, tensor,
         side, computed.view, options_.rules.tolerances.For(output.port->type),
@@ -265,21 +281,7 @@ class GraphExecution {
     folders_.MakeFor(output.path);
     OutputTensor file =
         OutputTensor::ToFile(output.path, output.desc, Staging::kInMemory, FormOf(*output.port));
-    const PortView view = output.view();
-    ConstTensorView from = view.view;
-    from.layout.sizes = file.layout().sizes;
-    if (from.layout.strides.empty()) from.layout.strides = {1};
-    if (!output.port->sizes.empty() && CountIsZero(from)) {
-      return Finish(output, std::move(file), files, written);
-    }
-    CopyView(from, file.view());
-    Finish(output, std::move(file), files, written);
-  }
-
-  static bool CountIsZero(const ConstTensorView& view) { return view.layout.element_count() == 0; }
-
-  void Finish(const Output& output, OutputTensor file, OutputSet& files,
-              std::vector<ReportedFile>& written) const {
+    if (output.port->edge) CopyView(output.view().view, file.view());
     if (!options_.report.empty()) {
       written.push_back({output.port->name, output.path, Sha256(file.bytes())});
     }

@@ -19,6 +19,7 @@ namespace dmlop {
 struct GraphConstant {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  bool is_mapped = false;  // in a mapped file, from which they can be read again
 };
 
 struct GraphEdge {

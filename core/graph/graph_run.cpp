@@ -6,6 +6,7 @@
 
 #include "core/base/progress.h"
 #include "core/graph/buffer_plan.h"
+#include "core/graph/mapped_pages.h"
 #include "core/ops/buffer_run.h"
 #include "core/ops/traffic.h"
 
@@ -88,6 +89,18 @@ void Clear(std::span<const std::span<std::byte>> memory) {
   for (const std::span<std::byte> bytes : memory) std::ranges::fill(bytes, std::byte{0});
 }
 
+// Gives back the pages of large constants that no later node reads.
+void ReleaseConstants(const Graph& graph, const EdgeUses& uses, const NodeRange& range) {
+  constexpr size_t kLarge = 1 << 20;
+  for (size_t n = range.begin; n < range.end; ++n) {
+    for (const size_t edge : graph.nodes[n].edges) {
+      const auto& constant = graph.edges[edge].constant;
+      if (!constant || !constant->is_mapped || constant->bytes.size() < kLarge) continue;
+      if (uses.Last(edge) < range.end) ReleasePages(constant->bytes);
+    }
+  }
+}
+
 Step StepOf(const Graph& graph, const GraphPlan& plan, const GraphNode& node,
             const std::vector<std::byte*>& places) {
   Step step{{}, node.name, node.op, {}, {}};
@@ -168,6 +181,7 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
       RunStep(StepOf(graph, plan, graph.nodes[range.begin], places), watch);
     }
     constants.Restore(places);
+    ReleaseConstants(graph, uses, range);
   }
 }
 

@@ -62,10 +62,14 @@ void OnnxBuilder::SetCopied(OnnxValue& value, std::span<const std::byte> element
 }
 
 // The elements where they lie: in the model's file or in one beside it.
-LoadedTensor OnnxBuilder::ElementsOf(const TensorProto& tensor, const std::string& place) const {
-  if (!tensor.external) return TensorOf(tensor, owner_, place, Placement::kAsStored);
+LoadedTensor OnnxBuilder::ElementsOf(const TensorProto& tensor, const std::string& place) {
+  if (!tensor.external) return TensorOf(tensor, source_.owner, place, Placement::kAsStored);
   const auto& [location, offset, length] = *tensor.external;
-  const auto file = std::make_shared<const InputFile>(external_(location));
+  auto known = files_.find(location);
+  if (known == files_.end()) {
+    known = files_.emplace(location, source_.external(location)).first;
+  }
+  const auto file = std::make_shared<const InputFile>(known->second);
   const std::span<const std::byte> bytes = file->bytes();
   const uint64_t size = length.value_or(tensor.data_size());
   if (offset > bytes.size() || size > bytes.size() - offset) {
@@ -79,7 +83,10 @@ void OnnxBuilder::SetTensor(OnnxValue& value, const TensorProto& tensor) {
   const LoadedTensor elements = ElementsOf(tensor, "its data");
   const auto size = static_cast<size_t>(elements.view.element_bytes());
   const std::span<const std::byte> bytes(elements.view.data, size);
-  if (!HasNibbles(value.type.type)) return SetConstant(value, {bytes, elements.storage});
+  const bool is_mapped = tensor.external || (tensor.raw_data && source_.is_mapped);
+  if (!HasNibbles(value.type.type)) {
+    return SetConstant(value, {bytes, elements.storage, is_mapped});
+  }
   std::vector<std::byte> packed(tensor.data_size());
   PackNibbles(bytes, packed);
   SetCopied(value, packed);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <deque>
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,18 +12,14 @@
 
 #include "core/graph/graph.h"
 #include "core/io/file.h"
+#include "core/onnx/onnx_import.h"
 #include "core/onnx/onnx_node.h"
 
 namespace dmlop {
 
 class OnnxBuilder {
  public:
-  // Returns the bytes of external data; see OnnxSource.
-  using External = std::function<InputFile(const std::string& location)>;
-
-  // `owner` keeps the model's file alive.
-  OnnxBuilder(FeatureLevel level, std::shared_ptr<const void> owner, External external)
-      : level_(level), owner_(std::move(owner)), external_(std::move(external)) {}
+  explicit OnnxBuilder(const OnnxSource& source) : source_(source), level_(source.level) {}
 
   FeatureLevel level() const { return level_; }
 
@@ -75,16 +71,16 @@ class OnnxBuilder {
   };
 
   size_t AddEdge(OnnxValue& value);
-  LoadedTensor ElementsOf(const TensorProto& tensor, const std::string& place) const;
+  LoadedTensor ElementsOf(const TensorProto& tensor, const std::string& place);
   // Gives an edge that no node fills the desc of its value, whatever the layout in which it is
   // read.
   void Reads(OnnxValue& value);
   void Evaluate(size_t edge);
   void Run(const GraphNode& node);
 
+  const OnnxSource& source_;
   FeatureLevel level_;
-  std::shared_ptr<const void> owner_;
-  External external_;
+  std::map<std::string, InputFile> files_;  // with external data, by their locations
   Graph graph_;
   std::deque<OnnxValue> values_;
   std::vector<EdgeState> states_;                            // by edge

@@ -10,6 +10,7 @@
 #include "core/base/spelling.h"
 #include "core/io/file.h"
 #include "core/onnx/onnx_builder.h"
+#include "core/onnx/onnx_inputs.h"
 #include "core/onnx/onnx_node.h"
 
 namespace dmlop {
@@ -20,30 +21,10 @@ constexpr int64_t kOldestOpset = 7;  // older ones are read as this one
 // The values that names stand for. A value is null if what computes it was refused.
 using Names = std::map<std::string_view, OnnxValue*>;
 
-// The files with external data, each opened once.
-class ExternalFiles {
- public:
-  explicit ExternalFiles(const OnnxSource& source) : source_(source) {}
-
-  const InputFile& Open(const std::string& location) {
-    const auto found = files_.find(location);
-    if (found != files_.end()) return found->second;
-    return files_.emplace(location, source_.external(location)).first->second;
-  }
-
- private:
-  const OnnxSource& source_;
-  std::map<std::string, InputFile> files_;
-};
-
 class Importer {
  public:
   Importer(const OnnxSource& source, Diagnostics& diagnostics)
-      : source_(source),
-        diagnostics_(diagnostics),
-        files_(source),
-        builder_(source.level, source.owner,
-                 [this](const std::string& location) { return files_.Open(location); }) {}
+      : source_(source), diagnostics_(diagnostics), sizes_(source), builder_(source) {}
 
   std::shared_ptr<const NamedGraph> Import() {
     CheckOpsets();
@@ -142,7 +123,7 @@ class Importer {
   }
 
   void ReadInputs() {
-    for (const OnnxValueInfo& input : source_.model.graph.inputs) LearnFreeSizes(input);
+    sizes_.Learn([&](const std::string& message) { Fail("ONX-4", "{}", message); });
     for (const OnnxValueInfo& input : source_.model.graph.inputs) {
       const std::string place = fmt::format("input '{}'", input.name);
       const auto initializer = scopes_.back().find(input.name);
@@ -154,7 +135,8 @@ class Importer {
       const bool is_right = Guarded(place, [&] { value = &AddInput(input); });
       Define(input.name, is_right ? value : nullptr, place);
     }
-    WarnOfFreeSizes();
+    const std::string warning = sizes_.WarningOfUnknown();
+    if (!warning.empty()) diagnostics_.Warning("ONX-4", "", warning);
   }
 
   // An initializer stands for the input.
@@ -171,10 +153,9 @@ class Importer {
       throw OnnxRefusal{{{"ONX-6", "it is no tensor, but a sequence, an optional or a map"}}};
     }
     const OnnxType type = TypeOf(OnnxTypeOf(input.element_type));
-    const LoadedTensor* bound = BoundTo(input.name);
-    if (bound != nullptr) RequireType(*bound, type);
-    OnnxValue& value =
-        builder_.Add(std::string(input.name), type, CheckedSizes(SizesOf(input, bound)));
+    const LoadedTensor* bound = sizes_.BoundTo(input.name);
+    if (bound != nullptr) OnnxInputSizes::RequireType(*bound, type);
+    OnnxValue& value = builder_.Add(std::string(input.name), type, CheckedSizes(sizes_.Of(input)));
     if (!value.empty()) builder_.AddInput(value, bound == nullptr ? nullptr : &bound->view);
     inputs_.push_back(
         PortOf(input.name, value, value.empty() ? std::nullopt : std::optional(value.edge)));
@@ -187,107 +168,12 @@ class Importer {
            source_.model.graph.initializers.end();
   }
 
-  const LoadedTensor* BoundTo(std::string_view name) const {
-    const auto found = source_.bound.find(std::string(name));
-    return found == source_.bound.end() ? nullptr : found->second;
-  }
-
-  static void RequireType(const LoadedTensor& bound, OnnxType type) {
-    const bool may_be = !bound.is_bool || type.is_bool();
-    if (bound.view.type == type.type && may_be) return;
-    throw Error(ErrorKind::kTensorFile,
-                fmt::format("its file has elements of type {}; the model wants {}", TypeName(bound),
-                            type.is_bool() ? "BOOL" : Name(type.type)));
-  }
-
-  // The sizes that are stated beside the file's: those of the bound tensor, or of -b.
-  std::optional<OnnxSizes> StatedSizes(std::string_view name, const LoadedTensor* bound) const {
-    if (bound != nullptr) {
-      return OnnxSizes(bound->view.layout.sizes.begin(), bound->view.layout.sizes.end());
-    }
-    const auto found = source_.shapes.find(std::string(name));
-    return found == source_.shapes.end() ? std::nullopt : std::optional(found->second);
-  }
-
-  std::optional<int64_t> FreeSize(const OnnxDimension& dimension) const {
-    const auto by_name = source_.free_sizes.find(std::string(dimension.name));
-    if (!dimension.name.empty() && by_name != source_.free_sizes.end()) return by_name->second;
-    const auto by_denotation = source_.free_denotations.find(std::string(dimension.denotation));
-    if (!dimension.denotation.empty() && by_denotation != source_.free_denotations.end()) {
-      return by_denotation->second;
-    }
-    const auto learned = learned_.find(dimension.name);
-    if (learned != learned_.end()) return learned->second.size;
-    return std::nullopt;
-  }
-
-  // Takes the sizes of free dimensions from the tensors that are bound.
-  void LearnFreeSizes(const OnnxValueInfo& input) {
-    const auto stated = StatedSizes(input.name, BoundTo(input.name));
-    if (!stated || !input.sizes || stated->size() != input.sizes->size()) return;
-    for (size_t d = 0; d < stated->size(); ++d) {
-      const std::string_view name = (*input.sizes)[d].name;
-      if ((*input.sizes)[d].size || name.empty()) continue;
-      const auto [at, is_new] = learned_.try_emplace(name, Learned{(*stated)[d], input.name});
-      if (!is_new && at->second.size != (*stated)[d]) {
-        Fail("ONX-4", "'{}' is {} in '{}' and {} in '{}'", name, at->second.size, at->second.input,
-             (*stated)[d], input.name);
-      }
-    }
-  }
-
-  OnnxSizes SizesOf(const OnnxValueInfo& input, const LoadedTensor* bound) {
-    const auto stated = StatedSizes(input.name, bound);
-    if (stated) {
-      RequireShape(input, *stated, bound != nullptr);
-      return *stated;
-    }
-    if (!input.sizes) {
-      throw OnnxRefusal{{{"ONX-4", fmt::format("nothing says its shape; bind a file to '{0}' or "
-                                               "give -b {0}:SIZES",
-                                               input.name)}}};
-    }
-    OnnxSizes sizes;
-    for (const OnnxDimension& dimension : *input.sizes) {
-      const auto size = dimension.size ? dimension.size : FreeSize(dimension);
-      if (!size) unknown_.insert(dimension.name.empty() ? "?" : dimension.name);
-      sizes.push_back(size.value_or(1));
-    }
-    return sizes;
-  }
-
-  void RequireShape(const OnnxValueInfo& input, const OnnxSizes& stated, bool is_file) const {
-    if (!input.sizes) return;
-    bool fits = stated.size() == input.sizes->size();
-    std::vector<std::string> wanted;
-    for (size_t d = 0; d < input.sizes->size(); ++d) {
-      const OnnxDimension& dimension = (*input.sizes)[d];
-      wanted.push_back(dimension.size ? fmt::format("{}", *dimension.size)
-                                      : std::string(dimension.name.empty() ? "?" : dimension.name));
-      fits = fits && (!dimension.size || *dimension.size == stated[d]);
-    }
-    if (fits) return;
-    const std::string message = fmt::format("the shape {} does not fit; the model wants [{}]",
-                                            ToString(stated), fmt::join(wanted, ", "));
-    if (is_file) throw Error(ErrorKind::kTensorFile, message);
-    throw OnnxRefusal{{{"ONX-4", message}}};
-  }
-
-  void WarnOfFreeSizes() {
-    if (unknown_.empty()) return;
-    std::vector<std::string> names;
-    for (const std::string_view name : unknown_) names.push_back(fmt::format("'{}'", name));
-    diagnostics_.Warning(
-        "ONX-4", "",
-        fmt::format("free {} of inputs {} taken for 1: {}; -f NAME:SIZE or -b INPUT:SIZES says "
-                    "another",
-                    ForCount(names.size(), "size", "sizes"), ForCount(names.size(), "is", "are"),
-                    Listed(names)));
-  }
-
   // --- nodes -------------------------------------------------------------------------------------
 
   void ReadNodes(const OnnxGraph& graph) {
+    for (const auto* values : {&graph.values, &graph.outputs}) {
+      for (const OnnxValueInfo& value : *values) stated_.emplace(value.name, &value);
+    }
     std::set<std::string_view> later;
     for (const OnnxNode& node : graph.nodes) later.insert(node.outputs.begin(), node.outputs.end());
     for (const OnnxNode& node : graph.nodes) ReadNode(node, later);
@@ -315,6 +201,7 @@ class Importer {
       if (can_be_read) Guarded(place, [&] { ReadIf(node, *values.front(), place, outputs); });
     } else if (row == nullptr) {
       RefuseOperator(node, place);
+      SetStandIns(node, outputs);
     } else if (can_be_read) {
       ReadByRow(node, *row, version, label, place, std::move(values), outputs);
     }
@@ -381,9 +268,32 @@ class Importer {
     for (size_t n = begin; end - begin > 1 && n < end; ++n) {
       builder_.Rename(n, fmt::format("{}/{}", label, n - begin + 1));
     }
-    if (is_right) outputs = call.outputs();
+    if (is_right) {
+      outputs = call.outputs();
+    } else {
+      SetStandIns(node, outputs);
+    }
     nodes_.push_back(
         {label, std::string(node.op_type), fmt::format("{}", version), begin, end, call.notes()});
+  }
+
+  // Gives the outputs of a node that was refused the types and sizes that the file states, so that
+  // the nodes behind it are judged, too.
+  void SetStandIns(const OnnxNode& node, std::vector<OnnxValue*>& outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto stated = stated_.find(node.outputs[i]);
+      if (stated == stated_.end() || !stated->second->is_tensor || !stated->second->sizes) continue;
+      const OnnxType type = OnnxTypeOf(stated->second->element_type);
+      OnnxSizes sizes;
+      for (const OnnxDimension& dimension : *stated->second->sizes) {
+        sizes.push_back(dimension.size ? *dimension.size : sizes_.OfFree(dimension).value_or(1));
+        if (sizes.back() < 0 || sizes.back() > 0x7FFFFFFF) return;
+      }
+      if (type.type == DataType::kUnknown) continue;
+      OnnxValue& value = builder_.Add(std::string(node.outputs[i]), type, sizes);
+      if (!value.empty()) builder_.AddInput(value, nullptr);
+      outputs[i] = &value;
+    }
   }
 
   static void RequireOutputs(const OnnxNode& node, const OnnxCall& call) {
@@ -468,39 +378,21 @@ class Importer {
     return named;
   }
 
-  struct Learned {
-    int64_t size;
-    std::string_view input;
-  };
-
   const OnnxSource& source_;
   Diagnostics& diagnostics_;
-  ExternalFiles files_;
+  OnnxInputSizes sizes_;
   OnnxBuilder builder_;
   int64_t opset_ = kOldestOpset;
-  std::vector<Names> scopes_;                    // of the graph, then of branches within branches
-  std::map<std::string_view, Learned> learned_;  // sizes of free dimensions
-  std::set<std::string_view> unknown_;           // free dimensions taken for 1
-  std::set<std::string_view> ports_of_;          // inputs that have been read
-  std::map<std::string_view, size_t> numbers_;   // of nodes of each operator
+  std::vector<Names> scopes_;                   // of the graph, then of branches within branches
+  std::set<std::string_view> ports_of_;         // inputs that have been read
+  std::map<std::string_view, size_t> numbers_;  // of nodes of each operator
+  std::map<std::string_view, const OnnxValueInfo*> stated_;  // of tensors, by the file
   std::vector<GraphPort> inputs_;
   std::vector<OnnxValue*> outputs_;
   std::vector<ModelNode> nodes_;
 };
 
 }  // namespace
-
-std::vector<std::string> OnnxInputNames(const OnnxModel& model) {
-  std::vector<std::string> names, with_default;
-  for (const OnnxValueInfo& input : model.graph.inputs) {
-    const auto& initializers = model.graph.initializers;
-    const bool has_default =
-        std::ranges::find(initializers, input.name, &TensorProto::name) != initializers.end();
-    (has_default ? with_default : names).emplace_back(input.name);
-  }
-  names.insert(names.end(), with_default.begin(), with_default.end());
-  return names;
-}
 
 std::shared_ptr<const NamedGraph> ImportOnnx(const OnnxSource& source, Diagnostics& diagnostics) {
   return Importer(source, diagnostics).Import();

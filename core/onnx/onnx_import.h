@@ -25,7 +25,8 @@ struct OnnxSource {
   const OnnxModel& model;
   std::shared_ptr<const void> owner;  // keeps the file alive
   FeatureLevel level;
-  // Returns the bytes of a file with external data, by its location. Throws an Error of kind
+  bool is_mapped = false;  // the model's file
+  // Returns a mapped file with external data, by its location. Throws an Error of kind
   // kFileSystem if it cannot be read, and of kind kUsage if it leads outside.
   std::function<InputFile(const std::string& location)> external = nullptr;
   std::map<std::string, const LoadedTensor*> bound = {};  // inputs with values

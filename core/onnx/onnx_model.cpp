@@ -218,6 +218,9 @@ OnnxGraph ReadGraph(WireMessage message, int depth) {
       case 12:
         graph.outputs.push_back(ReadValueInfo(message.Message()));
         break;
+      case 13:
+        graph.values.push_back(ReadValueInfo(message.Message()));
+        break;
       case 15:
         graph.sparse_initializers.push_back(NameOfSparse(message.Message()));
         break;

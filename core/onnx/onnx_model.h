@@ -71,6 +71,7 @@ struct OnnxGraph {
   std::vector<TensorProto> initializers;
   std::vector<std::string_view> sparse_initializers;
   std::vector<OnnxValueInfo> inputs, outputs;
+  std::vector<OnnxValueInfo> values;  // stated of tensors between nodes
 };
 
 struct OnnxModel {

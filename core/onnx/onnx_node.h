@@ -104,6 +104,9 @@ Scalar ScalarOf(DataType type, double number);
 
 // --- layouts of a value --------------------------------------------------------------------------
 
+// The desc of sizes without gaps; a scalar is [1].
+TensorDesc PackedDesc(DataType type, const OnnxSizes& sizes);
+
 // As it is, without gaps; a scalar is [1].
 OnnxOperand Packed(OnnxValue& value);
 // The same elements in other sizes with as many.
@@ -266,6 +269,7 @@ int VersionIn(int64_t opset, std::string_view versions);
 // The versions of an operator of ONNX that no DirectML operator computes; empty if ONNX has none of
 // that name.
 std::string_view VersionsWithoutRow(std::string_view name);
+std::vector<std::string_view> OnnxNamesWithoutRow();
 
 // The newest opset whose operators are known.
 inline constexpr int64_t kNewestOpset = 28;

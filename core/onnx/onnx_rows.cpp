@@ -101,6 +101,12 @@ int VersionIn(int64_t opset, std::string_view versions) {
   return found;
 }
 
+std::vector<std::string_view> OnnxNamesWithoutRow() {
+  std::vector<std::string_view> names;
+  for (const WithoutRow& row : kWithoutRow) names.push_back(row.name);
+  return names;
+}
+
 std::string_view VersionsWithoutRow(std::string_view name) {
   for (const WithoutRow& row : kWithoutRow) {
     if (row.name == name) return row.versions;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/onnx/onnx_inputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/base/counted.h"
+#include "core/base/error.h"
+
+namespace dmlop {
+
+std::vector<std::string> OnnxInputNames(const OnnxModel& model) {
+  std::vector<std::string> names, with_default;
+  for (const OnnxValueInfo& input : model.graph.inputs) {
+    const auto& initializers = model.graph.initializers;
+    const bool has_default =
+        std::ranges::find(initializers, input.name, &TensorProto::name) != initializers.end();
+    (has_default ? with_default : names).emplace_back(input.name);
+  }
+  names.insert(names.end(), with_default.begin(), with_default.end());
+  return names;
+}
+
+const LoadedTensor* OnnxInputSizes::BoundTo(std::string_view name) const {
+  const auto found = source_.bound.find(std::string(name));
+  return found == source_.bound.end() ? nullptr : found->second;
+}
+
+void OnnxInputSizes::RequireType(const LoadedTensor& bound, OnnxType type) {
+  const bool may_be = !bound.is_bool || type.is_bool();
+  if (bound.view.type == type.type && may_be) return;
+  throw Error(ErrorKind::kTensorFile,
+              fmt::format("its file has elements of type {}; the model wants {}", TypeName(bound),
+                          type.is_bool() ? "BOOL" : Name(type.type)));
+}
+
+// The sizes that are stated beside the file's: those of the bound tensor, or of -b.
+std::optional<OnnxSizes> OnnxInputSizes::Stated(std::string_view name) const {
+  const LoadedTensor* bound = BoundTo(name);
+  if (bound != nullptr) {
+    return OnnxSizes(bound->view.layout.sizes.begin(), bound->view.layout.sizes.end());
+  }
+  const auto found = source_.shapes.find(std::string(name));
+  return found == source_.shapes.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<int64_t> OnnxInputSizes::OfFree(const OnnxDimension& dimension) const {
+  const auto by_name = source_.free_sizes.find(std::string(dimension.name));
+  if (!dimension.name.empty() && by_name != source_.free_sizes.end()) return by_name->second;
+  const auto by_denotation = source_.free_denotations.find(std::string(dimension.denotation));
+  if (!dimension.denotation.empty() && by_denotation != source_.free_denotations.end()) {
+    return by_denotation->second;
+  }
+  const auto learned = learned_.find(dimension.name);
+  if (learned != learned_.end()) return learned->second.size;
+  return std::nullopt;
+}
+
+void OnnxInputSizes::Learn(const std::function<void(const std::string&)>& report) {
+  for (const OnnxValueInfo& input : source_.model.graph.inputs) LearnFrom(input, report);
+}
+
+void OnnxInputSizes::LearnFrom(const OnnxValueInfo& input,
+                               const std::function<void(const std::string&)>& report) {
+  const auto stated = Stated(input.name);
+  if (!stated || !input.sizes || stated->size() != input.sizes->size()) return;
+  for (size_t d = 0; d < stated->size(); ++d) {
+    const std::string_view name = (*input.sizes)[d].name;
+    if ((*input.sizes)[d].size || name.empty()) continue;
+    const auto [at, is_new] = learned_.try_emplace(name, Learned{(*stated)[d], input.name});
+    if (!is_new && at->second.size != (*stated)[d]) {
+      report(fmt::format("'{}' is {} in '{}' and {} in '{}'", name, at->second.size,
+                         at->second.input, (*stated)[d], input.name));
+    }
+  }
+}
+
+OnnxSizes OnnxInputSizes::Of(const OnnxValueInfo& input) {
+  const auto stated = Stated(input.name);
+  if (stated) {
+    RequireShape(input, *stated);
+    return *stated;
+  }
+  if (!input.sizes) {
+    throw OnnxRefusal{{{"ONX-4", fmt::format("nothing says its shape; bind a file to '{0}' or "
+                                             "give -b {0}:SIZES",
+                                             input.name)}}};
+  }
+  OnnxSizes sizes;
+  for (const OnnxDimension& dimension : *input.sizes) {
+    const auto size = dimension.size ? dimension.size : OfFree(dimension);
+    if (!size) unknown_.insert(dimension.name.empty() ? "?" : dimension.name);
+    sizes.push_back(size.value_or(1));
+  }
+  return sizes;
+}
+
+void OnnxInputSizes::RequireShape(const OnnxValueInfo& input, const OnnxSizes& stated) const {
+  if (!input.sizes) return;
+  bool fits = stated.size() == input.sizes->size();
+  std::vector<std::string> wanted;
+  for (size_t d = 0; d < input.sizes->size(); ++d) {
+    const OnnxDimension& dimension = (*input.sizes)[d];
+    wanted.push_back(dimension.size ? fmt::format("{}", *dimension.size)
+                                    : std::string(dimension.name.empty() ? "?" : dimension.name));
+    fits = fits && (!dimension.size || *dimension.size == stated[d]);
+  }
+  if (fits) return;
+  const std::string message = fmt::format("the shape {} does not fit; the model wants [{}]",
+                                          ToString(stated), fmt::join(wanted, ", "));
+  if (BoundTo(input.name) != nullptr) throw Error(ErrorKind::kTensorFile, message);
+  throw OnnxRefusal{{{"ONX-4", message}}};
+}
+
+std::string OnnxInputSizes::WarningOfUnknown() const {
+  if (unknown_.empty()) return "";
+  std::vector<std::string> names;
+  for (const std::string_view name : unknown_) names.push_back(fmt::format("'{}'", name));
+  return fmt::format(
+      "free {} of inputs {} taken for 1: {}; -f NAME:SIZE or -b INPUT:SIZES says "
+      "another",
+      ForCount(names.size(), "size", "sizes"), ForCount(names.size(), "is", "are"), Listed(names));
+}
+
+}  // namespace dmlop
