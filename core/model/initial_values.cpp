@@ -26,7 +26,7 @@ class InitialValuesReader {
       return type_ == DataType::kUnknown ? ReadMixed(source) : ReadList(source);
     if (source.is_object()) return ReadObject(source);
     if (source.is_string() && source.string() == "deferred") {
-      values_.Error(source, "RES-4", "deferred values are for ONNX models; dmlop runs none");
+      if (HasType(source)) return InitialValues{type_, InitialValues::Sequence{{}, 0}, true};
     } else {
       values_.Error(source, "DOC-1",
                     fmt::format("expected an array or an initializer object, found {}",

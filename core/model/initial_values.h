@@ -37,6 +37,7 @@ struct InitialValues {
 
   DataType type = DataType::kUnknown;  // unknown for a mixed list, or if the .npy file defines it
   std::variant<List, Sequence, File> source;
+  bool is_deferred = false;  // zeros, as many as the output of an ONNX model that is bound
 };
 
 // Whether values of the type can be given: not those of 4 bits, which are given as bytes.

@@ -12,6 +12,8 @@
 #include "core/graph/graph_reader.h"
 #include "core/io/tensor_path.h"
 #include "core/model/model_document.h"
+#include "core/model/model_onnx.h"
+#include "core/model/model_resources.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {
@@ -23,7 +25,6 @@ using NumberOfName = std::map<std::string, size_t, std::less<>>;
 std::string WhatElse(std::string_view type) {
   const std::string lower = LowerCase(type);
   if (lower == "hlsl") return "an HLSL shader";
-  if (lower == "onnx") return "an ONNX model";
   return FindOperator(type) != nullptr ? "" : fmt::format("the operator {}", type);
 }
 
@@ -37,7 +38,8 @@ class ModelReader {
         level_(level),
         open_(open),
         diagnostics_(diagnostics),
-        values_(diagnostics, Dialect::kModel) {}
+        values_(diagnostics, Dialect::kModel),
+        onnx_(level, open, diagnostics) {}
 
   void Read(JsonCursor root) {
     constexpr std::array<std::string_view, 4> kKeys = {"resources", "dispatchables", "commands",
@@ -54,6 +56,7 @@ class ModelReader {
     }
     if (!commands) return;
     for (auto child = commands->first_child(); child; child = child->next()) ReadCommand(*child);
+    for (const ModelResource& resource : model_.resources_) CheckDeferred(resource);
   }
 
  private:
@@ -105,6 +108,7 @@ class ModelReader {
                  std::span<const IgnoredKey> ignored) const {
     std::vector<std::string_view> all(known.begin(), known.end());
     for (const auto& [name, reason] : ignored) {
+      if (std::ranges::find(known, name) != known.end()) continue;
       all.push_back(name);
       if (const auto member = values_.Find(object, name)) {
         values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored: {}", name, reason));
@@ -121,6 +125,7 @@ class ModelReader {
     dispatchable_names_[value.key()] = kUnreadable;
     if (!values_.Expect(value, JsonKind::kObject)) return;
     if (IsGraph(value)) return ReadGraphOf(value);
+    if (OnnxDispatchables::IsOnnx(value)) return onnx_.Read(value);
     if (!IsOurs(value)) return;
     Diagnostics of_operator;
     OperatorObject object(value, kOtherKeys, ValueReader(of_operator, Dialect::kModel));
@@ -233,23 +238,24 @@ class ModelReader {
         values_.Warning(*member, "JSON-5",
                         fmt::format("'{}' is given twice; it is ignored", field));
       } else {
-        bindings.by_field[field] = ReadBindPoint(*member);
+        bindings.by_field[field] =
+            ReadBindPoint(*member, OnnxDispatchables::IsOnnx(dispatchable.place));
       }
     }
     return bindings;
   }
 
-  std::vector<ModelBinding> ReadBindPoint(JsonCursor value) const {
+  std::vector<ModelBinding> ReadBindPoint(JsonCursor value, bool has_shape) const {
     std::vector<ModelBinding> all;
     for (const JsonCursor entry : value.is_array() ? value.children() : std::vector{value}) {
-      all.push_back(ReadBinding(entry));
+      all.push_back(ReadBinding(entry, has_shape));
     }
     return all;
   }
 
-  ModelBinding ReadBinding(JsonCursor value) const {
-    constexpr std::array<std::string_view, 3> kKeys = {"name", "elementOffset",
-                                                       "elementSizeInBytes"};
+  ModelBinding ReadBinding(JsonCursor value, bool has_shape) const {
+    constexpr std::array<std::string_view, 4> kKeys = {"name", "elementOffset",
+                                                       "elementSizeInBytes", "shape"};
     ModelBinding binding{kUnreadable, value};
     if (value.is_string()) {
       binding.resource = ResourceCalled(value);
@@ -262,7 +268,7 @@ class ModelReader {
                       Describe(value.kind())));
       return binding;
     }
-    CheckKeys(value, kKeys, kIgnoredBindingKeys);
+    CheckKeys(value, std::span(kKeys).first(has_shape ? 4 : 3), kIgnoredBindingKeys);
     if (const auto name = values_.Require(value, "name")) binding.resource = ResourceCalled(*name);
     binding.element_offset = OptionalUint64(value, "elementOffset").value_or(0);
     binding.element_size = OptionalUint64(value, "elementSizeInBytes").value_or(0);
@@ -319,10 +325,45 @@ class ModelReader {
     CheckKeys(value, kKeys, kIgnoredDispatchKeys);
     const auto name = values_.Require(value, "dispatchable");
     const auto bindings = values_.Require(value, "bindings");
+    if (name && name->is_string() && onnx_.Has(name->string())) {
+      if (bindings) ReadOnnxDispatch(value, name->string(), *bindings);
+      return;
+    }
     const size_t number =
         name ? Called(*name, "dispatchable", has_dispatchables_, dispatchable_names_) : kUnreadable;
     if (number == kUnreadable || !bindings) return;
     Add(value, DispatchCommand{number, ReadBindings(*bindings, model_.dispatchables_[number])});
+  }
+
+  // Each dispatch has a graph of its own shapes, and resources may have the sizes of its outputs.
+  void ReadOnnxDispatch(JsonCursor value, const std::string& name, JsonCursor bindings) {
+    auto dispatchable = onnx_.ForDispatch(name, bindings);
+    if (!dispatchable) return;
+    model_.dispatchables_.push_back(*std::move(dispatchable));
+    const ModelDispatchable& added = model_.dispatchables_.back();
+    ModelBindings bound = ReadBindings(bindings, added);
+    for (const TensorSlot& slot : added.slots()) {
+      const auto found = bound.by_field.find(slot.path);
+      if (slot.role() == TensorRole::kInput || found == bound.by_field.end()) continue;
+      for (const ModelBinding& binding : found->second) SizeDeferred(binding, *slot.desc);
+    }
+    Add(value, DispatchCommand{model_.dispatchables_.size() - 1, std::move(bound)});
+  }
+
+  void CheckDeferred(const ModelResource& resource) const {
+    if (!resource.initial_values.is_deferred) return;
+    if (std::get<InitialValues::Sequence>(resource.initial_values.source).count > 0) return;
+    values_.Error(resource.place.Find("initialValues").value_or(resource.place), "RES-4",
+                  "deferred values are for outputs of ONNX models");
+  }
+
+  void SizeDeferred(const ModelBinding& binding, const TensorDesc& desc) {
+    if (binding.resource == kUnreadable) return;
+    InitialValues& values = model_.resources_[binding.resource].initial_values;
+    if (!values.is_deferred) return;
+    auto& sequence = std::get<InitialValues::Sequence>(values.source);
+    const auto count = static_cast<uint32_t>(LayoutOf(desc).element_count());
+    sequence.count = std::max(sequence.count, count);
   }
 
   void ReadPrint(JsonCursor value) {
@@ -372,6 +413,7 @@ class ModelReader {
   const ModelDocument::OpenFile& open_;
   Diagnostics& diagnostics_;
   ValueReader values_;
+  OnnxDispatchables onnx_;
   bool has_resources_ = false;
   bool has_dispatchables_ = false;
   NumberOfName resource_names_;

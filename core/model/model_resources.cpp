@@ -66,6 +66,22 @@ std::string FileOfConstant(const std::string& name, const std::string& graph_pat
   return ParseOffset(offset) ? name.substr(0, at) + ".bin@" + offset : file;
 }
 
+void RequireInsideOfModel(const std::string& location) {
+  const std::filesystem::path path = PathIn("", location);
+  const bool climbs = std::ranges::find(path, "..") != path.end();
+  if (!location.empty() && !path.is_absolute() && !climbs) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("its external data '{}' lies outside of the model's folder", location));
+}
+
+InputFile OpenMapped(const std::string& path) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && !IsRegular(path)) {
+    throw Error(ErrorKind::kFileSystem, path + ": is not a regular file");
+  }
+  return InputFile::Open(path);
+}
+
 std::string SourcePath(const std::string& source_path, const std::string& folder) {
   const std::string beside = PathIn(folder, source_path);
   const std::string elsewhere = PathIn("", source_path);

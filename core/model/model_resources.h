@@ -28,6 +28,13 @@ std::string SourcePath(const std::string& source_path, const std::string& folder
 // where the name ends in an offset and there is no file of that name.
 std::string FileOfConstant(const std::string& name, const std::string& graph_path);
 
+// Throws an Error of kind kUsage for the location of an ONNX model's external data that leads out
+// of the model's folder by its text alone.
+void RequireInsideOfModel(const std::string& location);
+
+// Maps a regular file. Throws an Error of kind kFileSystem for any other.
+InputFile OpenMapped(const std::string& path);
+
 class ModelResources {
  public:
   struct Shape {

@@ -131,7 +131,7 @@ class ModelWriter {
                   {"initialValues", {{"sourcePath", path}}}};
       if (HasExtension(path, ".npy")) resource["sizeInBytes"] = SizeInBytes(*slot.desc);
     } else {
-      resource = ValuesJson(PhysicalBytes(tensor.view, *slot.desc), *slot.desc);
+      resource = ResourceOfValues(PhysicalBytes(tensor.view, *slot.desc).bytes(), *slot.desc);
     }
     Add(DisplayName(slot.path), std::move(resource), resources_);
   }
@@ -159,40 +159,8 @@ class ModelWriter {
     return packed;
   }
 
-  static Json ValuesJson(const Buffer& bytes, const TensorDesc& desc) {
-    DataType type = ResourceType(*desc.data_type);
-    Json list = Json::array();
-    bool survives = true;
-    VisitDataType(AllTypes(), type, [&]<typename T>() {
-      for (size_t i = 0; i < bytes.size(); i += sizeof(T)) {
-        const T x = ElementOf<T>(bytes.data() + i);
-        survives &= SurvivesAsNumber(x);
-        list.push_back(ShortestJson(x));
-      }
-    });
-    if (!survives) {
-      type = UnsignedOfWidth(type);
-      list.clear();
-      VisitElementWidth(type, [&]<typename T>() {
-        for (size_t i = 0; i < bytes.size(); i += sizeof(T)) {
-          list.push_back(ElementOf<T>(bytes.data() + i));
-        }
-      });
-    }
-    return {{"initialValuesDataType", Name(type)},
-            {"initialValues", list},
-            {"sizeInBytes", SizeInBytes(desc)}};
-  }
-
   void AddBuffer(const std::string& name, const TensorDesc& desc) {
-    const DataType type = *desc.data_type;
-    const uint64_t extent = static_cast<uint64_t>(Extent(LayoutOf(desc)));
-    const uint64_t count = HasNibbles(type) ? BufferBytes(type, extent) : extent;
-    Add(name,
-        {{"initialValuesDataType", Name(ResourceType(type))},
-         {"initialValues", {{"valueCount", count}, {"value", 0}}},
-         {"sizeInBytes", SizeInBytes(desc)}},
-        resources_);
+    Add(name, ResourceOfZeros(desc), resources_);
   }
 
   // DxDispatch prints and writes the buffer. If that is not just the tensor, it is first copied
@@ -349,6 +317,40 @@ class DescriptorsWriter {
 };
 
 }  // namespace
+
+Json ResourceOfValues(std::span<const std::byte> bytes, const TensorDesc& desc) {
+  DataType type = ResourceType(*desc.data_type);
+  Json list = Json::array();
+  bool survives = true;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+      const T x = ElementOf<T>(bytes.data() + i);
+      survives &= SurvivesAsNumber(x);
+      list.push_back(ShortestJson(x));
+    }
+  });
+  if (!survives) {
+    type = UnsignedOfWidth(type);
+    list.clear();
+    VisitElementWidth(type, [&]<typename T>() {
+      for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+        list.push_back(ElementOf<T>(bytes.data() + i));
+      }
+    });
+  }
+  return {{"initialValuesDataType", Name(type)},
+          {"initialValues", list},
+          {"sizeInBytes", SizeInBytes(desc)}};
+}
+
+Json ResourceOfZeros(const TensorDesc& desc) {
+  const DataType type = *desc.data_type;
+  const uint64_t extent = static_cast<uint64_t>(Extent(LayoutOf(desc)));
+  const uint64_t count = HasNibbles(type) ? BufferBytes(type, extent) : extent;
+  return {{"initialValuesDataType", Name(ResourceType(type))},
+          {"initialValues", {{"valueCount", count}, {"value", 0}}},
+          {"sizeInBytes", SizeInBytes(desc)}};
+}
 
 std::string ModelText(const OperatorCase& files) {
   return ModelWriter(files).Write();

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "core/document/document_json.h"
 #include "core/document/operator_case.h"
 #include "core/model/model_run.h"
 
@@ -15,6 +17,12 @@ namespace dmlop {
 // Returns a model that runs the operator of a valid case, whose inputs are loaded, on the same
 // bytes. Outputs are printed, or written to the files to which they are bound.
 std::string ModelText(const OperatorCase& files);
+
+// Returns a resource with the bytes of a buffer, as long as the desc needs or up to its last
+// element. Elements of 4 bits are packed.
+Json ResourceOfValues(std::span<const std::byte> bytes, const TensorDesc& desc);
+// Returns a resource of zeros.
+Json ResourceOfZeros(const TensorDesc& desc);
 
 // Writes a complete operator descriptor for each operator of a valid model, in the order of their
 // first dispatches, which are run. Inputs are bound to their values at that dispatch; a field stays

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model/model_document.h"
+#include "core/model/model_onnx.h"
 #include "core/schema/schema_parts.h"
 
 namespace dmlop {
@@ -76,6 +77,7 @@ Json UntypedInitialValues() {
                              {"pattern", HasExtension(kNpy) + "|" + HasExtension(kNpz, ":.+")}}}}});
   file["properties"]["value"] = false;
   file["properties"]["valueStart"] = false;
+  file["type"] = "object";
   return {{"if", {{"type", "array"}}}, {"then", list}, {"else", file}};
 }
 
@@ -91,7 +93,9 @@ void DefineResource(Json& definitions) {
   std::erase_if(with_values, [](DataType type) { return !HasValues(type); });
   for (const DataType type : with_values) {
     const std::string value = ValueDefinition(type);
-    definitions[initial_values(value)] = InitialValues(Ref(value));
+    definitions[initial_values(value)] = {{"if", {{"type", "string"}}},
+                                          {"then", {{"const", "deferred"}}},
+                                          {"else", InitialValues(Ref(value))}};
     choices.push_back(IfThen(Has("initialValuesDataType", OneName(kDataTypePrefix, Name(type))),
                              have(initial_values(value))));
   }
@@ -100,7 +104,7 @@ void DefineResource(Json& definitions) {
 
   std::vector<std::string_view> types = NamesOf(with_values);
   types.push_back(Name(DataType::kUnknown));
-  Json properties = {{"initialValues", {{"type", {"array", "object"}}}},
+  Json properties = {{"initialValues", {{"type", {"array", "object", "string"}}}},
                      {"initialValuesDataType", Names(kDataTypePrefix, types)},
                      {"sizeInBytes", Ref("uint64")},
                      {"initialValuesOffsetInBytes", Ref("uint64")}};
@@ -178,17 +182,23 @@ void DefineCommand(Json& definitions) {
   definitions["command"] = command;
 }
 
-// Defines an operator, or a graph in a file.
+Json MapOf(const Json& values) {
+  return {{"type", "object"}, {"additionalProperties", values}};
+}
+
+// Defines an operator, a graph in a file, or an ONNX model.
 void DefineDispatchable(Json& definitions) {
   const Json type = NameInAnyCase(kGraphType);
   const Json graph =
       ModelObject({{"type", type}, {"sourcePath", Ref("file-name")}}, {"type", "sourcePath"});
-  definitions["dispatchable"] = {
-      {"if", Has("type", type)}, {"then", graph}, {"else", Ref("model-operator")}};
-}
-
-Json MapOf(const Json& values) {
-  return {{"type", "object"}, {"additionalProperties", values}};
+  const Json onnx_type = NameInAnyCase(kOnnxType);
+  const Json onnx = ModelObject({{"type", onnx_type},
+                                 {"sourcePath", Ref("file-name")},
+                                 {"freeDimensionNameOverrides", MapOf(Ref("uint32"))},
+                                 {"freeDimensionDenotationOverrides", MapOf(Ref("uint32"))}},
+                                {"type", "sourcePath"});
+  const Json others = {{"if", Has("type", type)}, {"then", graph}, {"else", Ref("model-operator")}};
+  definitions["dispatchable"] = {{"if", Has("type", onnx_type)}, {"then", onnx}, {"else", others}};
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ REFUSED = {
     "RES-4": [
         values("UINT8", {"sourcePath": "cat.png"}),
         values("UINT8", {"sourcePath": "cat.JPeG"}),
-        values("UINT8", "deferred"),
+        values("UINT8", "later"),
     ],
     "JSON-4": [
         model({"executionFlags": None}),
