@@ -104,7 +104,7 @@ TextPosition BatchCase::PlaceOf(const TextPosition& in_case) const {
 void BatchCase::Prepare() {
   Attempt([&] {
     Read();
-    if (is_finished_ || !settings_.manifest_time || !IsUpToDate()) return;
+    if (is_finished_ || model_ || !settings_.manifest_time || !IsUpToDate()) return;
     outcome_.status = CaseStatus::kUpToDate;
     is_finished_ = true;
     if (settings_.is_reported) ReportFiles();
@@ -112,7 +112,11 @@ void BatchCase::Prepare() {
 }
 
 void BatchCase::Read() {
-  Diagnostics diagnostics;
+  Diagnostics diagnostics, of_text;
+  if (line_.text.find("\"model\"") != std::string::npos) {
+    const auto json = JsonDocument::Parse(line_.text, of_text);
+    if (json && IsModelLine(json->root())) return ReadModel(json->root());
+  }
   Document document = ReadDocument({"", settings_.folder, line_.text}, settings_.level,
                                    {settings_.confine}, diagnostics);
   if (document.model) RefuseAsCase("a model cannot be a case");
@@ -232,11 +236,15 @@ void BatchCase::WriteInputs() {
 }
 
 bool BatchCase::is_large() const {
-  return !is_finished_ && WorkBytes(document_->op()) >= kLargeWorkBytes;
+  if (is_finished_) return false;
+  int64_t bytes = 0;
+  for (const OperatorDesc* op : operators()) bytes += WorkBytes(*op);
+  return bytes >= kLargeWorkBytes;
 }
 
 void BatchCase::Run() {
   Attempt([&] {
+    if (model_) return RunModel();
     const Clock::time_point start = Clock::now();
     Diagnostics diagnostics;
     case_->LoadInputs(diagnostics);

@@ -11,6 +11,7 @@
 #include "app/batch/output_folder.h"
 #include "app/exit_status.h"
 #include "app/files/manifest.h"
+#include "app/graph/graph_model.h"
 #include "app/run/run_report.h"
 #include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
@@ -92,13 +93,17 @@ class BatchCase {
 
   const CaseOutcome& outcome() const { return outcome_; }
 
-  // Requires a valid case.
-  const OperatorDesc& op() const { return document_->op(); }
+  // Those that a valid case runs: one, or the nodes of a model.
+  std::vector<const OperatorDesc*> operators() const;
 
  private:
   template <typename Step>
   void Attempt(Step&& step);
   void Read();
+  static bool IsModelLine(JsonCursor root);
+  std::string InFolder(const std::string& path) const;
+  void ReadModel(JsonCursor root);
+  void RunModel();
   [[noreturn]] void RefuseAsCase(const char* message);
   void MoveOutputs();
   void RequireConfined();
@@ -123,11 +128,20 @@ class BatchCase {
   TextPosition PlaceOf(const TextPosition& in_case) const;
   void Fail(ExitStatus status, std::string text);
 
+  // A model with ONNX's test data.
+  struct ModelFiles {
+    GraphModel model;
+    const NamedGraph* graph;            // null if it is refused
+    std::vector<std::string> expected;  // files of the outputs, in order
+    Tolerance tolerance;
+  };
+
   const BatchSettings& settings_;
   const ManifestLine& line_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
-  std::string unmoved_output_;  // the first output as the line binds it
+  std::optional<ModelFiles> model_;  // in place of the two above
+  std::string unmoved_output_;       // the first output as the line binds it
   CaseOutcome outcome_;
   OutputSet files_;
   bool is_finished_ = false;
