@@ -157,6 +157,7 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
 }
 
 std::string ManualPageOf(std::string_view name) {
+  if (name == kOnnxPage) return OnnxManualPage();
   std::vector<std::string_view> names;
   for (const OperatorGroup& group : OperatorGroups()) {
     if (group.name == name) return ManualPage(group);

@@ -11,6 +11,7 @@
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
 #include "app/files/standard_output.h"
+#include "app/graph/graph_text.h"
 #include "app/options/option_words.h"
 #include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"
@@ -383,6 +384,10 @@ class Show {
 }  // namespace
 
 ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common) {
+  const std::string& file = options.files.front();
+  if (options.files.size() == 1 && HasExtension(file, ".onnx")) {
+    return ShowGraphModel(file, options, common);
+  }
   return Show(options, common).Execute();
 }
 

@@ -10,6 +10,8 @@
 #include "app/files/descriptor.h"
 #include "app/files/manifest.h"
 #include "app/files/output.h"
+#include "app/graph/graph_model.h"
+#include "app/graph/graph_text.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
@@ -288,7 +290,7 @@ class ManifestVerdict {
     ++cases_;
     status_ = std::max(status_, outcome.exit_status);
     if (outcome.passed()) {
-      figures_.Add(one.op());
+      for (const OperatorDesc* op : one.operators()) figures_.Add(*op);
     } else {
       ++invalid_;
     }
@@ -304,7 +306,7 @@ class ManifestVerdict {
     if (!outcome.name.empty()) json["name"] = outcome.name;
     if (outcome.passed()) {
       Figures figures;
-      figures.Add(one.op());
+      for (const OperatorDesc* op : one.operators()) figures.Add(*op);
       figures.AddTo(json);
     }
     json["diagnostics"] = Json::array();
@@ -365,6 +367,10 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
   }
   ExitStatus status = ExitStatus::kSuccess;
   for (const std::string& argument : options.descriptors) {
+    if (IsGraphModel(argument)) {
+      status = std::max(status, ValidateGraphModel(argument, options, common));
+      continue;
+    }
     Verdict verdict;
     Read(argument, options, verdict);
     if (const auto manifest =

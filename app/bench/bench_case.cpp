@@ -11,6 +11,7 @@
 
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
+#include "app/graph/graph_model.h"
 #include "app/run/model_inputs.h"
 #include "app/run/refused_options.h"
 #include "app/text/diagnostic_text.h"
@@ -47,6 +48,7 @@ class CaseReader {
 
   // Prints the document's faults.
   ExitStatus Read(const std::string& argument) {
+    if (IsGraphModel(argument)) return ReadGraphModel(argument);
     const Descriptor descriptor = ReadDescriptor(argument, options_.line);
     roles_.Reads(descriptor.path, "the descriptor");
     Diagnostics diagnostics;
@@ -60,6 +62,24 @@ class CaseReader {
   }
 
  private:
+  // Adds the nodes of a model that is one file. Sizes come from the files of its inputs; the values
+  // between nodes are made up.
+  ExitStatus ReadGraphModel(const std::string& path) {
+    Diagnostics diagnostics;
+    roles_.Reads(path, "the model");
+    GraphModel model({path, options_.inputs, options_.sizes, options_.level, options_.confine},
+                     diagnostics);
+    const NamedGraph* graph = model.Read(diagnostics);
+    if (diagnostics.has_errors() || !common_.quiet) {
+      PrintDiagnostics(diagnostics, path, "", UseColor(common_.color));
+    }
+    if (graph == nullptr) return StatusOf(diagnostics);
+    for (const GraphNode& node : graph->graph.nodes) {
+      Add(fmt::format("{}:{}", path, node.name), node.op, EmptyInputs(node.op));
+    }
+    return ExitStatus::kSuccess;
+  }
+
   bool ReadOperator(const std::string& argument, OperatorDocument& document,
                     Diagnostics& diagnostics) {
     OperatorCase files(document, {.shapes = options_.shapes});

@@ -145,6 +145,19 @@ std::set<std::string> StemsOf(const std::set<std::string>& names) {
   return stems;
 }
 
+// The operator that run --keep-all names a file by, as in 0017-Conv_12.Y.npy: "node 17, Conv_12".
+// Empty for other names.
+std::string NodeOf(const std::string& name) {
+  constexpr size_t kLeastDigits = 4;
+  const size_t dash = name.find_first_not_of("0123456789");
+  if (dash == std::string::npos || dash < kLeastDigits || name[dash] != '-') return "";
+  const std::string tensor = fs::path(name.substr(dash + 1)).replace_extension().string();
+  const size_t dot = tensor.find('.');
+  if (dot == std::string::npos) return "";
+  const size_t zeros = std::min(name.find_first_not_of('0'), dash - 1);
+  return fmt::format("node {}, {}", name.substr(zeros, dash - zeros), tensor.substr(0, dot));
+}
+
 class FolderComparison {
  public:
   FolderComparison(const CompareOptions& options, const CommonOptions& common)
@@ -283,6 +296,10 @@ class FolderComparison {
     // --keep-all numbers the tensors that it writes, so the first one comes from the first wrong
     // operator.
     if (!is_one) PrintResult(fmt::format("first by name: {}\n", Printable(first.name)));
+    const std::string node = NodeOf(first.name);
+    if (!node.empty()) {
+      PrintResult(fmt::format("the first that differs is {}\n", Printable(node)));
+    }
     std::string command =
         fmt::format("dmlop compare {} {}", PathWord(PathOf(options_.actual, furthest)),
                     PathWord(PathOf(options_.expected, furthest)));

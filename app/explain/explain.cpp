@@ -12,6 +12,7 @@
 #include "app/explain/model_trace.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
+#include "app/graph/graph_model.h"
 #include "app/run/filled_tensors.h"
 #include "app/run/model_inputs.h"
 #include "app/run/refused_options.h"
@@ -42,6 +43,7 @@ class ElementExplanation {
                   fmt::format("the descriptor comes before the element: dmlop explain {} {}",
                               PathWord(options_.element), ShellWord(options_.descriptor)));
     }
+    if (IsGraphModel(options_.descriptor)) return ExplainGraph();
     CheckInputArguments();
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
     Document document = ReadDocument(descriptor_, kHighestFeatureLevel,
@@ -81,6 +83,48 @@ class ElementExplanation {
     std::vector<std::string> paths;
     for (const std::string& file : options_.inputs) paths.push_back(FileArgument::Parse(file).path);
     RequireOneReader(options_.descriptor, paths);
+  }
+
+  // Explains an element of a model that is one file.
+  ExitStatus ExplainGraph() {
+    descriptor_.name = options_.descriptor;
+    GraphModel model({options_.descriptor, options_.inputs, options_.sizes, kHighestFeatureLevel,
+                      options_.confine},
+                     diagnostics_);
+    const NamedGraph* read = model.Read(diagnostics_);
+    if (read == nullptr || !common_.quiet) RefuseDocument();
+    if (read == nullptr) return StatusOf(diagnostics_);
+    const NamedGraph graph = WithAlignedConstants(*read);
+    const FilledTensors filled(graph);
+    if (options_.listed) {
+      std::string text;
+      if (*options_.listed == ListedNames::kDispatchables) return ExitStatus::kSuccess;
+      for (const FilledTensors::One& one : filled.all()) text += one.name + "\n";
+      PrintResult(text);
+      return ExitStatus::kSuccess;
+    }
+    model.RequireBoundInputs();
+    auto name = ParseModelElementName(options_.element, element_faults_);
+    if (!name) return RefuseElement();
+    TracedModel traced = TracedGraph(graph, model.InputViews());
+    std::vector<std::string_view> names;
+    for (const FilledTensors::One& one : filled.all()) names.push_back(one.name);
+    for (const auto& resource : traced.resources) names.push_back(resource.name);
+    const bool is_input = std::ranges::find(traced.resources, name->field,
+                                            &TracedModel::Resource::name) != traced.resources.end();
+    if (!is_input && filled.Find(name->field).empty()) {
+      element_faults_.Error("ELEM-2", "",
+                            fmt::format("the model has no tensor '{}'{}", name->field,
+                                        DidYouMeanOneOf(name->field, names)),
+                            0);
+      return RefuseElement();
+    }
+    const auto report =
+        ModelTrace(std::move(traced), options_.full).Explain(*name, element_faults_);
+    if (!report) return RefuseElement();
+    PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report)
+                                                     : ModelTraceText(*report));
+    return ExitStatus::kSuccess;
   }
 
   // Lists the tensors whose elements can be explained, even if the document has faults.
@@ -139,8 +183,8 @@ class ElementExplanation {
     if (IsOfDevice()) RefuseForModel("--as, --actual and --judge are");
     auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
     if (!inputs) return StatusOf(diagnostics_);
-    const auto report =
-        ModelTrace(model, std::move(*inputs), options_.full).Explain(*name, element_faults_);
+    const auto report = ModelTrace(TracedDocument(model, std::move(*inputs)), options_.full)
+                            .Explain(*name, element_faults_);
     if (!report) return RefuseElement();
     PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report)
                                                      : ModelTraceText(*report));

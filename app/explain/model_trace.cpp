@@ -50,6 +50,19 @@ ModelResources Filled(ModelResources resources) {
   return resources;
 }
 
+// A resource of the document as one list of elements.
+TracedModel::Resource ResourceOf(ModelResources& resources, size_t number) {
+  const ModelResources::Shape& shape = resources.shape(number);
+  // A resource with several types is shown as bytes.
+  const DataType type = shape.type == DataType::kUnknown ? DataType::kUint8 : shape.type;
+  const size_t count = resources.bytes(number).size() / ByteWidth(type);
+  TensorDesc desc;
+  desc.data_type = type;
+  // Elements beyond the greatest size of a tensor are left out.
+  desc.sizes.emplace({static_cast<uint32_t>(std::min<size_t>(count, UINT32_MAX))});
+  return {resources.name(number), {resources.bytes(number).data(), type, LayoutOf(desc)}, desc};
+}
+
 }  // namespace
 
 std::vector<std::string> TracedNames(const ModelDocument& model) {
@@ -65,28 +78,90 @@ std::vector<std::string> TracedNames(const ModelDocument& model) {
   return names;
 }
 
-ModelTrace::ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool full)
-    : model_(model),
-      resources_(Filled(std::move(inputs.resources))),
-      run_(model, resources_, std::move(inputs.bound)),
-      length_(LengthOfLists(full)),
-      filled_(model) {
+TracedModel TracedDocument(const ModelDocument& model, ModelInputs&& inputs) {
+  const auto resources = std::make_shared<ModelResources>(Filled(std::move(inputs.resources)));
+  const auto run = std::make_shared<ModelRun>(model, *resources, std::move(inputs.bound));
+  const auto each_dispatch = [&model](const auto& take) {
+    for (size_t i = 0; i < model.commands().size(); ++i) {
+      if (std::holds_alternative<DispatchCommand>(model.commands()[i].what) && !take(i)) return;
+    }
+  };
+  TracedModel traced{FilledTensors(model), {}, nullptr, nullptr, nullptr};
+  for (size_t i = 0; i < model.resources().size(); ++i) {
+    traced.resources.push_back(ResourceOf(*resources, i));
+  }
+  traced.for_each_step = [resources, run, each_dispatch](const VisitStep& visit) {
+    each_dispatch([&](size_t i) {
+      run->ForEachStep(i, visit);
+      return true;
+    });
+  };
+  traced.run = [resources, run, each_dispatch](const StepWatch& watch,
+                                               const std::function<bool()>& goes_on) {
+    each_dispatch([&](size_t i) {
+      if (goes_on()) run->Dispatch(i, watch);
+      return goes_on();
+    });
+  };
+  traced.origin_of = [resources, run](const std::byte* data) { return run->OriginOf(data); };
+  return traced;
+}
+
+TracedModel TracedGraph(const NamedGraph& named, std::vector<ConstTensorView> inputs) {
+  const Graph& graph = named.graph;
+  TracedModel traced{FilledTensors(named), {}, nullptr, nullptr, nullptr};
+  const std::vector<TensorSlot> slots = SlotsOf(graph);
+  const auto buffers = std::make_shared<std::vector<Buffer>>();
+  std::vector<TensorView> outputs;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].role() == TensorRole::kInput) {
+      traced.resources.push_back({slots[i].path, inputs[i], *slots[i].desc});
+    } else {
+      Buffer& buffer = buffers->emplace_back(SizeInBytes(*slots[i].desc));
+      outputs.push_back({buffer.data(), *slots[i].desc->data_type, LayoutOf(*slots[i].desc)});
+    }
+  }
+  traced.origin_of = [&graph, resources = traced.resources](
+                         const std::byte* data) -> std::optional<ModelRun::Origin> {
+    const auto offset_in = [&](std::span<const std::byte> bytes) -> std::optional<int64_t> {
+      const bool is_in = data >= bytes.data() && data < bytes.data() + bytes.size();
+      return is_in ? std::optional(data - bytes.data()) : std::nullopt;
+    };
+    for (const TracedModel::Resource& input : resources) {
+      const auto offset = offset_in({input.view.data, SizeInBytes(input.desc)});
+      if (offset) return ModelRun::Origin{input.name, false, *offset};
+    }
+    for (const GraphEdge& edge : graph.edges) {
+      const auto offset = edge.constant ? offset_in(edge.constant->bytes) : std::nullopt;
+      if (offset) return ModelRun::Origin{edge.name, true, *offset};
+    }
+    return std::nullopt;
+  };
+  traced.for_each_step = [&graph, buffers, inputs, outputs](const VisitStep& visit) {
+    ForEachStep(graph, inputs, outputs, visit);
+  };
+  traced.run = [&graph, buffers, inputs, outputs](const StepWatch& watch,
+                                                  const std::function<bool()>&) {
+    RunGraph(graph, inputs, outputs, watch);
+  };
+  return traced;
+}
+
+ModelTrace::ModelTrace(TracedModel model, bool full)
+    : model_(std::move(model)), length_(LengthOfLists(full)) {
   Plan();
 }
 
 void ModelTrace::Plan() {
-  for (size_t i = 0; i < model_.commands().size(); ++i) {
-    if (!std::holds_alternative<DispatchCommand>(model_.commands()[i].what)) continue;
-    run_.ForEachStep(i, [&](const Step& step) { steps_.push_back(TraceStepOf(step)); });
-  }
+  model_.for_each_step([&](const Step& step) { steps_.push_back(TraceStepOf(step)); });
   for (size_t step = 0; step < steps_.size(); ++step) {
     for (size_t k = 0; k < steps_[step].outputs.size(); ++k) outputs_.push_back({step, k});
   }
 }
 
 // Whether the resource, after all steps, begins with the tensor as this step filled it.
-bool ModelTrace::IsLastIn(size_t resource, const StepOutput& output) {
-  const ConstTensorView whole = StartOf(resource).view;
+bool ModelTrace::IsLastIn(const TracedModel::Resource& resource, const StepOutput& output) {
+  const ConstTensorView& whole = resource.view;
   const auto last = FilledBefore(steps_, steps_.size(), whole);
   return last && last->step == output.step && last->output == output.output &&
          steps_[output.step].outputs[output.output].data == whole.data;
@@ -99,16 +174,8 @@ ModelTrace::Start ModelTrace::StartOf(const StepOutput& filled) const {
           filled.output};
 }
 
-ModelTrace::Start ModelTrace::StartOf(size_t number) {
-  const ModelResources::Shape& shape = resources_.shape(number);
-  // A resource with several types is shown as bytes.
-  const DataType type = shape.type == DataType::kUnknown ? DataType::kUint8 : shape.type;
-  const size_t count = resources_.bytes(number).size() / ByteWidth(type);
-  TensorDesc desc;
-  desc.data_type = type;
-  // Elements beyond the greatest size of a tensor are left out.
-  desc.sizes.emplace({static_cast<uint32_t>(std::min<size_t>(count, UINT32_MAX))});
-  return {{resources_.bytes(number).data(), type, LayoutOf(desc)}, desc, steps_.size(), {}};
+ModelTrace::Start ModelTrace::StartOf(const TracedModel::Resource& resource) const {
+  return {resource.view, resource.desc, steps_.size(), {}};
 }
 
 // A resource of the document hides a tensor of the same name that an operator fills, except the
@@ -116,18 +183,17 @@ ModelTrace::Start ModelTrace::StartOf(size_t number) {
 // resource unless the tensor has one dimension.
 std::optional<ModelTrace::Start> ModelTrace::Find(const ElementName& element, Diagnostics& faults) {
   const std::string& name = element.field;
-  const std::vector<size_t> filled = filled_.Find(name);
-  const auto& all = model_.resources();
-  const auto resource = std::ranges::find(all, name, &ModelResource::name);
+  const std::vector<size_t> filled = model_.filled.Find(name);
+  const auto& all = model_.resources;
+  const auto resource = std::ranges::find(all, name, &TracedModel::Resource::name);
   if (resource != all.end()) {
-    const size_t number = static_cast<size_t>(resource - all.begin());
-    const bool is_last = !filled.empty() && IsLastIn(number, outputs_[filled.back()]);
-    if (!is_last) return StartOf(number);
+    const bool is_last = !filled.empty() && IsLastIn(*resource, outputs_[filled.back()]);
+    if (!is_last) return StartOf(*resource);
     const Start held = StartOf(outputs_[filled.back()]);
-    return HasOneIndex(element) && held.desc.sizes->size() > 1 ? StartOf(number) : held;
+    return HasOneIndex(element) && held.desc.sizes->size() > 1 ? StartOf(*resource) : held;
   }
   if (filled.size() == 1) return StartOf(outputs_[filled.front()]);
-  faults.Error("ELEM-2", "", filled_.SayWhich(name, filled), 0);
+  faults.Error("ELEM-2", "", model_.filled.SayWhich(name, filled), 0);
   return std::nullopt;
 }
 
@@ -150,7 +216,7 @@ std::string ModelTrace::NameOf(const TraceStep& step, size_t number, size_t inpu
   if (const auto filled = FilledBefore(steps_, number, view)) {
     return steps_[filled->step].output_names[filled->output];
   }
-  const auto origin = run_.OriginOf(view.data);
+  const auto origin = model_.origin_of(view.data);
   return origin ? origin->name : "";
 }
 
@@ -172,7 +238,7 @@ void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
     }
   }
   for (const TracedElements& elements : trace.origins) {
-    const auto origin = run_.OriginOf(elements.view.data);
+    const auto origin = model_.origin_of(elements.view.data);
     if (!origin) continue;  // gaps between the elements of a tensor have none
     TracedList& told = ListOf(*origin, report.origins);
     for (const Dims& index : elements.listed) {
@@ -221,9 +287,7 @@ void ModelTrace::TakeValues(const Start& start, const Trace& trace, ModelTraceRe
     }
     ++number;
   };
-  for (size_t i = 0; i < model_.commands().size() && number < start.steps; ++i) {
-    if (std::holds_alternative<DispatchCommand>(model_.commands()[i].what)) run_.Dispatch(i, watch);
-  }
+  model_.run(watch, [&] { return number < start.steps; });
   if (!start.output) report.element.value = ValueOf(start.view, report.element.index);
 }
 

@@ -3,6 +3,7 @@
 // the model begins with.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,10 +21,32 @@ namespace dmlop {
 // graphs have two names: "y" and "graph.y".
 std::vector<std::string> TracedNames(const ModelDocument& model);
 
+// What is traced: a document that has been bound, or a graph.
+struct TracedModel {
+  // A tensor that the model begins or ends with, besides those that operators fill.
+  struct Resource {
+    std::string name;
+    ConstTensorView view;
+    TensorDesc desc;
+  };
+
+  FilledTensors filled;
+  std::vector<Resource> resources;
+  std::function<void(const VisitStep&)> for_each_step;
+  // Runs until goes_on() is false, or longer.
+  std::function<void(const StepWatch&, const std::function<bool()>& goes_on)> run;
+  std::function<std::optional<ModelRun::Origin>(const std::byte*)> origin_of;
+};
+
+// Takes bound inputs, and fills them. The model must outlive the result.
+TracedModel TracedDocument(const ModelDocument& model, ModelInputs&& inputs);
+
+// Takes the inputs for RunGraph. The graph and the inputs must outlive the result.
+TracedModel TracedGraph(const NamedGraph& graph, std::vector<ConstTensorView> inputs);
+
 class ModelTrace {
  public:
-  // Takes bound inputs, and fills them.
-  ModelTrace(const ModelDocument& model, ModelInputs&& inputs, bool full);
+  ModelTrace(TracedModel model, bool full);
 
   // Explains an element of a tensor as it is last filled, or of a resource after all commands. Null
   // if there is no such element or if several tensors have the name, which is reported.
@@ -40,22 +63,19 @@ class ModelTrace {
 
   void Plan();
   std::optional<Start> Find(const ElementName& element, Diagnostics& faults);
-  bool IsLastIn(size_t resource, const StepOutput& output);
+  bool IsLastIn(const TracedModel::Resource& resource, const StepOutput& output);
   Start StartOf(const StepOutput& output) const;
-  Start StartOf(size_t resource);
+  Start StartOf(const TracedModel::Resource& resource) const;
   void Describe(const Trace& trace, ModelTraceReport& report) const;
   static TracedList& ListOf(const ModelRun::Origin& origin, std::vector<TracedOrigin>& told);
   void Rearrange(TracedList& list) const;
   std::string NameOf(const TraceStep& step, size_t number, size_t input) const;
   void TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report);
 
-  const ModelDocument& model_;
-  ModelResources resources_;
-  ModelRun run_;
+  const TracedModel model_;
   const ListLength length_;
-  const FilledTensors filled_;
   std::vector<TraceStep> steps_;
-  std::vector<StepOutput> outputs_;  // of all steps, in the order of filled_
+  std::vector<StepOutput> outputs_;  // of all steps, in the order of model_.filled
 };
 
 }  // namespace dmlop

@@ -96,15 +96,6 @@ std::string FolderOf(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
-// Refuses locations of external data that lead out of the model's folder by their text alone.
-void RequireInside(const std::string& location) {
-  const std::filesystem::path path = PathIn("", location);
-  const bool climbs = std::ranges::find(path, "..") != path.end();
-  if (!location.empty() && !path.is_absolute() && !climbs) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("its external data '{}' lies outside of the model's folder", location));
-}
-
 }  // namespace
 
 bool IsGraphModel(const std::string& argument) {
@@ -270,21 +261,23 @@ const std::byte* GraphModel::InBuffer(const LoadedTensor& tensor, const TensorDe
 
 // --- reading -------------------------------------------------------------------------------------
 
-InputFile GraphModel::OpenBeside(const std::string& name) const {
+// The path of a file beside the model, which must lie in the folder of --confine.
+std::string GraphModel::PathBeside(const std::string& name) const {
   const std::string path = PathIn(FolderOf(request_.path), name);
   if (!request_.confine.empty() && !LiesIn(path, request_.confine)) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("'{}' leads out of {}, to which --confine keeps this model", path,
                             request_.confine));
   }
-  return OpenBytes(path);
+  return path;
 }
 
 std::shared_ptr<const NamedGraph> GraphModel::ReadOnnx(Diagnostics& diagnostics) const {
   OnnxSource source{.model = *onnx_, .owner = file_, .level = request_.level};
+  source.is_mapped = IsRegular(request_.path);
   source.external = [&](const std::string& location) {
-    RequireInside(location);
-    return OpenBeside(location);
+    RequireInsideOfModel(location);
+    return OpenMapped(PathBeside(location));
   };
   for (const auto& [name, tensor] : bound_) source.bound.emplace(name, &tensor);
   source.shapes = ShapesOf(request_.sizes.shapes);
@@ -296,7 +289,7 @@ std::shared_ptr<const NamedGraph> GraphModel::ReadOnnx(Diagnostics& diagnostics)
 std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagnostics) const {
   std::optional<InputFile> constant;
   const auto open = [&](const std::string& name) {
-    constant = OpenBeside(FileOfConstant(name, request_.path));
+    constant = OpenBytes(PathBeside(FileOfConstant(name, request_.path)));
     return constant->bytes();
   };
   const auto graph = ReadGraph(
@@ -306,6 +299,19 @@ std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagno
         diagnostics.Error(code, "", message);
       });
   return graph == nullptr ? nullptr : NamedAsItIs(*graph);
+}
+
+NamedGraph WithAlignedConstants(const NamedGraph& graph) {
+  NamedGraph aligned = graph;
+  for (GraphEdge& edge : aligned.graph.edges) {
+    if (!edge.constant) continue;
+    const std::span<const std::byte> bytes = edge.constant->bytes;
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % sizeof(uint64_t) == 0) continue;
+    const auto copy = std::make_shared<Buffer>(bytes.size());
+    std::ranges::copy(bytes, copy->data());
+    edge.constant = GraphConstant{copy->bytes(), copy};
+  }
+  return aligned;
 }
 
 // --- tensors of ports ----------------------------------------------------------------------------
@@ -325,9 +331,7 @@ StoredForm FormOf(const GraphPort& port) {
 }
 
 PortView ViewOf(const GraphPort& port, const TensorDesc& desc, const std::byte* bytes) {
-  const Layout layout =
-      desc.strides ? LayoutOf(desc) : PackedLayout(Dims(port.sizes.begin(), port.sizes.end()));
-  ConstTensorView view{bytes, port.type, layout};
+  const ConstTensorView view{bytes, port.type, LayoutOf(desc)};
   if (!HasNibbles(port.type)) return {view, nullptr};
   const auto unpacked = std::make_shared<UnpackedNibbles>(view);
   return {AsConst(unpacked->view()), unpacked};

@@ -67,7 +67,7 @@ class GraphModel {
   std::shared_ptr<const NamedGraph> ReadSerialized(Diagnostics& diagnostics) const;
   std::optional<TensorDesc> DescOfInput(const std::string& name) const;
   const std::byte* InBuffer(const LoadedTensor& tensor, const TensorDesc& desc);
-  InputFile OpenBeside(const std::string& name) const;
+  std::string PathBeside(const std::string& name) const;
 
   GraphRequest request_;
   std::shared_ptr<const InputFile> file_;
@@ -78,12 +78,15 @@ class GraphModel {
   std::vector<Buffer> packed_;  // inputs that files do not have without gaps
 };
 
+// The same graph with constants whose elements are aligned, which tools that keep views need.
+NamedGraph WithAlignedConstants(const NamedGraph& graph);
+
 // A tensor of a port as a file has it: its desc without gaps and its form.
 TensorDesc DescOf(const GraphPort& port);
 StoredForm FormOf(const GraphPort& port);
 
-// The elements of a graph's tensor as a file has them: in ONNX's shape, those of 4 bits each in a
-// byte. They are those of `bytes`, or of the storage.
+// The elements of a graph's tensor in `bytes`, laid out by its desc, those of 4 bits each in a byte
+// of the storage.
 struct PortView {
   ConstTensorView view;
   std::shared_ptr<const void> storage;

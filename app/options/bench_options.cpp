@@ -129,6 +129,7 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common) {
   AddReshape(command, options->shapes);
   AddConfine(command, options->confine);
   AddIsa(command, options->isa);
+  AddModelSizes(command, options->sizes);
   return [options, &common] { return BenchCommand(*options, common); };
 }
 

@@ -6,6 +6,7 @@
 #include "app/options/command_options.h"
 #include "app/options/completion.h"
 #include "app/options/option_kinds.h"
+#include "app/text/manual_page.h"
 #include "core/io/tensor_file.h"
 #include "core/judge/varied_run.h"
 #include "core/kernels/simd/isa.h"
@@ -55,6 +56,8 @@ std::vector<std::string> LevelNames() {
 std::vector<std::string> GroupNames() {
   std::vector<std::string> names;
   for (const OperatorGroup& group : OperatorGroups()) names.emplace_back(group.name);
+  names.emplace_back(kOnnxPage);
+  std::ranges::sort(names);
   return names;
 }
 

@@ -58,6 +58,7 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
   command.add_flag_callback("--tensors", list_tensors, "The same as --list tensors")
       ->excludes(element, "--format", list);
   command.add_flag("--full", options->full, "Print long lists and numbers whole");
+  AddModelSizes(command, options->sizes);
   return [options, &common] { return ExplainCommand(*options, common); };
 }
 

@@ -109,6 +109,7 @@ struct BenchOptions {
   FeatureLevel level = kHighestFeatureLevel;
   std::string isa;      // empty for the best
   std::string confine;  // as for run
+  ModelSizes sizes;
 };
 
 struct CompareOptions {
@@ -132,6 +133,7 @@ struct ShowOptions {
   bool map = false;
   std::string picture;  // empty for none
   std::string find;     // tensor to look for in the file; empty for none
+  ModelSizes sizes;
 };
 
 // Names of a document: the tensors that an element may be of, those that operators fill, and the
@@ -147,6 +149,7 @@ struct ExplainOptions {
   std::optional<double> actual;     // a device's value of the element
   std::vector<std::string> judged;  // [NAME=]FILE with a device's output
   FileShapes shapes = FileShapes::kAsTheyAre;
+  ModelSizes sizes;
   std::string dispatchable;  // of a model; empty for its only one
   std::string input_folder;  // as for run
   std::string confine;

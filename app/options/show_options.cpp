@@ -36,6 +36,7 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   for (const char* other : {"--stats", "--full", "--hex", "--map", "--output"})
     find->excludes(other);
   command.get_option("--format")->excludes("--output");
+  AddModelSizes(command, options->sizes);
   return [options, &common] { return ShowCommand(*options, common); };
 }
 

@@ -34,6 +34,16 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
     to_model->excludes(command.get_option(other));
   }
   AddReshape(command, options->shapes)->needs(to_model);
+  command
+      .add_option("--output-path", options->output_folder,
+                  "Folder for the constants of a --to-model that are too large to be in it")
+      ->type_name("DIR")
+      ->needs(to_model);
+  command
+      .add_option("--cases", options->cases_folder,
+                  "Write each node of an ONNX model into a folder, as a case with its tensors")
+      ->type_name("DIR")
+      ->excludes("--to-model", "--print-complete", "--format");
   return [options, &common] { return ValidateCommand(*options, common); };
 }
 

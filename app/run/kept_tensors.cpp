@@ -30,13 +30,6 @@ std::string InFileName(std::string name) {
   return name.substr(0, end);
 }
 
-// File names sort in the order in which the tensors are filled, so that folders of them can be
-// compared in that order.
-std::string FileNameOf(size_t number, size_t count, const std::string& name) {
-  const size_t digits = std::max<size_t>(4, fmt::formatted_size("{}", count));
-  return fmt::format("{:0{}}-{}.npy", number, digits, InFileName(name));
-}
-
 struct KeepArgument {
   std::string name;
   std::string path;
@@ -64,6 +57,11 @@ size_t NumberOf(const std::string& name, const std::string& argument, const Fill
 }
 
 }  // namespace
+
+std::string NumberedName(size_t number, size_t count, const std::string& name) {
+  const size_t digits = std::max<size_t>(4, fmt::formatted_size("{}", count));
+  return fmt::format("{:0{}}-{}", number, digits, InFileName(name));
+}
 
 KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders)
     : folders_(folders) {
@@ -93,7 +91,8 @@ void KeptTensors::Request(const RunOptions& options, const FilledTensors& filled
   if (!options.keep_folder.empty()) {
     const std::filesystem::path folder = options.keep_folder;
     for (size_t i = 0; i < all_.size(); ++i) {
-      all_[i].paths.push_back((folder / FileNameOf(i + 1, all_.size(), all_[i].name)).string());
+      all_[i].paths.push_back(
+          (folder / (NumberedName(i + 1, all_.size(), all_[i].name) + ".npy")).string());
     }
   }
   for (const std::string& argument : options.keep) {

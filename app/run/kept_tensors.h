@@ -20,6 +20,10 @@
 
 namespace dmlop {
 
+// The beginning of a file's name for number `number` of `count` things, from 1. Such names sort in
+// that order, so that folders of them can be compared in it.
+std::string NumberedName(size_t number, size_t count, const std::string& name);
+
 class KeptTensors {
  public:
   // Throws an Error of kind kUsage if no operator of the model fills a tensor of such a name, or
