@@ -40,7 +40,7 @@ def cached(name):
 LIBRARIES = cached("CMAKE_INSTALL_LIBDIR")  # relative to the prefix
 
 # The place of each installed file, by Debian package.
-PAGES = sorted([page.name for page in (ROOT / "man").iterdir()] + [f"dmlop-{group}.7" for group in GROUPS])
+PAGES = sorted([page.name for page in (ROOT / "man").iterdir()] + [f"dmlop-{group}.7" for group in GROUPS] + ["dmlop-onnx.5"])
 PLACES = {
     "dmlop": [
         "bin/dmlop", f"{LIBRARIES}/dmlop/dmlop-bench.so",

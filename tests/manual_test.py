@@ -90,6 +90,9 @@ class PagesTest(unittest.TestCase):
             page = pathlib.Path(cls.folder.name) / f"dmlop-{group}.7"
             page.write_bytes(manual_of(group))
             cls.pages.append(page)
+        page = pathlib.Path(cls.folder.name) / "dmlop-onnx.5"
+        page.write_bytes(manual_of("onnx"))
+        cls.pages.append(page)
 
     @classmethod
     def tearDownClass(cls):

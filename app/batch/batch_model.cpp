@@ -119,7 +119,7 @@ void BatchCase::RunModel() {
     const PortView computed = ViewOf(port, DescOf(port), buffers[i].data());
     outcome_.files.compared.push_back(CompareWith(
         {port.name, path, settings_.is_reported ? Sha256(tensor.file_bytes) : std::string()},
-        tensor, Side::kExpected, computed.view, model_->tolerance, settings_.rules.leniency,
+        tensor, Side::kExpected, computed.view, model_->tolerance, settings_.rules.leniency, {},
         port.is_bool));
     const ComparedFile& compared = outcome_.files.compared.back();
     if (!compared.judgement.passes()) TellDifference(DiffersText(compared), compared.judgement);

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "app/files/output.h"
+#include "app/files/standard_output.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/io/output_set.h"
@@ -44,10 +45,6 @@ std::unique_ptr<ResultText> TextIn(BenchFormat format, const BenchPlan& plan,
   return nullptr;
 }
 
-bool IsStandardOutput(const std::string& path) {
-  return path.empty() || path == kStandardStream || path == "/dev/stdout";
-}
-
 }  // namespace
 
 void CheckBenchOutput(const BenchOptions& options) {
@@ -61,7 +58,7 @@ BenchOutput::BenchOutput(const BenchOptions& options, const CommonOptions& commo
     : options_(options), quiet_(common.quiet), report_(report) {
   const BenchFormat format = FormatFor(options);
   const std::optional<size_t> width = TerminalWidth(STDOUT_FILENO);
-  if (IsStandardOutput(options.output)) {
+  if (options.output.empty() || IsStandardOutput(options.output)) {
     shown_ = TextIn(format, report.plan, library, options.output.empty() ? width : std::nullopt);
   } else {
     filed_ = TextIn(format, report.plan, library, std::nullopt);

@@ -162,7 +162,7 @@ class CompletionTest(ProgramTest):
             ("dmlop --color=al", ["always"]), ("dmlop -q run --kee", ["--keep", "--keep-all"]),
             ("dmlop validate --format ", ["text", "json"]), ("dmlop bench --format=m", ["markdown"]), ("dmlop bench --cache c", ["cold"]),
             ("dmlop run --tolerance ", ["webnn", "sums", "noise"]), ("dmlop run --as sums-", ["sums-float32", "sums-float16", "sums-bfloat16"]), ("dmlop completion ", ["bash", "zsh", "fish"]), ("dmlop completion bash ", []),
-            ("dmlop ops RED", ["REDUCE"]), ("dmlop ops ", operators), ("dmlop ops --manual ", GROUPS), ("dmlop ops --like MatM", ["MatMul", "MatMulInteger", "MatMulIntegerToFloat"]),
+            ("dmlop ops RED", ["REDUCE"]), ("dmlop ops ", operators), ("dmlop ops --manual ", sorted([*GROUPS, "onnx"])), ("dmlop ops --like MatM", ["MatMul", "MatMulInteger", "MatMulIntegerToFloat"]),
             ("dmlop ops --like=conv2", ["conv2d"]), ("dmlop run -L 6_", levels), ("dmlop run --feature-level=6_", levels),
             ("dmlop run --isa ", isas), ("dmlop show --type FLOAT", types), ("dmlop compare --type FLOAT", types), ("dmlop compare --ulp FLOAT", types), ("dmlop compare --ulp FLOAT16=2", []),
             ("dmlop run ", documents), ("dmlop batch ", documents), ("dmlop validate d.json ", documents), ("dmlop run no", ["notes.txt"]),

@@ -390,6 +390,8 @@ class ContentTest(ProgramTest):
             self.write(name, b"1, 2")
             for arguments in (["show", name], ["run", SUM, "-i", name], ["compare", name, name],
                               ["run", SUM, "-i", "x.npy", "-o", name]):
+                if arguments == ["show", "m.onnx"] or arguments == ["show", "M.ONNX"]:
+                    continue  # lists the model
                 self.save(x=X)
                 self.assertIn(f"{name}: {kind}{known}", self.errors_of(*arguments, status=2))
 

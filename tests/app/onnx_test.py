@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX models: run, judged, listed, explained and refused, node by node."""
+
+import json
+import os
+import pathlib
+import re
+import struct
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import X, ProgramTest
+from tensor_files_test import TYPES, field, tensor
+
+NUMBERS = {np.dtype(name): number for number, name in TYPES.items()} | {np.dtype("?"): 9}
+
+
+# --- a writer of models ---------------------------------------------------------------------------
+
+
+def text(number, string):
+    return field(number, string if isinstance(string, bytes) else string.encode())
+
+
+def constant(name, array):
+    array = np.asarray(array)
+    return tensor(NUMBERS[array.dtype], array.shape, text(8, name), field(9, array.tobytes()))
+
+
+def attribute(name, value):
+    def numbered(kind, *fields):
+        return text(1, name) + b"".join(fields) + field(20, kind)
+
+    if isinstance(value, float):
+        return numbered(1, b"\x15" + struct.pack("<f", value))
+    if isinstance(value, int):
+        return numbered(2, field(3, value))
+    if isinstance(value, str):
+        return numbered(3, text(4, value))
+    if isinstance(value, np.ndarray):
+        return numbered(4, field(5, constant("", value)))
+    if isinstance(value, bytes):  # a graph
+        return numbered(5, field(6, value))
+    if isinstance(value[0], float):
+        return numbered(6, *(b"\x3d" + struct.pack("<f", one) for one in value))
+    return numbered(7, *(field(8, one) for one in value))
+
+
+def node(op, inputs, outputs, name="", domain="", **attributes):
+    return (b"".join(text(1, one) for one in inputs.split(",") if inputs) + b"".join(text(2, one) for one in outputs.split(",")) +
+            text(3, name) + text(4, op) + text(7, domain) +
+            b"".join(field(5, attribute(key, value)) for key, value in attributes.items()))
+
+
+def value(name, kind, sizes):
+    """`kind` is a NumPy type or a number of ONNX; a size may be a name, and there may be none at all."""
+    number = kind if isinstance(kind, int) else NUMBERS[np.dtype(kind)]
+    shape = b"" if sizes is None else field(2, b"".join(
+        field(1, field(1, size) if isinstance(size, int) else text(2, size)) for size in sizes))
+    return text(1, name) + field(2, field(1, field(1, number) + shape))
+
+
+def graph(nodes, inputs=(), outputs=(), constants=()):
+    return (b"".join(field(1, one) for one in nodes) + text(2, "g") + b"".join(field(5, one) for one in constants) +
+            b"".join(field(11, one) for one in inputs) + b"".join(field(12, one) for one in outputs))
+
+
+def model(nodes, inputs=(), outputs=(), constants=(), opset=17, domains=()):
+    opsets = b"".join(field(8, text(1, name) + field(2, version)) for name, version in [("", opset), *domains])
+    return field(1, 8) + opsets + field(7, graph(nodes, inputs, outputs, constants))
+
+
+def outputs(*names):
+    return [value(name, "f4", None) for name in names]
+
+
+F3 = value("X", "f4", [3, 3])
+RELU = model([node("Relu", "X", "Y", "r")], [F3], outputs("Y"))
+
+
+class OnnxTest(ProgramTest):
+    def write(self, name, content):
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_bytes(content)
+        return name
+
+    def refusal(self, content, status=3, *arguments):
+        self.write("m.onnx", content)
+        return self.run_program("validate", "m.onnx", *arguments, status=status).stderr
+
+    # --- run --------------------------------------------------------------------------------------
+
+    def test_nodes_run_one_after_another(self):
+        nodes = [node("MatMul", "X,W", "A", "m"), node("Add", "A,b", "B", "a"), node("Relu", "B", "Y")]
+        w, b = np.arange(6, dtype="f4").reshape(3, 2) - 2, np.array([1, -20], "f4")
+        self.write("m.onnx", model(nodes, [F3], outputs("Y"), [constant("W", w), constant("b", b)]))
+        np.save(self.folder / "x.npy", X)
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy", "--keep-all", "gold")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), np.maximum(X @ w + b, 0))
+        self.assertEqual(sorted(os.listdir(self.folder / "gold")), ["0001-m.A.npy", "0002-a.B.npy", "0003-Relu_0.Y.npy"])
+        np.testing.assert_array_equal(np.load(self.folder / "gold/0001-m.A.npy"), X @ w)
+
+    def test_names_have_any_characters(self):
+        name = "a=b/c:0 d"
+        self.write("m.onnx", model([node("Neg", name, "Y=1", "n/1")], [value(name, "f4", [3, 3])], outputs("Y=1")))
+        np.save(self.folder / "x=y.npy", X)
+        self.run_program("run", "m.onnx", "-i", f"{name}=x=y.npy", "-o", "Y=1=y.npy", "--keep-all", "gold")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), -X)
+        self.assertEqual(os.listdir(self.folder / "gold"), ["0001-n_1.Y=1.npy"])
+
+    def test_messages_of_tensors_are_read_and_written(self):
+        self.write("m.onnx", model([node("Greater", "X,z", "Y")], [F3], [value("Y", "?", [3, 3])], [constant("z", np.float32(2))]))
+        self.write("input_0.pb", constant("X", X))
+        self.write("output_0.pb", constant("Y", X > 2))
+        self.run_program("run", "m.onnx", "-i", "input_0.pb", "-e", "output_0.pb", "-o", "y.pb")
+        self.assertEqual((self.folder / "y.pb").read_bytes(), (self.folder / "output_0.pb").read_bytes())
+        self.write("output_0.pb", constant("Y", X > 3))
+        self.run_program("run", "m.onnx", "-i", "input_0.pb", "-e", "output_0.pb", "-q", status=1)
+
+    def test_scalars_and_empty_tensors_keep_their_shape(self):
+        nodes = [node("Size", "X", "S"), node("Cast", "S", "F", to=1), node("Neg", "F", "Y"), node("Slice", "X,one,one,zero", "E")]
+        numbers = [constant("one", np.array([1])), constant("zero", np.array([0]))]
+        self.write("m.onnx", model(nodes, [F3], outputs("Y", "E"), numbers))
+        np.save(self.folder / "x.npy", X)
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "Y=y.npy", "-o", "E=e.npy")
+        self.assertEqual((np.load(self.folder / "y.npy").shape, np.load(self.folder / "y.npy")), ((), -9))
+        self.assertEqual(np.load(self.folder / "e.npy").shape, (0, 3))
+
+    def test_sizes_follow_from_values(self):
+        nodes = [node("Shape", "X", "S"), node("Slice", "S,zero,one", "N"), node("Concat", "N,rest", "to", axis=0), node("Reshape", "X,to", "Y")]
+        numbers = [constant("zero", np.array([0])), constant("one", np.array([1])), constant("rest", np.array([1, -1]))]
+        self.write("m.onnx", model(nodes, [value("X", "f4", ["N", 3])], outputs("Y"), numbers))
+        for count in (1, 4):
+            x = np.arange(3 * count, dtype="f4").reshape(count, 3)
+            np.save(self.folder / "x.npy", x)
+            self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy")
+            np.testing.assert_array_equal(np.load(self.folder / "y.npy"), x.reshape(count, 1, 3))
+
+    def test_the_branch_of_a_known_condition_runs(self):
+        branches = [graph([node("Neg" if negates else "Identity", "X", "b")], (), outputs("b")) for negates in (True, False)]
+        nodes = [node("If", "c", "Y", then_branch=branches[0], else_branch=branches[1])]
+        self.write("m.onnx", model(nodes, [F3, value("c", "?", [])], outputs("Y")))
+        np.save(self.folder / "x.npy", X)
+        for negates in (True, False):
+            np.save(self.folder / "c.npy", np.array(negates))
+            self.run_program("run", "m.onnx", "-i", "x.npy", "-i", "c=c.npy", "-o", "y.npy")
+            np.testing.assert_array_equal(np.load(self.folder / "y.npy"), -X if negates else X)
+        self.assertIn(b"ONX-9", self.run_program("validate", "m.onnx", status=3).stderr)
+
+    def test_initializers_lie_at_any_byte_and_may_be_bound_over(self):
+        for padding in range(8):
+            w = X + padding
+            self.write("m.onnx", model([node("Add", "X,W", "Y", "n" * (padding + 1))], [F3, value("W", "f4", [3, 3])], outputs("Y"), [constant("W", w)]))
+            np.save(self.folder / "x.npy", X)
+            np.save(self.folder / "w.npy", -X)
+            self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy")
+            np.testing.assert_array_equal(np.load(self.folder / "y.npy"), X + w)
+            self.run_program("run", "m.onnx", "-i", "x.npy", "-i", "W=w.npy", "-o", "y.npy")
+            np.testing.assert_array_equal(np.load(self.folder / "y.npy"), 0 * X)
+
+    def test_external_data_lie_beside_the_model(self):
+        def entry(key, content):
+            return field(13, text(1, key) + text(2, content))
+
+        def of(location, offset="36", length="36"):
+            outside = tensor(1, (3, 3), text(8, "W"), entry("location", location), entry("offset", offset), entry("length", length), field(14, 1))
+            return model([node("Add", "X,W", "Y")], [F3], outputs("Y"), [outside])
+
+        np.save(self.folder / "x.npy", X)
+        self.write("sub/data.bin", np.concatenate([X, -X]).tobytes())
+        self.write("m.onnx", of("sub/data.bin"))
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy", "--confine", ".")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), 0 * X)
+        for location, offset, status in [("../data.bin", "0", 3), ("/etc/passwd", "0", 3), ("sub/none.bin", "0", 5), ("sub/data.bin", "37", 4)]:
+            with self.subTest(location):
+                self.assertIn(b"[ONX-8]", self.refusal(of(location, offset), status))
+
+    # --- validate, show, explain, bench, batch ----------------------------------------------------
+
+    def test_validate_lists_nodes_with_their_levels(self):
+        self.write("m.onnx", model([node("Relu", "X", "A", "r"), node("Gelu", "A", "Y", "g")], [F3], outputs("Y"), opset=20))
+        done = self.run_program("validate", "m.onnx", "--format", "json")
+        verdict = json.loads(done.stdout)
+        self.assertEqual([(one["name"], one["operators"]) for one in verdict["nodes"]], [("r", ["ACTIVATION_RELU"]), ("g", ["ACTIVATION_GELU"])])
+        lowest = verdict["minimumFeatureLevel"]
+        self.assertEqual(lowest, max(one["minimumFeatureLevel"] for one in verdict["nodes"]))
+        self.run_program("validate", "m.onnx", "-L", lowest, "-q")
+        self.assertIn(b"node 'g' (Gelu 20)", self.run_program("validate", "m.onnx", "-L", "3_0", status=3).stderr)
+
+    def test_show_lists_inputs_outputs_and_nodes(self):
+        self.write("m.onnx", RELU)
+        self.assertEqual(self.run_program("show", "m.onnx").stdout.decode(),
+                         "m.onnx: 1 node\n  input 'X': FLOAT32 [3, 3]\n  output 'Y': FLOAT32 [3, 3]\n"
+                         "  node 'r' (Relu 14): ACTIVATION_RELU -> 'Y' FLOAT32 [3, 3]\n")
+
+    def test_explain_goes_back_through_nodes(self):
+        self.write("m.onnx", model([node("Neg", "X", "A"), node("ReduceSum", "A,axes", "Y", keepdims=0)], [F3], outputs("Y"), [constant("axes", np.array([1]))]))
+        np.save(self.folder / "x.npy", X)
+        told = self.run_program(*["explain", "m.onnx", "A[1,2]", "-i", "x.npy"]).stdout.decode()
+        self.assertRegex(told, r"Neg_0.*\n.*A\[1, 2\] .* value -4\n(.*\n)?  X\[1, 2\] .* value 4\n")
+
+    def test_batch_judges_models_by_their_data(self):
+        self.write("t/m.onnx", RELU)
+        self.write("t/set/input_0.pb", constant("X", X - 2))
+        self.write("t/set/output_0.pb", constant("Y", np.maximum(X - 2, 0)))
+        self.write("t/bad/input_0.pb", constant("X", X - 2))
+        self.write("t/bad/output_0.pb", constant("Y", X))
+        lines = [{"model": "t/m.onnx", "data": "t/set"}, {"model": "t/m.onnx", "data": "t/bad"}, {"model": "t/none.onnx", "data": "t/set"}]
+        self.write("all.jsonl", "\n".join(map(json.dumps, lines[:1])).encode())
+        self.run_program("batch", "all.jsonl", "-q")
+        self.write("all.jsonl", "\n".join(map(json.dumps, lines[:2])).encode())
+        done = self.run_program("batch", "all.jsonl", status=1)
+        self.assertIn(b"t/bad", done.stdout + done.stderr)
+
+    def test_serialized_and_dispatched_models_agree(self):
+        self.write("m.onnx", model([node("Concat", "a,b", "Y", axis=0)], [value("a", "f4", ["N", 2]), value("b", "f4", ["N", 2])], outputs("Y")))
+        document = {
+            "resources": {"A": {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3, 4]},
+                          "Y": {"initialValuesDataType": "FLOAT32", "initialValues": "deferred"}},
+            "dispatchables": {"join": {"type": "onnx", "sourcePath": "m.onnx", "graphOptimizationLevel": 0}},
+            "commands": [{"type": "dispatch", "dispatchable": "join",
+                          "bindings": {"a": {"name": "A", "shape": [2, 2]}, "b": {"name": "A", "shape": [2, 2]}, "Y": "Y"}},
+                         {"type": "print", "resource": "Y"}]}
+        self.write("model.json", json.dumps(document).encode())
+        done = self.run_program("run", "model.json")
+        self.assertEqual(re.findall(rb"\d+", done.stdout.split(b"'Y':")[1]), [b"1", b"2", b"3", b"4"] * 2)
+        self.assertIn(b"graphOptimizationLevel", done.stderr)
+
+    # --- refusals ---------------------------------------------------------------------------------
+
+    def test_each_refusal_names_its_node_and_place(self):
+        def one(nodes, *more, **options):
+            return model(nodes, [F3], outputs("Y"), *more, **options)
+
+        sub = graph([node("Identity", "X", "b")], (), outputs("b"))
+        for _ in range(70):
+            sub = graph([node("If", "X", "b", then_branch=sub, else_branch=sub[:0] or graph([]))], (), outputs("b"))
+        cases = [
+            ("ONX-1", "no graph", field(1, 8)),
+            ("ONX-1", "cut off", RELU[:-3]),
+            ("ONX-1", "nested", one([node("If", "X", "Y", then_branch=sub)])),
+            ("ONX-1", "65537 bytes", one([node("Relu", "X", "Y", "n" * 65537)])),
+            ("ONX-1", "not UTF-8", one([node("Relu", "X", "Y", b"\xff")])),
+            ("ONX-1", "out of range", one([node("ConstantOfShape", "s", "Y")], [constant("s", np.array([2**31]))])),
+            ("ONX-2", "'nms' (NonMaxSuppression 11)", one([node("NonMaxSuppression", "X,X", "Y", "nms")])),
+            ("ONX-2", "'x' (Rellu)", one([node("Rellu", "X", "Y", "x")])),
+            ("ONX-2", "opset 99", one([node("Relu", "X", "Y")], opset=99)),
+            ("ONX-3", "'t' (Transpose 13)", one([node("Transpose", "X", "Y", "t", perm=[0, 0])])),
+            ("ONX-4", "'X'", model([node("Relu", "X", "Y")], [value("X", "f4", None)], outputs("Y"))),
+            ("ONX-4", "do not broadcast", one([node("Add", "X,c", "Y")], [constant("c", np.zeros(2, "f4"))])),
+            ("ONX-5", "'X'", model([node("Reshape", "X,s", "Y")], [F3, value("s", "i8", [1])], outputs("Y"))),
+            ("ONX-6", "BFLOAT16", model([node("Relu", "X", "Y")], [value("X", 16, [3])], outputs("Y"))),
+            ("ONX-6", "STRING", model([node("Identity", "X", "Y")], [value("X", 8, [3])], outputs("Y"))),
+            ("ONX-7", "computed only later", one([node("Add", "X,B", "Y"), node("Neg", "Y", "B")])),
+            ("ONX-7", "nothing computes", one([node("Add", "X,B", "Y")])),
+            ("ONX-7", "twice", one([node("Relu", "X", "Y"), node("Neg", "X", "Y")])),
+        ]
+        for code, words, content in cases:
+            with self.subTest(f"{code} {words}"):
+                told = self.refusal(content).decode()
+                self.assertIn(f"[{code}]", told)
+                self.assertIn(words.split("'X'")[0], told)
+                if (code, words) != ("ONX-4", "'X'"):  # whose file says the sizes
+                    np.save(self.folder / "x.npy", X)
+                    self.run_program("run", "m.onnx", "-i", "x.npy", status=3)
+
+    def test_all_refusals_of_a_model_are_told(self):
+        nodes = [node("NonMaxSuppression", "X,X", "A", "first"), node("Reshape", "X,s", "B", "second"), node("Loop", "A", "C", "third"), node("Relu", "A", "Y", "fourth")]
+        told = self.refusal(model(nodes, [F3, value("s", "i8", [1])], outputs("Y"))).decode()
+        self.assertEqual(re.findall(r"node '(\w+)'", told), ["first", "second", "third"])
+
+    def test_every_truncation_is_refused_or_a_model(self):
+        content = model([node("Conv", "X,W", "Y", "c", pads=[1, 1, 1, 1])], [value("X", "f4", [1, 1, 3, 3])], outputs("Y"), [constant("W", np.ones((1, 1, 3, 3), "f4"))])
+        paths = []
+        for length in range(len(content)):
+            paths.append(self.write(f"{length}.onnx", content[:length]))
+        done = self.run_program("validate", *paths, "--format", "json", status=3)
+        verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(len(verdicts), len(content))
+        for verdict in verdicts:
+            self.assertFalse(verdict["valid"], verdict["document"])
+            self.assertEqual(verdict["diagnostics"][0]["code"], "ONX-1", verdict)
+
+    def test_wrong_names_and_files_on_the_command_line(self):
+        self.write("m.onnx", RELU)
+        np.save(self.folder / "x.npy", X)
+        np.save(self.folder / "wide.npy", np.zeros((3, 4), "f4"))
+        np.save(self.folder / "double.npy", X.astype("f8"))
+        for arguments, status, words in [(["-i", "Z=x.npy"], 2, "no input 'Z'"), ([], 2, "'X'"), (["-i", "x.npy", "x.npy"], 2, "1 input"),
+                                         (["-i", "wide.npy"], 4, "[3, 4]"), (["-i", "double.npy"], 4, "FLOAT64"), (["-i", "none.npy"], 5, "none.npy"),
+                                         (["-i", "x.npy", "-o", "Z=y.npy"], 2, "no output 'Z'"), (["-i", "x.npy", "-b", "Z:3,3"], 2, "Z"), (["-i", "x.npy", "-f", "N"], 2, "NAME:SIZE")]:
+            with self.subTest(arguments):
+                self.assertIn(words, self.run_program(*["run", "m.onnx", *arguments], status=status).stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
