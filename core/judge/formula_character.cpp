@@ -49,6 +49,7 @@ class Characters {
       case Operation::kWeighted:
         character.sign = SignOfProduct(node);
         character.has_long_product |= formula_.HasList(node);
+        if (CountComputed(Operands(node)) > 1) MultiplyErrors(character);
         character.has_weights |= std::ranges::any_of(
             Operands(node), [&](Node x) { return IsNumber(x) && formula_.number(x) != 1; });
         break;
@@ -63,6 +64,10 @@ class Characters {
       case Operation::kSquare:
       case Operation::kMagnitude:
         character.is_of_one_sign |= IsOneStep(Operands(node)[0]);
+        if (operation == Operation::kSquare && !IsOneStep(Operands(node)[0]) &&
+            CountComputed(Operands(node)) > 0) {
+          MultiplyErrors(character);
+        }
         character.sign = 1;
         break;
       case Operation::kRoundToFloat64:
@@ -111,6 +116,16 @@ class Characters {
       default:
         return true;
     }
+  }
+
+  int64_t CountComputed(std::span<const Node> nodes) const {
+    return std::ranges::count_if(nodes, [&](Node x) { return !IsOfElements(formula_, x); });
+  }
+
+  // A product of sums has the errors of all of them.
+  static void MultiplyErrors(FormulaCharacter& character) {
+    character.is_polynomial = false;
+    character.has_function = true;
   }
 
   static void NoPolynomial(FormulaCharacter& character) { character.is_polynomial = false; }

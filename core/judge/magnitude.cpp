@@ -193,6 +193,12 @@ Magnitude MagnitudeArithmetic::Number(double value, const std::optional<Dyadic>&
 
 Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
                                         std::span<const double> parameters, Values operands) {
+  // Beside 1 its error is that of numbers near 1.
+  if (function == ElementWiseFunction::kErf) {
+    Magnitude value = OfValue(std::erf(operands[0].value), operands);
+    value.size = 1;
+    return value;
+  }
   std::vector<double> x;
   for (const Magnitude& operand : operands) x.push_back(operand.value);
   Magnitude value = OfValue(ExactElement(function, x, parameters).head, operands);
@@ -200,8 +206,6 @@ Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
     if (IsRelative(operands[i]) || operands[i].size == 0) continue;
     value.size += SlopeAt(function, parameters, x, i, operands[i].size) * operands[i].size;
   }
-  // Beside 1 its error is that of numbers near 1.
-  if (function == ElementWiseFunction::kErf) value.size = 1;
   return value;
 }
 

@@ -199,7 +199,8 @@ class UnitsOfOutput {
     const bool are_equal = std::ranges::all_of(terms_, [&](int64_t n) { return n == terms_[0]; });
     if (are_equal && IsUniform()) {
       units_.terms = {terms_[0]};
-    } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(CountedBySources())) {
+    } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(CountedByTaps()) &&
+               !TakeIfRight(CountedBySources())) {
       units_.terms = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_).terms;
     }
   }
@@ -215,6 +216,22 @@ class UnitsOfOutput {
     const Computed* computed = ComputedOnParts(op_);
     return IsElementWise() || std::holds_alternative<Reduction>(op_.info().family) ||
            (computed != nullptr && computed->unsplittable_dims == nullptr);
+  }
+
+  // Weighted sums have the products of the taps of all dimensions.
+  std::vector<int64_t> CountedByTaps() const {
+    std::vector<int64_t> terms;
+    const auto* computed = std::get_if<Computed>(&op_.info().family);
+    if (computed == nullptr || computed->weights == nullptr) return terms;
+    const WeightedSource source = computed->weights(op_, inputs_[0]);
+    const Dims& sizes = exact_.layout.sizes;
+    Dims index = Dims::Filled(sizes.size(), 0);
+    for (int64_t i = 0; i < Product(sizes); ++i, Advance(sizes, index)) {
+      int64_t taps = 1;
+      for (size_t d = 0; d < index.size(); ++d) taps *= source.axes[d]->Count(index[d]);
+      terms.push_back(std::max<int64_t>(1, taps));
+    }
+    return terms;
   }
 
   // Where each element of a part of the first input is a term.
