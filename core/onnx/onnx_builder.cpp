@@ -109,7 +109,7 @@ void OnnxBuilder::AddNode(const std::string& name, OperatorDesc op,
   }
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].role() == TensorRole::kOutput) {
-      graph_.edges[AddEdge(*values[i])].desc = *slots[i].desc;
+      graph_.edges[AddEdge(*values[i])].desc = Packed(*values[i]).desc;
       states_.back().producer = graph_.nodes.size();
       can_be_known = can_be_known && ElementCount(*slots[i].desc) <= kMostKnown;
     }

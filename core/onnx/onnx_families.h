@@ -60,3 +60,11 @@ std::span<const OnnxRow> Rows();
 namespace dmlop::onnx_fused {
 std::span<const OnnxRow> Rows();
 }
+// Products of matrices of integers, and the quantization of numbers by their range.
+namespace dmlop::onnx_integer_product {
+std::span<const OnnxRow> Rows();
+}
+// Embeddings of com.microsoft: of positions by rotation, and of words.
+namespace dmlop::onnx_embedding {
+std::span<const OnnxRow> Rows();
+}

@@ -16,7 +16,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kOldestOpset = 7;  // older ones are read as this one
+constexpr int64_t kOldestOpset = 7;  // of a model that states none; rows read older ones as this
 
 // The values that names stand for. A value is null if what computes it was refused.
 using Names = std::map<std::string_view, OnnxValue*>;
@@ -70,7 +70,7 @@ class Importer {
     if (opset_ > kNewestOpset || opset_ < 1) {
       Fail("ONX-2", "the model is of opset {}; dmlop knows 1 to {}", opset_, kNewestOpset);
     }
-    opset_ = std::clamp(opset_, kOldestOpset, kNewestOpset);
+    opset_ = std::min(opset_, kNewestOpset);
   }
 
   // --- names -------------------------------------------------------------------------------------

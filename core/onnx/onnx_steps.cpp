@@ -60,4 +60,20 @@ OnnxOperand EmitPart(OnnxCall& call, OnnxOperand from, size_t axis, int64_t begi
                     {"InputWindowStrides", strides}});
 }
 
+OnnxOperand QuantizationParameter(OnnxValue& value, size_t axis, size_t rank) {
+  return CountOf(value.sizes) == 1 ? Reshaped(value, OnnxSizes(rank, 1)) : Along(value, axis, rank);
+}
+
+void AddParameter(OnnxCall& call, std::string_view field, size_t input, size_t axis, size_t rank,
+                  OnnxSettings& settings) {
+  if (call.Has(input))
+    settings.emplace_back(field, QuantizationParameter(call.In(input), axis, rank));
+}
+
+void RequireRank(const OnnxCall& call, const OnnxValue& value, size_t rank) {
+  if (value.rank() == rank) return;
+  call.Refuse("ONX-3", "'{}' is {}; expected {} dimensions", value.name, ToString(value.sizes),
+              rank);
+}
+
 }  // namespace dmlop

@@ -42,4 +42,14 @@ OnnxSizes CountedFrom(int64_t first, int64_t last);
 OnnxOperand EmitPart(OnnxCall& call, OnnxOperand from, size_t axis, int64_t begin, int64_t size,
                      int64_t step = 1);
 
+// A scale or zero point: one number, or one for each place along an axis.
+OnnxOperand QuantizationParameter(OnnxValue& value, size_t axis, size_t rank);
+
+// Adds such a parameter, unless it is left out.
+void AddParameter(OnnxCall& call, std::string_view field, size_t input, size_t axis, size_t rank,
+                  OnnxSettings& settings);
+
+// Refuses a value of another rank.
+void RequireRank(const OnnxCall& call, const OnnxValue& value, size_t rank);
+
 }  // namespace dmlop
