@@ -349,7 +349,7 @@ std::unique_ptr<Manifest> ManifestOf(const Descriptor& descriptor, const Validat
   if (path.empty() || takes_part || !is_whole) return nullptr;
   auto manifest = is_stream ? std::make_unique<Manifest>(descriptor.name, descriptor.text)
                             : std::make_unique<Manifest>(path);
-  const auto cases = manifest->Next(2, [](int64_t) { return true; });
+  const auto cases = manifest->Next(2, [](const ManifestLine&) { return true; });
   const bool is_named = HasExtension(path, ".jsonl");
   const bool has_cases = is_named || std::ranges::all_of(cases, [](const ManifestLine& one) {
                            return one.text.starts_with('{');

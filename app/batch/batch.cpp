@@ -33,7 +33,7 @@ class Selection {
 
   // The next lines; empty at the end.
   std::vector<ManifestLine> Next(size_t most = kMost) {
-    return manifest_.Next(most, [&](int64_t number) { return Takes(number, case_++); });
+    return manifest_.Next(most, [&](const ManifestLine& line) { return Takes(line); });
   }
 
   // Counts all lines taken, and rewinds the manifest.
@@ -52,15 +52,20 @@ class Selection {
   bool has_cases() const { return cases_ > 0; }
 
  private:
-  bool Takes(int64_t number, int64_t index) const {
-    if (options_.line) return number == *options_.line;
+  bool Takes(const ManifestLine& line) {
+    if (!options_.only.empty()) {
+      const OperatorInfo* const info = OperatorOfCase(line.text);
+      if (info == nullptr || info->name != options_.only) return false;
+    }
+    const int64_t index = case_++;
+    if (options_.line) return line.number == *options_.line;
     return index % options_.shard.count == options_.shard.number - 1;
   }
 
   Manifest& manifest_;
   const BatchOptions& options_;
-  int64_t case_ = 0;   // number of the next case
-  int64_t cases_ = 0;  // cases in the manifest
+  int64_t case_ = 0;   // number of the next case of the operator that is taken, if it is only one
+  int64_t cases_ = 0;  // such cases in the manifest
 };
 
 // True if no case after a failing one is run.
@@ -89,7 +94,9 @@ class Batch {
     const int64_t total = selection.Count();
     if (options_.line) RequireOneCase(manifest_, *options_.line, total);
     if (!selection.has_cases() && !options_.allow_empty) {
-      throw Error(ErrorKind::kUsage, manifest_.name() + ": has no case; --allow-empty takes that");
+      const std::string what = options_.only.empty() ? "" : " of " + options_.only;
+      throw Error(ErrorKind::kUsage,
+                  manifest_.name() + ": has no case" + what + "; --allow-empty takes that");
     }
     Begin(total);
     RunInTurns(selection);
@@ -112,6 +119,7 @@ class Batch {
     settings_.rules = options_.rules;
     settings_.has_inputs = options_.has_inputs;
     settings_.is_reported = !options_.report.empty();
+    settings_.skips_missing = options_.skip_missing;
     settings_.sync = options_.sync;
     if (!options_.resume) return;
     if (!manifest_.is_file()) {

@@ -104,6 +104,7 @@ TextPosition BatchCase::PlaceOf(const TextPosition& in_case) const {
 void BatchCase::Prepare() {
   Attempt([&] {
     Read();
+    if (!is_finished_ && !model_ && settings_.skips_missing && SkipIfMissing()) return;
     if (is_finished_ || model_ || !settings_.manifest_time || !IsUpToDate()) return;
     outcome_.status = CaseStatus::kUpToDate;
     is_finished_ = true;
@@ -136,9 +137,33 @@ void BatchCase::Read() {
   if (!case_->Check(settings_.level, diagnostics)) return Refuse(diagnostics);
   RequireBound(TensorRole::kOutput);
   RequireConfined();
-  if (settings_.is_reported) {
+  if (settings_.completes) {
+    outcome_.descriptor = std::make_shared<const Json>(CompleteJson());
+  } else if (settings_.is_reported) {
     outcome_.descriptor = std::make_shared<const Json>(DescriptorJson(*case_));
   }
+}
+
+// The complete descriptor, with the files of all tensors as the line would bind them, those
+// included that --inputs writes.
+Json BatchCase::CompleteJson() const {
+  Json json = DescriptorJson(*case_);
+  const Json line = AsWritten(document_->json().root());
+  for (const char* member : {"name", "tolerance", "expect"}) {
+    if (line.contains(member)) json[member] = line[member];
+  }
+  const auto bind = [&](const TensorSlot& slot, const std::string& path) {
+    const bool is_relative = !settings_.folder.empty() && fs::path(path).is_relative();
+    json["bindings"][Json::json_pointer("/" + slot.path)] =
+        is_relative ? fs::path(path).lexically_relative(settings_.folder).string() : path;
+  };
+  for (const TensorRole role : {TensorRole::kInput, TensorRole::kOutput}) {
+    for (const TensorSlot& slot : case_->Slots(role)) {
+      const std::string path = HasValues(slot) ? InputPath(slot) : case_->PathOf(slot);
+      if (!path.empty()) bind(slot, path);
+    }
+  }
+  return json;
 }
 
 void BatchCase::RefuseAsCase(const char* message) {
@@ -228,8 +253,10 @@ void BatchCase::WriteInputs() {
                              {.name = DisplayName(slots[i].path)});
     const Move move{values, file.view()};
     HasOverlap(file.layout()) ? CopyElements(move.from, move.to) : CopyAll({&move, 1});
+    const std::string hash = Sha256(file.bytes());
+    new_inputs_.emplace_back(path, hash);
     if (settings_.is_reported) {
-      outcome_.files.inputs.push_back({DisplayName(slots[i].path), path, Sha256(file.bytes())});
+      outcome_.files.inputs.push_back({DisplayName(slots[i].path), path, hash});
     }
     file.Flush(files_);
   }
@@ -293,7 +320,12 @@ void BatchCase::Write(std::vector<OutputTensor>& outputs) {
   for (OutputTensor& output : outputs) output.Flush(files_);
   WriteInputs();
   is_to_be_published_ = settings_.sync;
-  if (!settings_.sync) files_.Publish();
+  if (!settings_.sync) PublishFiles();
+}
+
+void BatchCase::PublishFiles() {
+  files_.Publish();
+  for (const auto& [path, hash] : new_inputs_) settings_.written_inputs->Share(path, hash);
 }
 
 void BatchCase::Publish(bool flush_first) {
@@ -301,7 +333,7 @@ void BatchCase::Publish(bool flush_first) {
   Attempt([&] {
     OutputSet* const files = &files_;
     if (flush_first) OutputSet::FlushFiles({&files, 1});
-    files_.Publish();
+    PublishFiles();
   });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/batch/beside.h"
 #include "app/batch/output_folder.h"
 #include "app/exit_status.h"
 #include "app/files/manifest.h"
@@ -34,6 +35,9 @@ struct BatchSettings {
   // outputs are compared, must exist. Existing files are always compared.
   bool has_inputs = false;
   bool is_reported = false;
+  bool completes = false;      // descriptors of outcomes bind the files of all tensors
+  bool skips_missing = false;  // outputs without a file are not compared
+  std::shared_ptr<WrittenInputs> written_inputs = std::make_shared<WrittenInputs>();
   bool sync = false;  // outputs are on disk before they appear
   // If set, cases whose outputs are newer than this time and than their inputs are not run.
   std::optional<std::filesystem::file_time_type> manifest_time;
@@ -48,7 +52,7 @@ struct CaseFault {
   std::string text() const { return what.code.empty() ? what.message : LineOf(what); }
 };
 
-enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed };
+enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed, kMissing };
 
 struct CaseOutcome {
   int64_t line = 0;
@@ -61,6 +65,7 @@ struct CaseOutcome {
   bool lacks_tolerance = false;            // WebNN's was asked for, and there is none
   std::string type;                        // operator type; empty if unknown
   std::shared_ptr<const Json> descriptor;  // complete; null if not valid or not reported
+  int64_t missing = 0;                     // outputs whose files are not there
   ReportedFiles files;
   RunTimes times;
 
@@ -111,12 +116,16 @@ class BatchCase {
   bool IsUpToDate() const;
   std::vector<OutputTensor> Compute();
   void Write(std::vector<OutputTensor>& outputs);
+  void PublishFiles();
   bool HasValues(const TensorSlot& slot) const;
   std::string InputPath(const TensorSlot& slot) const;
   std::vector<std::string> InputPaths(const TensorSlot& slot) const;
   void WriteInputs();
   std::vector<std::string> WrittenPaths() const;
   bool IsExpected(const TensorSlot& slot) const;
+  bool IsMissing(const TensorSlot& slot) const;
+  bool SkipIfMissing();
+  Json CompleteJson() const;
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number);
   void Compare(const std::vector<OutputTensor>& outputs);
   void CompareInputs();
@@ -146,6 +155,7 @@ class BatchCase {
   OutputSet files_;
   bool is_finished_ = false;
   bool is_to_be_published_ = false;
+  std::vector<std::pair<std::string, std::string>> new_inputs_;  // paths, and hashes of their bytes
 };
 
 }  // namespace dmlop

@@ -3,6 +3,8 @@
 // inputs still hold the line's values.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/batch/batch_case.h"
 #include "app/batch/beside.h"
 #include "app/files/confinement.h"
@@ -15,12 +17,30 @@ bool BatchCase::IsExpected(const TensorSlot& slot) const {
   return document_->expected().contains(slot.path);
 }
 
+// True if the file to compare with is not there.
+bool BatchCase::IsMissing(const TensorSlot& slot) const {
+  const bool has_values = settings_.compared == Side::kExpected && IsExpected(slot);
+  return !has_values && !FileExists(FileOrStandIn(case_->PathOf(slot)));
+}
+
+// Ends the case if no output of it is there.
+bool BatchCase::SkipIfMissing() {
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+  if (!std::ranges::all_of(slots, [&](const TensorSlot& slot) { return IsMissing(slot); })) {
+    return false;
+  }
+  outcome_.missing = static_cast<int64_t>(slots.size());
+  outcome_.status = CaseStatus::kMissing;
+  return is_finished_ = true;
+}
+
 // Compares with the values that the case states or, without any, with the file.
 ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output,
                                  size_t number) {
   const ConstTensorView computed = AsConst(output.view());
-  const OutputUnits units{[&] { return ErrorUnitsOf(op(), case_->InputViews(), computed, number); },
-                          UnitToleranceFor(settings_.rules, *document_)};
+  const OutputUnits units{
+      [&] { return ErrorUnitsOf(document_->op(), case_->InputViews(), computed, number); },
+      UnitToleranceFor(settings_.rules, *document_)};
   const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
   const Leniency& leniency = settings_.rules.leniency;
   ReportedFile file{DisplayName(slot.path), "", ""};
@@ -41,6 +61,10 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   outcome_.lacks_tolerance = LacksTolerance(settings_.rules, *document_);
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (IsMissing(slots[i])) {
+      ++outcome_.missing;
+      if (settings_.skips_missing) continue;
+    }
     outcome_.files.compared.push_back(Compared(slots[i], outputs[i], i));
     const ComparedFile& compared = outcome_.files.compared.back();
     if (!compared.judgement.passes()) TellDifference(DiffersText(compared), compared.judgement);

@@ -147,11 +147,12 @@ class BatchFiles {
     const bool compared = settings_.compared.has_value();
     const bool has_file = settings_.has_inputs || compared;
     if (!has_file || !binding.is_values || binding.is_output) return;
-    const FileUse use{.file = {}, .owner = binding.line, .writes = !compared, .is_tensor = true};
+    FileUse use{.file = {}, .owner = binding.line, .writes = !compared, .is_tensor = true};
     for (const FileBinding& output : of_line) {
       if (!output.is_output || output.is_values) continue;
       const std::string path =
           InputPathBeside(settings_.output_folder.Moved(output.path), binding.tensor);
+      use.own_name = static_cast<uint32_t>(std::hash<std::string>()(FollowLinks(path))) | 1;
       const auto named = UseOf(compared ? FileOrStandIn(path) : path, binding.tensor, use);
       if (named) visit(*named);
     }

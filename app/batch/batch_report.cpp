@@ -19,7 +19,7 @@ constexpr size_t kMostTold = 20;  // printed failures, and printed warnings
 constexpr size_t kFewPasses = 8;
 
 std::string_view NameOf(CaseStatus status) {
-  constexpr std::string_view kNames[] = {"done", "up-to-date", "different", "failed"};
+  constexpr std::string_view kNames[] = {"done", "up-to-date", "different", "failed", "missing"};
   return kNames[static_cast<size_t>(status)];
 }
 
@@ -49,8 +49,12 @@ std::string PassText(const CaseOutcome& outcome, const std::string& manifest) {
 }
 
 // True if `a` is reported before `b`: cases that could not be run come first, in the manifest's
-// order, then differing ones, the furthest off first.
+// order, then differing ones, the furthest off first, and then those whose files are missing.
 bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
+  const auto lacks_file = [](const CaseOutcome& one) {
+    return one.status == CaseStatus::kFailed && one.missing > 0;
+  };
+  if (lacks_file(a) != lacks_file(b)) return lacks_file(b);
   const ComparedFile* const worst_a = a.status == CaseStatus::kDifferent ? a.worst() : nullptr;
   const ComparedFile* const worst_b = b.status == CaseStatus::kDifferent ? b.worst() : nullptr;
   if (worst_a == nullptr || worst_b == nullptr) return worst_a == nullptr && worst_b != nullptr;
@@ -72,6 +76,7 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
       json["comparisons"].push_back(ComparedJson(compared));
     }
   }
+  if (outcome.missing > 0) json["missing"] = outcome.missing;
   if (!outcome.name.empty()) json["name"] = outcome.name;
   if (!outcome.type.empty()) json["operator"] = outcome.type;
   if (outcome.descriptor) json["descriptor"] = *outcome.descriptor;
@@ -115,6 +120,7 @@ void BatchReport::Close(bool synced) {
 void BatchSummary::Add(CaseOutcome outcome) {
   ++counts_[static_cast<size_t>(outcome.status)];
   status_ = std::max(status_, outcome.exit_status);
+  missing_ += outcome.missing;
   if (outcome.lacks_tolerance) without_tolerance_.insert(outcome.type);
   for (const CaseFault& warning : outcome.warnings) {
     if (warning_count_++ < kMostTold) {
@@ -141,6 +147,7 @@ void BatchSummary::Tell(std::optional<double> seconds) const {
   TellFailures();
   TellPasses();
   if (common_.quiet) return;
+  TellMissing();
   if (!without_tolerance_.empty()) {
     PrintMessage(LacksToleranceText({without_tolerance_.begin(), without_tolerance_.end()}));
   }
@@ -167,7 +174,7 @@ void BatchSummary::TellInterruption(int64_t ended) const {
 
 // Such as "1 done, 2 failed".
 std::string BatchSummary::Counts() const {
-  constexpr std::string_view kWritten[] = {"done", "up to date", "different", "failed"};
+  constexpr std::string_view kWritten[] = {"done", "up to date", "different", "failed", "missing"};
   std::string text;
   for (size_t i = 0; i < std::size(counts_); ++i) {
     if (counts_[i] == 0) continue;
@@ -205,6 +212,13 @@ void BatchSummary::TellPasses() const {
   for (const std::string& pass : passes_) PrintMessage(pass);
 }
 
+void BatchSummary::TellMissing() const {
+  if (missing_ == 0) return;
+  PrintMessage(fmt::format("dmlop: {} of outputs {} not there{}\n", Counted(missing_, "file"),
+                           ForCount(missing_, "is", "are"),
+                           options_.skip_missing ? "" : "; --skip-missing leaves them out"));
+}
+
 // A command that tells more about the case: it runs the case alone or, if the case was run alone,
 // explains its worst element.
 std::string BatchSummary::CommandFor(const CaseOutcome& outcome) const {
@@ -221,6 +235,7 @@ std::string BatchSummary::CommandFor(const CaseOutcome& outcome) const {
   if (options_.check) text += " --check";
   if (options_.judge) text += " --judge";
   if (options_.has_inputs) text += " --inputs";
+  if (options_.skip_missing) text += " --skip-missing";
   if (!options_.output_folder.empty()) {
     text += " --output-path " + PathWord(options_.output_folder);
   }

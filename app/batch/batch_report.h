@@ -60,6 +60,7 @@ class BatchSummary {
   void TellWarnings() const;
   void TellFailures() const;
   void TellPasses() const;
+  void TellMissing() const;
   void TellRest(size_t count, const char* what) const;
   std::string CommandFor(const CaseOutcome& outcome) const;
   std::string Counts() const;
@@ -68,7 +69,8 @@ class BatchSummary {
   const CommonOptions& common_;
   const Manifest& manifest_;
   int64_t total_ = 0;
-  int64_t counts_[4] = {};             // indexed by CaseStatus
+  int64_t counts_[5] = {};             // indexed by CaseStatus
+  int64_t missing_ = 0;                // files of outputs that are not there
   std::vector<CaseOutcome> failures_;  // to be printed, in this order
   size_t failure_count_ = 0;
   std::set<std::string> without_tolerance_;  // operators

@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
 
 #include "core/document/file_argument.h"
 #include "core/io/file.h"
+#include "core/io/temporary_file.h"
 #include "core/io/tensor_file.h"
 
 namespace dmlop {
@@ -33,6 +36,23 @@ std::string FileOrStandIn(const std::string& path) {
     if (FileExists(other)) return other;
   }
   return path;
+}
+
+// A hard link takes the place of the file by renaming, as outputs do.
+void WrittenInputs::Share(const std::string& path, const std::string& hash) {
+  std::string first;
+  {
+    const std::lock_guard lock(mutex_);
+    first = paths_.try_emplace(hash, path).first->second;
+  }
+  std::error_code ignored;
+  if (first == path || IsStream(path) || fs::is_symlink(path, ignored)) return;
+  const std::string link = MakeHiddenFile(
+      fs::path(path).parent_path().string(),
+      [&](const std::string& hidden) { return ::link(first.c_str(), hidden.c_str()) == 0; });
+  if (link.empty()) return;
+  const TemporaryPath removed(link);
+  fs::rename(link, path, ignored);
 }
 
 std::string OutputBeside(const std::string& input) {

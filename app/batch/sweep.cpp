@@ -247,6 +247,7 @@ class Expansion {
     settings_.confine = options.confine;
     // Checking a case requires no file for an output whose values it expects.
     settings_.compared = Side::kExpected;
+    settings_.completes = options.complete;
   }
 
   ExitStatus Execute() {
@@ -279,20 +280,22 @@ class Expansion {
       const CaseOutcome outcome = Judge(line);
       PrintMessage(FaultText(outcome, manifest_.name(), /*details=*/false));
       status_ = outcome.exit_status;
-      if (!outcome.passed()) return;
+      if (!outcome.passed() || !IsTaken(outcome)) return;
       ++cases_;
+      if (outcome.descriptor) return PrintResult(OneLine(*outcome.descriptor) + "\n");
       const bool is_line = line.text.find('\n') == std::string::npos;
       return PrintResult((is_line ? line.text : OneLine(AsWritten(json->root()))) + "\n");
     }
     const Sweep sweep(json->root(), place);
     sweep.RequireAtMost(options_.max_cases);
     const int64_t cases_before = cases_;
+    const int64_t others_before = others_;
     for (int64_t begin = 0; begin < sweep.count(); begin += kCasesAtATime) {
       Print(sweep, line.number, begin, std::min(begin + kCasesAtATime, sweep.count()));
       if (status_ != ExitStatus::kSuccess) return;
     }
     TellLeftOut(line.number);
-    if (cases_ == cases_before) {
+    if (cases_ == cases_before && others_ == others_before) {
       throw Error(ErrorKind::kUsage, place + ": the sweep has no valid case");
     }
   }
@@ -309,8 +312,12 @@ class Expansion {
     });
     std::string lines;
     for (size_t k = 0; k < outcomes.size(); ++k) {
+      if (outcomes[k].passed() && !IsTaken(outcomes[k])) {
+        ++others_;
+        continue;
+      }
       if (outcomes[k].passed()) {
-        lines += texts[k] + "\n";
+        lines += (outcomes[k].descriptor ? OneLine(*outcomes[k].descriptor) : texts[k]) + "\n";
         ++cases_;
         continue;
       }
@@ -350,6 +357,10 @@ class Expansion {
     causes_.clear();
   }
 
+  bool IsTaken(const CaseOutcome& outcome) const {
+    return options_.only.empty() || outcome.type == options_.only;
+  }
+
   CaseOutcome Judge(const ManifestLine& line) const {
     BatchCase one(settings_, line);
     one.Prepare();
@@ -361,6 +372,7 @@ class Expansion {
   Manifest manifest_;
   BatchSettings settings_;
   int64_t cases_ = 0;
+  int64_t others_ = 0;  // valid cases of other operators than the one that is taken
   int64_t left_out_ = 0;
   std::unordered_map<std::string, Cause> causes_;  // of the current sweep
   ExitStatus status_ = ExitStatus::kSuccess;       // any other status ends the expansion

@@ -23,7 +23,7 @@ namespace {
 // manifest.
 Descriptor ReadCase(const std::string& path, int64_t line) {
   Manifest manifest(path);
-  const auto found = manifest.Next(2, [&](int64_t number) { return number == line; });
+  const auto found = manifest.Next(2, [&](const ManifestLine& one) { return one.number == line; });
   RequireOneCase(manifest, line, static_cast<int64_t>(found.size()));
   return {manifest.name(), manifest.folder(),
           std::string(static_cast<size_t>(line - 1), '\n') +

@@ -18,7 +18,8 @@ namespace {
 
 bool Exclude(const FileUse& a, const FileUse& b) {
   const bool in_place = a.writes != b.writes && a.is_tensor && b.is_tensor && a.owner == b.owner;
-  return (a.writes || b.writes) && !in_place;
+  const bool are_apart = a.own_name != 0 && b.own_name != 0 && a.own_name != b.own_name;
+  return (a.writes || b.writes) && !in_place && !are_apart;
 }
 
 std::array<uint64_t, 2> HashOf(const std::string& path) {

@@ -17,6 +17,9 @@ struct FileUse {
   int64_t owner = 0;  // the case that uses it; 0 for the command itself
   bool writes = false;
   bool is_tensor = false;
+  // Identifies the name of a file that may share its content with others under other names, which
+  // replacing one leaves as they are; 0 for all other files.
+  uint32_t own_name = 0;
 
   auto operator<=>(const FileUse&) const = default;
 };

@@ -29,13 +29,22 @@ size_t CountCharacters(std::string_view text) {
          static_cast<size_t>(std::count_if(text.begin(), text.end(), ContinuesCharacter));
 }
 
+const OperatorInfo* OperatorIn(const JsonDocument& json) {
+  Diagnostics ignored;
+  return ReadOperatorType(json.root(), ValueReader(ignored, Dialect::kDescriptor));
+}
+
+std::optional<JsonDocument> ObjectIn(const std::string& text) {
+  Diagnostics ignored;
+  std::optional<JsonDocument> json = JsonDocument::Parse(text, ignored);
+  if (json && !json->root().is_object()) json.reset();
+  return json;
+}
+
 // A sweep may choose the operator of its cases.
 bool MayBeCase(const std::string& text) {
-  Diagnostics diagnostics;
-  const std::optional<JsonDocument> json = JsonDocument::Parse(text, diagnostics);
-  if (!json || !json->root().is_object()) return false;
-  const ValueReader values(diagnostics, Dialect::kDescriptor);
-  return json->root().Find("sweep") || ReadOperatorType(json->root(), values) != nullptr;
+  const std::optional<JsonDocument> json = ObjectIn(text);
+  return json && (json->root().Find("sweep") || OperatorIn(*json) != nullptr);
 }
 
 InputStream Opened(const std::string& path) {
@@ -83,17 +92,17 @@ void Manifest::Rewind() {
 }
 
 std::vector<ManifestLine> Manifest::Next() {
-  return Next(kManyLines, [](int64_t) { return true; });
+  return Next(kManyLines, [](const ManifestLine&) { return true; });
 }
 
 std::vector<ManifestLine> Manifest::Next(size_t most,
-                                         const std::function<bool(int64_t number)>& takes) {
+                                         const std::function<bool(const ManifestLine&)>& takes) {
   std::vector<ManifestLine> lines;
   size_t bytes = 0;
   while (lines.size() < most && bytes < kMaxBytes) {
     std::optional<ManifestLine> line = ReadCase();
     if (!line) break;
-    if (!takes(line->number)) continue;
+    if (!takes(*line)) continue;
     bytes += line->text.size();
     lines.push_back(*std::move(line));
   }
@@ -264,6 +273,11 @@ size_t Manifest::ReadKept(std::span<std::byte> bytes) {
   copy_->Write(kept_, bytes.first(size));
   kept_ += size;
   return size;
+}
+
+const OperatorInfo* OperatorOfCase(const std::string& text) {
+  const std::optional<JsonDocument> json = ObjectIn(text);
+  return json ? OperatorIn(*json) : nullptr;
 }
 
 void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count) {

@@ -13,6 +13,7 @@
 
 #include "core/io/file.h"
 #include "core/io/output_file.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 
@@ -49,9 +50,10 @@ class Manifest {
 
   void Rewind();
 
-  // The next lines that have a case and that `takes` accepts by their number: up to `most`, and no
-  // more than memory should hold; empty at the end.
-  std::vector<ManifestLine> Next(size_t most, const std::function<bool(int64_t number)>& takes);
+  // The next lines that have a case and that `takes` accepts: up to `most`, and no more than memory
+  // should hold; empty at the end.
+  std::vector<ManifestLine> Next(size_t most,
+                                 const std::function<bool(const ManifestLine&)>& takes);
 
   // The next lines with a case, many at once.
   std::vector<ManifestLine> Next();
@@ -94,6 +96,9 @@ class Manifest {
   bool is_closed_ = false;                    // the array has ended
   std::optional<ManifestLine> open_comment_;  // a comment without an end
 };
+
+// The operator of a case; null if it has none.
+const OperatorInfo* OperatorOfCase(const std::string& text);
 
 // Throws an Error of kind kUsage unless exactly one case begins in the line.
 void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count);

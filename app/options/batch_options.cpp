@@ -5,6 +5,9 @@
 #include "app/commands.h"
 #include "app/options/command_options.h"
 #include "app/options/option_kinds.h"
+#include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
@@ -19,6 +22,16 @@ Shard ParseShard(const std::string& text) {
                              fmt::format("'{}' is not K/N with K from 1 to N, such as 1/4", text));
 }
 
+std::string ParseOperator(const std::string& text) {
+  const auto found = std::ranges::find_if(
+      OperatorNames(), [&](std::string_view known) { return EqualIgnoringCase(known, text); });
+  const OperatorInfo* const info =
+      FindOperator(found == OperatorNames().end() ? text : std::string(*found));
+  if (info != nullptr) return std::string(info->name);
+  throw CLI::ValidationError("--only", fmt::format("'{}' is not one of dmlop's operators{}", text,
+                                                   DidYouMeanOperator(text)));
+}
+
 void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& options) {
   CLI::Option* shard = command.add_option_function<std::string>(
       "--shard", [options](const std::string& text) { options->shard = ParseShard(text); },
@@ -27,6 +40,11 @@ void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& op
   AddWhole(command, "--line", "Only the case of that line of the manifest", options->line,
            int64_t{1})
       ->excludes(shard);
+  command
+      .add_option_function<std::string>(
+          "--only", [options](const std::string& text) { options->only = ParseOperator(text); },
+          "Only the cases of that operator")
+      ->type_name("OPERATOR");
   command
       .add_flag("--resume", options->resume,
                 "Skip cases whose outputs are newer than their inputs and the manifest")
@@ -37,10 +55,15 @@ void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& op
 void AddExpand(CLI::App& command, BatchOptions& options) {
   CLI::Option* expand = command.add_flag("--expand", options.expand,
                                          "Print the manifest with a line for each case of a sweep");
-  for (const char* other : {"--check", "--judge", "--output-path", "--inputs", "--keep-going",
-                            "--shard", "--line", "--resume", "--report", "--sync"}) {
+  for (const char* other :
+       {"--check", "--judge", "--output-path", "--inputs", "--keep-going", "--shard", "--line",
+        "--resume", "--report", "--sync", "--skip-missing"}) {
     expand->excludes(other);
   }
+  command
+      .add_flag("--complete", options.complete,
+                "Print complete descriptors, with the files of all tensors")
+      ->needs(expand);
   AddWhole(command, "--max-cases", "Cases that a sweep may have (default: 1000000)",
            options.max_cases, int64_t{1}, int64_t{1} << 53)
       ->needs(expand);
@@ -73,6 +96,8 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       "--inputs", options->has_inputs,
       "Write the inputs whose values the lines state beside the outputs; with --check or "
       "--judge, demand them there");
+  command.add_flag("--skip-missing", options->skip_missing,
+                   "Count outputs whose files are not there, and compare the others");
   command.add_flag("--allow-empty", options->allow_empty, "Accept a manifest without cases");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);
@@ -89,6 +114,9 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   AddConfine(command, options->confine);
   return [options, &common, &command] {
     RequireComparison(command, {"--check", "--judge"});
+    if (options->skip_missing && !options->check && !options->judge) {
+      throw Error(ErrorKind::kUsage, "--skip-missing needs --check or --judge");
+    }
     return BatchCommand(*options, common);
   };
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compare/alignment.h"
@@ -178,6 +179,19 @@ struct OpsOptions {
   TextFormat format = TextFormat::kText;
 };
 
+enum class ReportFormat { kTable, kCsv, kMarkdown, kJson, kJunit, kHtml };
+
+// What the cases of reports can be grouped by.
+inline constexpr std::string_view kReportKeys[] = {"operator",  "type",  "sizes", "name",
+                                                   "tolerance", "where", "cause", "status"};
+
+struct ReportOptions {
+  std::vector<std::string> reports;
+  std::vector<std::string> by = {"operator", "type"};  // some of kReportKeys
+  ReportFormat format = ReportFormat::kTable;
+  std::string output;  // empty for standard output
+};
+
 // K of N, both counted from 1: every N-th case, beginning with the K-th.
 struct Shard {
   int64_t number = 1;
@@ -192,7 +206,10 @@ struct BatchOptions {
   bool resume = false;
   bool expand = false;
   bool times = true;
-  bool sync = false;  // as for run
+  bool sync = false;          // as for run
+  bool complete = false;      // expanded cases have everything that can be left out
+  bool skip_missing = false;  // outputs without a file are counted and not compared
+  std::string only;           // operator whose cases are taken; empty for all
   Shard shard;
   std::optional<int64_t> line;    // line of the only case to run
   int64_t max_cases = 1'000'000;  // limit for the cases of a sweep
