@@ -18,6 +18,7 @@ ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common);
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common);
 ExitStatus DiagnoseCommand(const DiagnoseOptions& options, const CommonOptions& common);
 ExitStatus BatchCommand(const BatchOptions& options, const CommonOptions& common);
+ExitStatus ReportCommand(const ReportOptions& options);
 ExitStatus OpsCommand(const OpsOptions& options);
 ExitStatus SchemaCommand();
 

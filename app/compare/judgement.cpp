@@ -60,6 +60,23 @@ bool AreAllEqual(const Comparison& comparison) {
          comparison.passing.ulp_histogram[0] + comparison.failing.ulp_histogram[0];
 }
 
+constexpr MapLimits kReportMap = {16, 32};
+
+// Draws what fails.
+void Draw(const AlignedTensors& aligned, const UnitErrors* units, Judgement& judgement) {
+  if (judgement.comparison.passes()) return;
+  const auto map = std::make_shared<DifferenceMap>(aligned.expected.view.layout.sizes, kReportMap);
+  Compare(aligned, judgement.tolerance, {.maps = {map.get(), 1}, .units = units});
+  judgement.map = map;
+}
+
+// Adds what a report shows of errors.
+void Describe(const AlignedTensors& aligned, Judgement& judgement) {
+  if (AreAllEqual(judgement.comparison)) return;
+  judgement.bias = BiasOf(aligned.actual.view, aligned.expected.view);
+  if (judgement.map == nullptr) Draw(aligned, nullptr, judgement);
+}
+
 // Again in units, if there are any and something differs at all. Sums in FLOAT16 may be refused
 // whatever the values.
 void CompareInUnits(const AlignedTensors& aligned, const OutputUnits& units, Judgement& judgement) {
@@ -74,6 +91,7 @@ void CompareInUnits(const AlignedTensors& aligned, const OutputUnits& units, Jud
   const UnitErrors errors = MeasureErrors(*found, actual, expected, units.tolerance);
   judgement.comparison =
       Compare(aligned, judgement.tolerance, {.is_located = true, .units = &errors});
+  Draw(aligned, &errors, judgement);
 }
 
 }  // namespace
@@ -91,6 +109,7 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
   if (!judgement.mismatches.empty()) return judgement;
   judgement.comparison = Compare(aligned, tolerance, {.is_located = true});
   CompareInUnits(aligned, units, judgement);
+  Describe(aligned, judgement);
   judgement.shown = aligned.shown();
   judgement.shown.view.data = nullptr;
   return judgement;
@@ -128,7 +147,13 @@ std::string JudgementLine(const Judgement& judgement) {
 
 Json JudgementJson(const Judgement& judgement) {
   if (judgement.mismatches.empty()) {
-    return FiguresJson(judgement.comparison, judgement.shown, judgement.tolerance, judgement.units);
+    Json json =
+        FiguresJson(judgement.comparison, judgement.shown, judgement.tolerance, judgement.units);
+    json.update(SpreadJson(judgement.comparison, judgement.map.get()));
+    json["bias"] = {{"above", judgement.bias.above},
+                    {"below", judgement.bias.below},
+                    {"towardZero", judgement.bias.toward_zero}};
+    return json;
   }
   return {{"equal", false}, {"mismatch", JudgementLine(judgement)}};
 }

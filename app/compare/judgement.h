@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "app/options/options.h"
 #include "core/compare/alignment.h"
 #include "core/compare/bfloat16.h"
+#include "core/compare/bias.h"
 #include "core/document/operator_document.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
@@ -43,6 +45,8 @@ struct Judgement {
   ComparedTensor shown{};                 // type and sizes compared, without data
   std::vector<std::string> mismatches{};  // of type and shape; if any, nothing else was compared
   Comparison comparison{};
+  Bias bias{};                                 // if anything differs at all
+  std::shared_ptr<const DifferenceMap> map{};  // if it does not pass
 
   bool passes() const { return mismatches.empty() && comparison.passes(); }
 };

@@ -28,6 +28,7 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common);
 Command DeclareExplain(CLI::App& command, const CommonOptions& common);
 Command DeclareDiagnose(CLI::App& command, const CommonOptions& common);
 Command DeclareBatch(CLI::App& command, const CommonOptions& common);
+Command DeclareReport(CLI::App& command, const CommonOptions& common);
 Command DeclareOps(CLI::App& command, const CommonOptions& common);
 Command DeclareSchema(CLI::App& command, const CommonOptions& common);
 Command DeclareCompletion(CLI::App& command, const CommonOptions& common);

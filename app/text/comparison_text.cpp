@@ -184,6 +184,20 @@ Json MapJson(const DifferenceMap& map) {
           {"differenceCounts", std::move(counts)}};
 }
 
+// The greatest error of the bin up to which a share of the elements is counted.
+uint64_t UlpOfShare(const Comparison& comparison, double share) {
+  const auto wanted = static_cast<double>(comparison.element_count) * share;
+  const uint64_t most =
+      std::max(comparison.passing.max_ulp_error, comparison.failing.max_ulp_error);
+  int64_t counted = 0;
+  uint64_t error = most;
+  ForEachBin(comparison, [&](size_t bin, int64_t count, int64_t) {
+    if (static_cast<double>(counted) < wanted) error = std::min(MostUlp(bin), most);
+    counted += count;
+  });
+  return error;
+}
+
 // The listed differences as an aligned table.
 std::string ListText(const Comparison& comparison, const Form& form) {
   if (comparison.listed.empty()) return "";
@@ -358,6 +372,14 @@ Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
   return json;
 }
 
+Json SpreadJson(const Comparison& comparison, const DifferenceMap* map) {
+  Json json = {{"ulpHistogram", UlpHistogramJson(comparison)},
+               {"medianUlpError", UlpOfShare(comparison, 0.5)},
+               {"p99UlpError", UlpOfShare(comparison, 0.99)}};
+  if (map != nullptr) json["map"] = MapJson(*map);
+  return json;
+}
+
 Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
                     const Tolerance& tolerance, const DifferenceMap* map) {
   Json json = FiguresJson(comparison, tensor, tolerance);
@@ -369,8 +391,7 @@ Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
       json["differences"].push_back(DifferenceJson(difference, form));
     }
   }
-  json["ulpHistogram"] = UlpHistogramJson(comparison);
-  if (map != nullptr) json["map"] = MapJson(*map);
+  json.update(SpreadJson(comparison, map));
   return json;
 }
 

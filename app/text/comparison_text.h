@@ -35,4 +35,8 @@ Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
 Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
                     const Tolerance& tolerance, const DifferenceMap* map);
 
+// An object with how the errors are spread: the histogram, the error that half and that 99 % of the
+// elements do not exceed, to a power of two, and the map, if any.
+Json SpreadJson(const Comparison& comparison, const DifferenceMap* map);
+
 }  // namespace dmlop

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report/report_cases.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/io/file.h"
+
+namespace dmlop {
+namespace {
+
+constexpr size_t kMostReportBytes = size_t{1} << 30;
+
+std::string TextIn(const Json& json, const char* name) {
+  const Json member = MemberOf(json, name);
+  return member.is_string() ? member.get<std::string>() : "";
+}
+
+// How far off a comparison is, to be compared in this order.
+auto Distance(const Json& comparison) {
+  const double mismatches = NumberIn(comparison, "nanMismatches").value_or(0) +
+                            NumberIn(comparison, "infinityMismatches").value_or(0);
+  return std::tuple(MemberOf(comparison, "equal") == false, comparison.contains("mismatch"),
+                    mismatches > 0, NumberIn(MemberOf(comparison, "units"), "max").value_or(0),
+                    NumberIn(comparison, "maxUlpError").value_or(0));
+}
+
+Json WorstOf(const Json& comparisons) {
+  Json worst;
+  for (const Json& one : comparisons) {
+    if (worst.is_null() || Distance(one) > Distance(worst)) worst = one;
+  }
+  return worst;
+}
+
+CaseVerdict VerdictOf(const std::string& status) {
+  if (status == "different") return CaseVerdict::kDiffers;
+  if (status == "missing") return CaseVerdict::kIsMissing;
+  return status == "failed" ? CaseVerdict::kFails : CaseVerdict::kPasses;
+}
+
+// The first tensor desc of a descriptor; null if there is none.
+Json FirstTensor(const Json& descriptor) {
+  const Json desc = MemberOf(descriptor, "desc");
+  for (const Json& field : desc.is_object() ? desc : Json::object()) {
+    const Json& tensor = field.is_array() && !field.empty() ? field.front() : field;
+    if (tensor.is_object() && tensor.contains("DataType")) return tensor;
+  }
+  return nullptr;
+}
+
+std::string SizesText(const Json& sizes) {
+  std::string text;
+  if (!sizes.is_array()) return text;
+  for (const Json& size : sizes) text += (text.empty() ? "" : "x") + size.dump();
+  return text;
+}
+
+bool IsLineOfReport(const Json& json) {
+  const std::string status = TextIn(json, "status");
+  constexpr std::string_view kKnown[] = {"done", "up-to-date", "different", "failed", "missing"};
+  return MemberOf(json, "line").is_number_integer() &&
+         std::ranges::find(kKnown, status) != std::end(kKnown);
+}
+
+void KeepMost(const std::optional<double>& value, std::optional<double>& most) {
+  if (value && (!most || *value > *most)) most = value;
+}
+
+void AddTo(const std::vector<std::string>& keys, size_t device, size_t devices,
+           const ReportedCase& one, std::map<std::vector<std::string>, ReportGroup>& groups) {
+  ReportGroup& group = groups[keys];
+  group.keys = keys;
+  group.devices.resize(devices);
+  group.devices[device].Add(one);
+}
+
+}  // namespace
+
+Json MemberOf(const Json& json, const char* name) {
+  return json.is_object() && json.contains(name) ? json.at(name) : Json();
+}
+
+std::optional<double> NumberIn(const Json& json, const char* name) {
+  const Json member = MemberOf(json, name);
+  if (member.is_number()) return member.get<double>();
+  if (member == "inf") return std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+ReportedCase::ReportedCase(Json json) : line(std::move(json)) {
+  verdict = VerdictOf(TextIn(line, "status"));
+  name = TextIn(line, "name");
+  if (name.empty()) name = fmt::format("line {}", line.at("line").dump());
+  const Json comparisons = MemberOf(line, "comparisons");
+  if (comparisons.is_array()) worst = WorstOf(comparisons);
+  const Json times = MemberOf(line, "seconds");
+  seconds = NumberIn(times, "load").value_or(0) + NumberIn(times, "run").value_or(0);
+}
+
+std::string ReportedCase::operator_name() const {
+  return TextIn(line, "operator");
+}
+
+std::string ReportedCase::data_type() const {
+  const std::string compared = TextIn(worst, "dataType");
+  return compared.empty() ? TextIn(FirstTensor(MemberOf(line, "descriptor")), "DataType")
+                          : compared;
+}
+
+std::string ReportedCase::sizes() const {
+  const Json compared = MemberOf(worst, "sizes");
+  return SizesText(compared.is_array()
+                       ? compared
+                       : MemberOf(FirstTensor(MemberOf(line, "descriptor")), "Sizes"));
+}
+
+std::string ReportedCase::tolerance() const {
+  const Json rules = MemberOf(worst, "tolerance");
+  if (!rules.is_object()) return "";
+  std::string text;
+  for (const auto& [rule, value] : rules.items()) {
+    if (value == 0 || value.is_null()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", rule,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text.empty() ? "equal values" : text;
+}
+
+std::string ReportedCase::where() const {
+  const Json place = MemberOf(worst, "where");
+  return place.is_object() ? TextIn(place, "text") : "";
+}
+
+std::string ReportedCase::cause() const {
+  for (const Json& from :
+       {worst, MemberOf(worst, "diagnosis"), MemberOf(line, "diagnosis"), line}) {
+    const Json causes = MemberOf(from, "causes");
+    if (causes.is_array() && !causes.empty()) return TextIn(causes.front(), "text");
+    if (const std::string text = TextIn(from, "cause"); !text.empty()) return text;
+    if (TextIn(from, "verdict") == "noise") return "noise";
+  }
+  return "";
+}
+
+std::string ReportedCase::error() const {
+  const std::string text = TextIn(line, "error");
+  return text.substr(0, text.find('\n'));
+}
+
+std::optional<double> ReportedCase::ulp() const {
+  return NumberIn(worst, "maxUlpError");
+}
+
+std::optional<double> ReportedCase::units() const {
+  return NumberIn(MemberOf(worst, "units"), "max");
+}
+
+DeviceReport ReadReport(const std::string& path) {
+  const std::string text = ReadText(path, kMostReportBytes);
+  const bool is_stream = path == kStandardStream;
+  DeviceReport report{is_stream ? "report" : std::filesystem::path(path).stem().string(), {}};
+  const std::string shown = is_stream ? kStandardInputName : path;
+  int64_t number = 0;
+  for (size_t begin = 0; begin < text.size(); ++number) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const auto line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!IsLineOfReport(json)) {
+      throw ReportFault{
+          fmt::format("{}:{}: no line of a report; expected an object with 'line' and 'status', as "
+                      "'dmlop batch --report' writes them",
+                      shown, number + 1)};
+    }
+    report.cases.emplace_back(std::move(json));
+  }
+  if (report.cases.empty()) throw ReportFault{shown + ": has no line of a report"};
+  return report;
+}
+
+std::string KeyOf(const ReportedCase& one, std::string_view key) {
+  if (key == "operator") return one.operator_name();
+  if (key == "type") return one.data_type();
+  if (key == "sizes") return one.sizes();
+  if (key == "name") return one.name;
+  if (key == "tolerance") return one.tolerance();
+  if (key == "where") return one.where();
+  if (key == "cause") return one.cause();
+  return std::string(NameOf(one.verdict));
+}
+
+std::string_view NameOf(CaseVerdict verdict) {
+  constexpr std::string_view kNames[] = {"passes", "differs", "failed", "missing"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
+void DeviceCounts::Add(const ReportedCase& one) {
+  const auto before = std::pair(most_units.value_or(0), most_ulp.value_or(0));
+  ++cases;
+  ++counts[static_cast<size_t>(one.verdict)];
+  KeepMost(one.ulp(), most_ulp);
+  KeepMost(one.units(), most_units);
+  const bool is_further = std::pair(most_units.value_or(0), most_ulp.value_or(0)) > before;
+  const bool is_wrong = one.verdict == CaseVerdict::kDiffers || one.verdict == CaseVerdict::kFails;
+  if (is_wrong && (furthest_off.empty() || is_further)) furthest_off = one.name;
+}
+
+std::vector<ReportGroup> GroupsOf(const std::vector<DeviceReport>& reports,
+                                  const std::vector<std::string>& by) {
+  std::map<std::vector<std::string>, ReportGroup> groups;
+  ReportGroup total{{}, std::vector<DeviceCounts>(reports.size())};
+  for (size_t device = 0; device < reports.size(); ++device) {
+    for (const ReportedCase& one : reports[device].cases) {
+      std::vector<std::string> keys;
+      for (const std::string& key : by) keys.push_back(KeyOf(one, key));
+      AddTo(keys, device, reports.size(), one, groups);
+      total.devices[device].Add(one);
+    }
+  }
+  std::vector<ReportGroup> all;
+  for (auto& [keys, group] : groups) all.push_back(std::move(group));
+  all.push_back(std::move(total));
+  return all;
+}
+
+std::vector<const ReportedCase*> WorstFirst(const DeviceReport& report) {
+  std::vector<const ReportedCase*> wrong;
+  for (const ReportedCase& one : report.cases) {
+    const bool is_wrong =
+        one.verdict == CaseVerdict::kDiffers || one.verdict == CaseVerdict::kFails;
+    if (is_wrong) wrong.push_back(&one);
+  }
+  const auto rank = [](const ReportedCase* one) {
+    return std::tuple(one->verdict == CaseVerdict::kFails, Distance(one->worst));
+  };
+  std::ranges::stable_sort(
+      wrong, [&](const ReportedCase* a, const ReportedCase* b) { return rank(a) > rank(b); });
+  return wrong;
+}
+
+}  // namespace dmlop

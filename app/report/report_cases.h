@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reports that batches write, read again: the cases of a device, and groups of them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/document/document_json.h"
+
+namespace dmlop {
+
+enum class CaseVerdict { kPasses, kDiffers, kFails, kIsMissing };
+
+// A member of an object, and a number; null and none if there is no such member. Reports may come
+// from other programs.
+Json MemberOf(const Json& json, const char* name);
+std::optional<double> NumberIn(const Json& json, const char* name);
+
+// A line of a report.
+struct ReportedCase {
+  explicit ReportedCase(Json line);
+
+  Json line;
+  CaseVerdict verdict;
+  std::string name;      // or the line in the manifest, "line 7"
+  Json worst = nullptr;  // the comparison that is furthest off; null if there is none
+  double seconds = 0;
+
+  std::string operator_name() const;
+  std::string data_type() const;  // of what was compared or, without that, of the first tensor
+  std::string sizes() const;      // such as "64x64"
+  std::string tolerance() const;
+  std::string where() const;  // the sentence
+  std::string cause() const;  // that diagnose found; empty if it was not asked for, or found none
+  std::string error() const;  // the first line of what went wrong
+
+  // The largest error of the worst comparison; none if nothing was compared in that measure.
+  std::optional<double> ulp() const;
+  std::optional<double> units() const;
+};
+
+struct DeviceReport {
+  std::string device;  // the file's name
+  std::vector<ReportedCase> cases;
+};
+
+// A line that is no line of a report; the message names it.
+struct ReportFault {
+  std::string message;
+};
+
+// Throws a ReportFault, or an Error of kind kFileSystem.
+DeviceReport ReadReport(const std::string& path);
+
+// The value of one of kReportKeys.
+std::string KeyOf(const ReportedCase& one, std::string_view key);
+
+std::string_view NameOf(CaseVerdict verdict);
+
+// The cases of one device in one group.
+struct DeviceCounts {
+  int64_t cases = 0;
+  int64_t counts[4] = {};  // by CaseVerdict
+  std::optional<double> most_ulp;
+  std::optional<double> most_units;
+  std::string furthest_off;  // name of the case; empty if none differs
+
+  void Add(const ReportedCase& one);
+  int64_t passes() const { return counts[static_cast<size_t>(CaseVerdict::kPasses)]; }
+};
+
+struct ReportGroup {
+  std::vector<std::string> keys;
+  std::vector<DeviceCounts> devices;
+};
+
+// In the order of the keys; the last has no keys and counts all cases.
+std::vector<ReportGroup> GroupsOf(const std::vector<DeviceReport>& reports,
+                                  const std::vector<std::string>& by);
+
+// The cases of a device that do not pass, those that could not be run first, then the furthest off.
+std::vector<const ReportedCase*> WorstFirst(const DeviceReport& report);
+
+}  // namespace dmlop
