@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/explain/exact_arithmetic.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 namespace {

@@ -97,11 +97,17 @@ Features FeaturesOf(const ElementFormula& element) {
   return features;
 }
 
+// Whether the first output is a maximum, whose places others have.
+bool IsMaximum(const OperatorDesc& op, InputViews inputs) {
+  const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, 0));
+  return formula && formula->formula().operation(formula->last()) == Operation::kMaximum;
+}
+
 class Relevance {
  public:
   Relevance(const OperatorDesc& op, InputViews inputs, size_t output)
       : inputs_(inputs),
-        output_(output),
+        has_places_of_maxima_(output > 0 && IsMaximum(op, inputs)),
         type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
         factors_(FactorsOf(op, inputs, output)) {
     const Region middle = MiddleOf(op, output);
@@ -136,7 +142,7 @@ class Relevance {
       case Kind::kStartsAtZero:
         return features_.has_maximum_of_list;
       case Kind::kLastOfEquals:
-        return features_.has_places || output_ > 0;
+        return features_.has_places || has_places_of_maxima_;
       case Kind::kFastFunctions:
         return features_.has_functions;
       case Kind::kSaturated:
@@ -178,7 +184,7 @@ class Relevance {
   }
 
   InputViews inputs_;
-  size_t output_;
+  bool has_places_of_maxima_;
   DataType type_;
   std::vector<bool> factors_;
   Features features_;

@@ -283,6 +283,12 @@ class ArithmeticTest(ProgramTest):
         for name in ids:
             self.assertIn(name.strip(","), listed)
 
+    def test_places_that_are_not_of_maxima(self):
+        self.save(x=self.normal(3, 9))
+        top = {"type": "TOP_K", "Axis": 1, "K": 2, "OutputIndexTensor": {"DataType": "UINT32"}}
+        errors = self.errors_of("run", json.dumps(top), "-i", "x.npy", "--as", "last-of-equals", status=2)
+        self.assertIn("last-of-equals: makes no difference to TOP_K of these types", errors)
+
     def test_ids_that_are_refused(self):
         self.save(x=self.normal(3, 9, dtype=HALF))
         for ids, said in [(["sums-flaot16"], "there is no such variation (did you mean 'sums-float16'?)"),
