@@ -48,6 +48,7 @@ PLACES = {
         "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright",
         *(f"share/doc/dmlop/examples/{file.name}" for file in (ROOT / "testdata/demo").iterdir()),
         "share/doc/dmlop/examples/matrix.jsonl", "share/doc/dmlop/examples/matrix-large.jsonl",
+        "share/doc/dmlop/examples/matrix-open.jsonl",
         *(f"share/doc/dmlop/html/{file}" for file in ("differences.png", "index.html", "manual.css", "product.png")),
         *(f"share/doc/dmlop/html/{page}.html" for page in PAGES),
         *(f"share/man/man{page[-1]}/{page}.gz" for page in PAGES)],

@@ -188,6 +188,8 @@ class ExamplesTest(ProgramTest):
         self.write("cases.jsonl", self.text_of("batch", "--expand", "sweep.jsonl"))
         for folder in ("gpu", "golden"):
             self.run_program("batch", "cases.jsonl", "--output-path", folder)
+        for device in ("a100", "h100"):
+            self.run_program("batch", "cases.jsonl", "--judge", "--output-path", "gpu", "--report", f"{device}.jsonl")
 
     @staticmethod
     def blocks(text):

@@ -16,6 +16,7 @@ from program import ROOT, ProgramTest, operators
 
 MATRIX = ROOT / "testdata/matrix.jsonl"
 LARGE = ROOT / "testdata/matrix-large.jsonl"
+OPEN = ROOT / "testdata/matrix-open.jsonl"
 
 
 def tensors_in(desc):
@@ -163,6 +164,17 @@ class FakesTest(ProgramTest):
         # Of single cases, some cannot tell: the sign of what happens to be 0, a reduction to one element.
         weak = {pair: f"{passed[pair]} of {count}" for pair, count in counts.items() if passed[pair] * 3 > count}
         self.assertEqual(set(weak), set(RIGHT), weak)
+
+    def test_what_is_open_has_several_results_of_which_one_is_computed(self):
+        self.run_program("batch", OPEN, "--check", "-k", "-q", "--report", "open.report", status=1)
+        passes = {}
+        for line in map(json.loads, (self.folder / "open.report").read_text().splitlines()):
+            self.assertIn(line["status"], ("done", "different"), line)
+            passes.setdefault(line["name"], []).append(line["status"] == "done")
+        self.assertGreater(len(passes), 10)
+        for name, each in passes.items():
+            self.assertGreater(len(each), 1, name)
+            self.assertEqual(sum(each), 1, name)
 
     def test_no_sum_is_passed_by_a_device_of_less_precision(self):
         """A right device is within n * 2^-24 of the sum of magnitudes in each element; TF32 inputs and FLOAT16 sums,
