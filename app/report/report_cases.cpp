@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
@@ -95,35 +96,36 @@ std::optional<double> NumberIn(const Json& json, const char* name) {
   return std::nullopt;
 }
 
-ReportedCase::ReportedCase(Json json) : line(std::move(json)) {
-  verdict = VerdictOf(TextIn(line, "status"));
-  name = TextIn(line, "name");
-  if (name.empty()) name = fmt::format("line {}", line.at("line").dump());
-  const Json comparisons = MemberOf(line, "comparisons");
-  if (comparisons.is_array()) worst = WorstOf(comparisons);
-  const Json times = MemberOf(line, "seconds");
+ReportedCase::ReportedCase(Json json)
+    : line(std::make_shared<const Json>(std::move(json))), worst(std::make_shared<const Json>()) {
+  verdict = VerdictOf(TextIn(*line, "status"));
+  name = TextIn(*line, "name");
+  if (name.empty()) name = fmt::format("line {}", line->at("line").dump());
+  const Json comparisons = MemberOf(*line, "comparisons");
+  if (comparisons.is_array()) worst = std::make_shared<const Json>(WorstOf(comparisons));
+  const Json times = MemberOf(*line, "seconds");
   seconds = NumberIn(times, "load").value_or(0) + NumberIn(times, "run").value_or(0);
 }
 
 std::string ReportedCase::operator_name() const {
-  return TextIn(line, "operator");
+  return TextIn(*line, "operator");
 }
 
 std::string ReportedCase::data_type() const {
-  const std::string compared = TextIn(worst, "dataType");
-  return compared.empty() ? TextIn(FirstTensor(MemberOf(line, "descriptor")), "DataType")
+  const std::string compared = TextIn(*worst, "dataType");
+  return compared.empty() ? TextIn(FirstTensor(MemberOf(*line, "descriptor")), "DataType")
                           : compared;
 }
 
 std::string ReportedCase::sizes() const {
-  const Json compared = MemberOf(worst, "sizes");
+  const Json compared = MemberOf(*worst, "sizes");
   return SizesText(compared.is_array()
                        ? compared
-                       : MemberOf(FirstTensor(MemberOf(line, "descriptor")), "Sizes"));
+                       : MemberOf(FirstTensor(MemberOf(*line, "descriptor")), "Sizes"));
 }
 
 std::string ReportedCase::tolerance() const {
-  const Json rules = MemberOf(worst, "tolerance");
+  const Json rules = MemberOf(*worst, "tolerance");
   if (!rules.is_object()) return "";
   std::string text;
   for (const auto& [rule, value] : rules.items()) {
@@ -135,13 +137,13 @@ std::string ReportedCase::tolerance() const {
 }
 
 std::string ReportedCase::where() const {
-  const Json place = MemberOf(worst, "where");
+  const Json place = MemberOf(*worst, "where");
   return place.is_object() ? TextIn(place, "text") : "";
 }
 
 std::string ReportedCase::cause() const {
   for (const Json& from :
-       {worst, MemberOf(worst, "diagnosis"), MemberOf(line, "diagnosis"), line}) {
+       {*worst, MemberOf(*worst, "diagnosis"), MemberOf(*line, "diagnosis"), *line}) {
     const Json causes = MemberOf(from, "causes");
     if (causes.is_array() && !causes.empty()) return TextIn(causes.front(), "text");
     if (const std::string text = TextIn(from, "cause"); !text.empty()) return text;
@@ -151,16 +153,16 @@ std::string ReportedCase::cause() const {
 }
 
 std::string ReportedCase::error() const {
-  const std::string text = TextIn(line, "error");
+  const std::string text = TextIn(*line, "error");
   return text.substr(0, text.find('\n'));
 }
 
 std::optional<double> ReportedCase::ulp() const {
-  return NumberIn(worst, "maxUlpError");
+  return NumberIn(*worst, "maxUlpError");
 }
 
 std::optional<double> ReportedCase::units() const {
-  return NumberIn(MemberOf(worst, "units"), "max");
+  return NumberIn(MemberOf(*worst, "units"), "max");
 }
 
 DeviceReport ReadReport(const std::string& path) {
@@ -240,7 +242,7 @@ std::vector<const ReportedCase*> WorstFirst(const DeviceReport& report) {
     if (is_wrong) wrong.push_back(&one);
   }
   const auto rank = [](const ReportedCase* one) {
-    return std::tuple(one->verdict == CaseVerdict::kFails, Distance(one->worst));
+    return std::tuple(one->verdict == CaseVerdict::kFails, Distance(*one->worst));
   };
   std::ranges::stable_sort(
       wrong, [&](const ReportedCase* a, const ReportedCase* b) { return rank(a) > rank(b); });

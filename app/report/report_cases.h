@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,10 +24,10 @@ std::optional<double> NumberIn(const Json& json, const char* name);
 struct ReportedCase {
   explicit ReportedCase(Json line);
 
-  Json line;
+  std::shared_ptr<const Json> line;
   CaseVerdict verdict;
-  std::string name;      // or the line in the manifest, "line 7"
-  Json worst = nullptr;  // the comparison that is furthest off; null if there is none
+  std::string name;                   // or the line in the manifest, "line 7"
+  std::shared_ptr<const Json> worst;  // the comparison furthest off; a null if there is none
   double seconds = 0;
 
   std::string operator_name() const;

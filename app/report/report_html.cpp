@@ -143,7 +143,7 @@ std::string ElementHtml(const Json& worst) {
 }
 
 std::string CaseHtml(const ReportedCase& one) {
-  const Json& worst = one.worst;
+  const Json& worst = *one.worst;
   std::string html = fmt::format(
       "<details><summary><b>{}</b> {} {} {}: {}</summary>\n", XmlText(one.name),
       XmlText(one.operator_name()), XmlText(one.data_type()), XmlText(one.sizes()),
