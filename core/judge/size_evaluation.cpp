@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <variant>
 
@@ -46,19 +47,24 @@ class SizeTable {
 class SharedFormula {
  public:
   SharedFormula(const OperatorDesc& op, InputViews inputs, const Region& slice)
-      : sources_(SourcesOf(op)), slice_(slice), formula_(inputs) {
+      : op_(op), sources_(SourcesOf(op)), slice_(slice), formula_(inputs) {
     const Region first{slice.tensor, slice.begin, Dims::Filled(slice.begin.size(), 1)};
     last_ = FormulaOf(op, first, formula_);
     if (!last_) return;
-    is_shared_ = IsShared();
     places_ = [this](const Formula& formula, Node element) { return PlaceOf(formula, element); };
     moves_.resize(size_t{*last_} + 1);
     values_.emplace(formula_, MagnitudeArithmetic{&places_});
   }
   SharedFormula(const SharedFormula&) = delete;
 
-  // Whether other elements have this formula, too.
-  bool is_shared() const { return is_shared_; }
+  // Whether other elements have this formula, too. Operators with products of their own have one
+  // for each element.
+  bool IsShared() {
+    if (!last_ || sources_.empty() || OperationsOf(op_) != 0) return false;
+    const int64_t count = slice_.count();
+    return std::ranges::all_of(std::initializer_list<int64_t>{0, count / 2, count - 1},
+                               [&](int64_t element) { return IsSharedWith(element); });
+  }
 
   // Computes the elements with numbers [begin, end) in the slice.
   void Evaluate(int64_t begin, int64_t end, SizeTable& table) {
@@ -70,12 +76,30 @@ class SharedFormula {
   }
 
  private:
-  bool IsShared() {
-    if (sources_.empty()) return false;
-    element_ = {slice_.tensor, slice_.begin, Dims::Filled(slice_.begin.size(), 1)};
+  bool IsSharedWith(int64_t element) {
+    element_ = {slice_.tensor, slice_.IndexAt(element), Dims::Filled(slice_.begin.size(), 1)};
+    Formula own(formula_.inputs());
+    const auto last = FormulaOf(op_, element_, own);
+    return last == last_ && IsAlike(own);
+  }
+
+  // Whether a formula has the same operations on the same numbers, and its elements are at the
+  // places that follow from this one.
+  bool IsAlike(const Formula& own) const {
     for (Node node = 0; node <= *last_; ++node) {
-      if (formula_.operation(node) != FormulaOperation::kElement) continue;
-      if (PlaceOf(formula_, node) != formula_.index(node)) return false;
+      if (formula_.operation(node) != own.operation(node) ||
+          !std::ranges::equal(formula_.operands(node), own.operands(node))) {
+        return false;
+      }
+      if (formula_.operation(node) == FormulaOperation::kNumber) {
+        const double x = formula_.number(node), y = own.number(node);
+        if (x != y && !(std::isnan(x) && std::isnan(y))) return false;
+      }
+      if (formula_.operation(node) == FormulaOperation::kElement &&
+          (formula_.tensor(node) != own.tensor(node) ||
+           PlaceOf(formula_, node) != own.index(node))) {
+        return false;
+      }
     }
     return true;
   }
@@ -98,11 +122,11 @@ class SharedFormula {
     return *moves;
   }
 
+  const OperatorDesc& op_;
   const std::vector<SourceMap> sources_;
   const Region slice_;
   Formula formula_;
   std::optional<Node> last_;
-  bool is_shared_ = false;
   Region element_;
   MagnitudeArithmetic::Places places_;
   std::vector<std::optional<bool>> moves_;
@@ -117,7 +141,7 @@ class Evaluation {
 
   void Run() {
     const auto whole = WholeDimensions();
-    if (whole && SharedFormula(op_, inputs_, SliceAlong(*whole)).is_shared()) {
+    if (whole && SharedFormula(op_, inputs_, SliceAlong(*whole)).IsShared()) {
       return RunSlices(SliceAlong(*whole));
     }
     const int64_t count = Product(sizes_);

@@ -358,7 +358,8 @@ std::optional<double> ErrorUnits::AllowedSums(int64_t element, DataType sums) co
   double allowed = bound == Bound::kExact ? 0 : n * (1 + (n + 1) * FormOf(unit_type).Roundoff());
   if (bound == Bound::kOneValue) allowed = std::max(n, 4.0);
   if (bound == Bound::kGenerous) {
-    allowed = (n + 8) * static_cast<double>(steps) * (has_logarithm ? 1 + 1 / (size + least) : 1);
+    allowed = (n + 8) * static_cast<double>(steps) *
+              (has_logarithm && !std::isnan(size) ? 1 + 1 / (size + least) : 1);
   }
   if (sums == DataType::kUnknown || sums == unit_type || std::isinf(size)) return allowed;
   const FloatForm of_sums = FormOf(sums), own = FormOf(unit_type);
