@@ -59,7 +59,7 @@ size_t NumberOf(const std::string& name, const std::string& argument, const Fill
 }  // namespace
 
 std::string NumberedName(size_t number, size_t count, const std::string& name) {
-  const size_t digits = std::max<size_t>(4, fmt::formatted_size("{}", count));
+  const size_t digits = std::max<size_t>(4, std::to_string(count).size());
   return fmt::format("{:0{}}-{}", number, digits, InFileName(name));
 }
 

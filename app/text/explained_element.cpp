@@ -61,7 +61,7 @@ std::string ListText(const std::vector<ExplainedElement>& elements, int64_t coun
   size_t offset_width = 0;
   for (const ExplainedElement& element : elements) {
     name_width = std::max(name_width, NameOf(element).size());
-    offset_width = std::max(offset_width, fmt::formatted_size("{}", element.byte_offset));
+    offset_width = std::max(offset_width, std::to_string(element.byte_offset).size());
   }
   std::string text;
   const int64_t shown = static_cast<int64_t>(elements.size());

@@ -34,7 +34,7 @@ std::string HistogramText(const std::vector<HistogramRow>& rows) {
     most = std::max(most, row.count);
     label_width = std::max(label_width, row.label.size());
   }
-  const size_t count_width = fmt::formatted_size("{}", most);
+  const size_t count_width = std::to_string(most).size();
   const size_t before_bar = 2 + label_width + 2 + count_width + 1;
   const size_t width = OutputWidth();
   const size_t bar_width =

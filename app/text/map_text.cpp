@@ -187,7 +187,7 @@ std::string CellText(const MapGrid& grid) {
 }
 
 size_t LabelWidth(int64_t rows) {
-  return fmt::formatted_size("{}", rows - 1);
+  return std::to_string(rows - 1).size();
 }
 
 // The first and the last index, above their columns.

@@ -306,7 +306,7 @@ std::string FormatNpyHeader(DataType type, const Dims& shape) {
                   CodeOf(type), fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   // NumPy leaves room for the first size to grow to 21 digits in place.
   constexpr size_t kGrownDigits = 21;
-  if (!shape.empty()) dictionary.append(kGrownDigits - fmt::formatted_size("{}", shape[0]), ' ');
+  if (!shape.empty()) dictionary.append(kGrownDigits - std::to_string(shape[0]).size(), ' ');
   const size_t unpadded = kVersion1Preamble + dictionary.size() + 1;
   dictionary.append(kAlignment - unpadded % kAlignment, ' ');  // at least one, like NumPy
   dictionary.push_back('\n');

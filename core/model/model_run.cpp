@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/io/npy.h"
@@ -15,17 +16,17 @@ namespace {
 
 // Formats a number as C++ streams do: with six significant digits.
 template <typename T>
-void AppendStreamed(T value, fmt::memory_buffer& text) {
+void AppendStreamed(T value, std::string& text) {
   if constexpr (std::is_same_v<T, Half>) {
     AppendStreamed(ToFloat(value), text);
   } else if constexpr (std::is_floating_point_v<T>) {
     if (value != value) {
-      text.append(std::string_view("nan"));
+      text += "nan";
     } else {
-      fmt::format_to(fmt::appender(text), "{:g}", value);
+      text += fmt::format("{:g}", value);
     }
   } else {
-    fmt::format_to(fmt::appender(text), "{}", value);
+    text += fmt::format("{}", value);
   }
 }
 
@@ -163,30 +164,28 @@ void ModelRun::Print(const PrintCommand& command,
   constexpr size_t kPiece = 1 << 16;
   const ModelResources::Shape& shape = resources_.shape(command.resource);
   const std::byte* data = resources_.bytes(command.resource).data();
-  fmt::memory_buffer text;
-  const auto append = fmt::appender(text);
-  fmt::format_to(append, "Resource '{}':", model_.resources()[command.resource].name);
+  std::string text = fmt::format("Resource '{}':", model_.resources()[command.resource].name);
   const size_t count = shape.element_count();
-  const size_t index_width = fmt::formatted_size("{}", count);
+  const size_t index_width = std::to_string(count).size();
   VisitDataType(AllTypes(), shape.type, [&]<typename T>() {
     for (size_t i = 0; i < count; ++i) {
       const std::byte* element = data + i * sizeof(T);
       const T value = ElementOf<T>(element);
       if (command.verbose) {
-        fmt::format_to(append, "\n[{:>{}}] ", i, index_width);
+        text += fmt::format("\n[{:>{}}] ", i, index_width);
         AppendStreamed(value, text);
-        fmt::format_to(append, " (0x{})", HexText<T>(element));
+        text += fmt::format(" (0x{})", HexText<T>(element));
       } else {
-        text.append(std::string_view(i == 0 ? " " : ", "));
+        text += i == 0 ? " " : ", ";
         AppendStreamed(value, text);
       }
       if (text.size() < kPiece) continue;
-      write({text.data(), text.size()});
+      write(text);
       text.clear();
     }
   });
   text.push_back('\n');
-  write({text.data(), text.size()});
+  write(text);
 }
 
 ModelRun::FileContent ModelRun::Write(const WriteFileCommand& command) const {
