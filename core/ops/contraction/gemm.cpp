@@ -15,7 +15,7 @@
 #include "core/ops/contraction/parameters.h"
 #include "core/ops/families.h"
 #include "core/ops/hardware_tolerance.h"
-#include "core/ops/inference.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::gemm {
 namespace {
@@ -51,75 +51,23 @@ constexpr Rule kRules[] = {
     kFusedSteepness,
 };
 
-// Returns the sizes that a tensor has after its transform.
-Sizes Untransposed(Sizes sizes, const OperatorDesc& op, const FieldOf<uint32_t>& transform) {
-  if (op[transform] != 0) std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
-  return sizes;
-}
-
-void Infer(const OperatorDesc& op, Inference& infer) {
-  const TensorAt a = infer.tensor(kATensor);
-  const TensorAt b = infer.tensor(kBTensor);
-  if (a.sizes().size() < 2) return;  // no level supports it
-  if (!infer.RequireSameRank("GEMM-1", b, a)) return;
-  Sizes output = Untransposed(a.sizes(), op, kTransA);
-  Sizes expected_b = output;
-  expected_b[output.size() - 2] = output.back();
-  output.back() = Untransposed(b.sizes(), op, kTransB).back();
-  expected_b.back() = output.back();
-  if (!infer.RequireSizes("GEMM-2", b, Untransposed(expected_b, op, kTransB))) output.back() = 0;
-  if (op.Has(kCTensor) && infer.RequireSameRank("GEMM-1", infer.tensor(kCTensor), a)) {
-    infer.RequireSizes("GEMM-2", infer.tensor(kCTensor), output);
-  }
-  infer.Output("GEMM-2", kOutputTensor, output);
-}
-
-// --- parts ---------------------------------------------------------------------------------------
-
-// Maps to a part of A or B: only `kept` is a dimension of the output, the other one is whole.
-template <const FieldOf<TensorDesc>& kTensor, const FieldOf<uint32_t>& kTransform, size_t kKept>
-SourceMap LinesMap(const OperatorDesc& op) {
-  return [&op](const Region& output) {
-    Region region = output;
-    region.tensor = &kTensor == &kATensor ? 0 : 1;
-    const Sizes& sizes = op.sizes(kTensor);
-    const size_t first = sizes.size() - 2;
-    const size_t kept = first + (op[kTransform] != 0 ? 1 - kKept : kKept);
-    const size_t whole = first + first + 1 - kept;
-    region.begin[kept] = output.begin[first + kKept];
-    region.sizes[kept] = output.sizes[first + kKept];
-    region.begin[whole] = 0;
-    region.sizes[whole] = sizes[whole];
-    return std::optional<Region>(region);
-  };
-}
-
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = {LinesMap<kATensor, kTransA, 0>(op),
-                                 LinesMap<kBTensor, kTransB, 1>(op)};
-  if (op.Has(kCTensor)) {
-    maps.push_back([](const Region& output) {
-      Region region = output;
-      region.tensor = 2;
-      return std::optional<Region>(region);
-    });
-  }
-  return maps;
-}
+constexpr std::string_view kMatrix = "{.., M, N}";
+constexpr TensorShape kTensors[] = {
+    {&kATensor, "{.., M, K} | {.., K, M}", &kTransA},
+    {&kBTensor, "{.., K, N} | {.., N, K}", &kTransB},
+    {&kCTensor, kMatrix},
+    {&kOutputTensor, kMatrix},
+};
+constexpr Signature kShapes = {"GEMM-1", "GEMM-2", kTensors};
 
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const std::vector<SourceMap> sources = Sources(op);
+  const std::vector<SourceMap> sources = SourcesOf(kShapes, op);
   const FormulaNode product =
       contraction::SumOfProducts(std::span(sources).first(2), element, {}, formula);
   const FormulaNode scaled = formula.Scaled(op[kAlpha], product);
   if (!op.Has(kCTensor)) return scaled;
   const FormulaNode addend = formula.Element(*sources[2](element));
   return formula.Sum({scaled, formula.Scaled(op[kBeta], addend)});
-}
-
-int64_t Operations(const OperatorDesc& op) {
-  const Sizes a = Untransposed(op.sizes(kATensor), op, kTransA);
-  return SaturatedProduct({SaturatedProduct(op.sizes(kOutputTensor)), a.back()});
 }
 
 // --- products ------------------------------------------------------------------------------------
@@ -211,7 +159,8 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 }
 
 Tolerance HardwareTolerance(const OperatorDesc& op) {
-  const uint32_t terms[] = {Untransposed(op.sizes(kATensor), op, kTransA).back()};
+  const Sizes& a = op.sizes(kATensor);
+  const uint32_t terms[] = {a[a.size() - (op[kTransA] != 0 ? 2 : 1)]};
   const bool adds = op.Has(kCTensor);
   const int more = (op[kAlpha] != 1 ? 1 : 0) + (adds ? 1 : 0) + (adds && op[kBeta] != 1 ? 1 : 0);
   return UlpOfSum(terms, 2, static_cast<uint64_t>(more));
@@ -224,9 +173,11 @@ constexpr OperatorInfo kOperators[] = {
      .support = kSupport,
      .type_rule = "GEMM-1",
      .rules = kRules,
-     .infer = Infer,
-     .family =
-         Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
+     .infer = InferBy<kShapes>,
+     .family = Computed{.run = Run,
+                        .sources = SourcesBy<kShapes>,
+                        .operations = OperationsBy<kShapes>,
+                        .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -42,10 +42,10 @@ uint64_t Reach(const OperatorDesc& op, size_t d) {
   return uint64_t{op[kDilations][d]} * (op.sizes(kFilter)[d + 2] - 1);
 }
 
-bool CheckRanks(std::string_view code, const OperatorDesc& op, Inference& infer) {
+// Returns whether the tensors have their spatial dimensions.
+bool CheckRanks(const OperatorDesc& op, Inference& infer) {
   const size_t rank = op.sizes(kInputTensor).size();
-  if (rank < 3) return false;  // no level allows that
-  if (!infer.RequireSameRank(code, infer.tensor(kFilter), infer.tensor(kInputTensor))) return false;
+  if (rank < 3 || op.sizes(kFilter).size() != rank) return false;
   const size_t count = op[kStrides].size();
   return infer.Require(count + 2 == rank, "CTR-4", At(kStrides),
                        "{}; expected {}, the spatial dimensions of InputTensor",
@@ -87,11 +87,11 @@ std::optional<std::vector<uint64_t>> OutputSizes(std::string_view code, const Op
   return sizes;
 }
 
-void InferWindows(std::string_view code, const OperatorDesc& op, const FieldOf<TensorDesc>& output,
-                  Inference& infer) {
-  if (!CheckRanks(code, op, infer) || !CheckGroups(code, op, infer)) return;
-  CheckParameter(op, kInputZeroPoint, Along::kNothing, 1, infer);
-  CheckParameter(op, kFilterZeroPoint, Along::kChannels, op.sizes(kFilter)[0], infer);
+void InferWindows(const Signature& signature, const OperatorDesc& op,
+                  const FieldOf<TensorDesc>& output, Inference& infer) {
+  InferShapes(signature, op, infer);
+  const std::string_view code = signature.size_rule;
+  if (!CheckRanks(op, infer) || !CheckGroups(code, op, infer)) return;
   const auto sizes = OutputSizes(code, op, infer);
   if (sizes) infer.Output(code, output, *sizes);
 }
@@ -185,11 +185,16 @@ SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Functio
   };
 }
 
+std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
+                                       const Region& element, Formula& formula) {
+  return contraction::ParameterOf(kIntegerShapes, op, field, element, formula);
+}
+
 FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const std::vector<SourceMap> sources = WindowSources(op);
+  const std::vector<SourceMap> sources = Sources(op);
   const auto taps = static_cast<size_t>(TapCount(op));
-  const ZeroPoints zeros{ParameterOf(op, kInputZeroPoint, 1, element, formula),
-                         ParameterOf(op, kFilterZeroPoint, 1, element, formula)};
+  const ZeroPoints zeros{ParameterOf(op, kInputZeroPoint, element, formula),
+                         ParameterOf(op, kFilterZeroPoint, element, formula)};
   return SumOfProducts(std::span(sources).first(2 * taps), element, zeros, formula);
 }
 
@@ -223,7 +228,7 @@ constexpr std::array<const FieldOf<TensorDesc>*, 2> kZeroPoints = {&kInputZeroPo
 void InferInteger(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kSums, DataType::kInt32);
   RequireOneRank("CVI-1", op, kZeroPoints, infer);
-  InferWindows("CVI-1", op, kSums, infer);
+  InferWindows(kIntegerShapes, op, kSums, infer);
 }
 
 void RunInteger(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
@@ -262,17 +267,7 @@ constexpr Rule kQuantizedRules[] = {
 
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kIntegers, *op[kInputTensor].data_type);
-  const uint32_t channels = op.sizes(kFilter)[0];
-  for (const auto* field : {&kInputScale, &kOutputScale, &kOutputZeroPoint}) {
-    CheckParameter(op, *field, Along::kNothing, 1, infer);
-  }
-  CheckParameter(op, kFilterScale, Along::kChannels, channels, infer);
-  if (op.Has(kBias)) {
-    Sizes sizes(op.sizes(kInputTensor).size(), 1);
-    if (sizes.size() > 1) sizes[1] = channels;
-    infer.RequireSizes("QCV-1", infer.tensor(kBias), sizes);
-  }
-  InferWindows("QCV-1", op, kIntegers, infer);
+  InferWindows(kQuantizedShapes, op, kIntegers, infer);
 }
 
 void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
@@ -295,20 +290,9 @@ void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
   });
 }
 
-std::vector<SourceMap> QuantizedSources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = WindowSources(op);
-  for (const Field* field :
-       {static_cast<const Field*>(&kInputScale), static_cast<const Field*>(&kFilterScale),
-        static_cast<const Field*>(&kBias), static_cast<const Field*>(&kOutputScale),
-        static_cast<const Field*>(&kOutputZeroPoint)}) {
-    AddParameter(op, *field, 1, maps);
-  }
-  return maps;
-}
-
 FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const auto parameter = [&](const Field& field) {
-    return ParameterOf(op, field, 1, element, formula);
+    return ParameterOf(op, field, element, formula);
   };
   FormulaNode sum = Sums(op, element, formula);
   if (const auto bias = parameter(kBias)) {
@@ -328,7 +312,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kIntegerRules,
      .infer = InferInteger,
      .family = Computed{.run = RunInteger,
-                        .sources = WindowSources,
+                        .sources = Sources,
                         .operations = Operations,
                         .formula = IntegerMeaning}},
     {.name = "QUANTIZED_LINEAR_CONVOLUTION",
@@ -339,7 +323,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kQuantizedRules,
      .infer = InferQuantized,
      .family = Computed{.run = RunQuantized,
-                        .sources = QuantizedSources,
+                        .sources = Sources,
                         .operations = Operations,
                         .formula = QuantizedMeaning}},
 };

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/engine/matrix/integer_windows.h"
+#include "core/ops/contraction/parameters.h"
 #include "core/ops/families.h"
-#include "core/ops/inference.h"
 
 namespace dmlop::integer_convolution {
 
@@ -75,7 +75,23 @@ inline std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
 // The number of taps in a window.
 int64_t TapCount(const OperatorDesc& op);
 
-// Sources of a part of the sums: two maps for each tap, so there may be very many.
-std::vector<SourceMap> WindowSources(const OperatorDesc& op);
+// Two maps for each tap, so there may be very many, and one for each parameter.
+std::vector<SourceMap> Sources(const OperatorDesc& op);
+
+inline constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{N, C, I..}"},
+    {&kFilter, "{O, c, F..}"},
+    contraction::Parameter(kInputScale, contraction::kOfAll),
+    contraction::Parameter(kInputZeroPoint, contraction::kOfAll),
+    contraction::Parameter(kFilterScale, contraction::kOfChannels),
+    contraction::Parameter(kFilterZeroPoint, contraction::kOfChannels),
+    contraction::Parameter(kOutputScale, contraction::kOfAll),
+    contraction::Parameter(kOutputZeroPoint, contraction::kOfAll),
+    {&kBias, "{1, O, 1..}"},
+    {&kSums, "{N, O, P..}"},
+    {&kIntegers, "{N, O, P..}"},
+};
+inline constexpr Signature kIntegerShapes = {"CVI-1", "CVI-1", kTensors};
+inline constexpr Signature kQuantizedShapes = {"QCV-1", "QCV-1", kTensors};
 
 }  // namespace dmlop::integer_convolution

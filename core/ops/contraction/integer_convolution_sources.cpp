@@ -5,12 +5,9 @@
 
 #include "core/base/integers.h"
 #include "core/ops/contraction/integer_convolution.h"
-#include "core/ops/contraction/parameters.h"
 
 namespace dmlop::integer_convolution {
 namespace {
-
-using namespace contraction;
 
 // The taps of a window, and the elements under each tap for a part of the output.
 class TapSources {
@@ -70,15 +67,17 @@ int64_t TapCount(const OperatorDesc& op) {
   return TapSources(op).count();
 }
 
-std::vector<SourceMap> WindowSources(const OperatorDesc& op) {
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const auto taps = std::make_shared<const TapSources>(op);
   std::vector<SourceMap> maps;
   for (int64_t i = 0; i < taps->count(); ++i) {
     maps.push_back([taps, i](const Region& output) { return taps->InputUnder(i, output); });
     maps.push_back([taps, i](const Region& output) { return taps->FilterAt(i, output); });
   }
-  for (const Field* field : {&kInputZeroPoint, &kFilterZeroPoint}) {
-    AddParameter(op, *field, 1, maps);
+  const std::vector<SourceMap> parameters = SourcesOf(kIntegerShapes, op);
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  for (size_t i = 1; i < slots.size(); ++i) {
+    if (slots[i].field != &kFilter) maps.push_back(parameters[i]);
   }
   return maps;
 }

@@ -59,13 +59,23 @@ constexpr DataTypeSet kAnyInteger = types::kInt32s | types::kInt16s | types::kIn
 
 // --- matrices ------------------------------------------------------------------------------------
 
-size_t RowDim(const OperatorDesc& op) {
-  return op.sizes(kATensor).size() - 2;
-}
-
-int64_t Operations(const OperatorDesc& op) {
-  return SaturatedProduct({SaturatedProduct(op.sizes(kATensor)), op.sizes(kB).back()});
-}
+constexpr TensorShape kTensors[] = {
+    {&kATensor, "{.., M, K}"},
+    {&kB, "{.., K, N}"},
+    Parameter(kAScale, kOfRows),
+    Parameter(kAZeroPoint, kOfRows),
+    Parameter(kBScale, kOfColumns),
+    Parameter(kBZeroPoint, kOfColumns),
+    Parameter(kLateBZeroPoint, kOfColumns),
+    Parameter(kOutputScale, kOfRows),
+    Parameter(kOutputZeroPoint, kOfRows),
+    {&kBias, "{.., M, N}"},
+    {&kSums, "{.., M, N}"},
+    {&kIntegers, "{.., M, N}"},
+};
+constexpr Signature kIntegerShapes = {"MMI-1", "MMI-1", kTensors};
+constexpr Signature kFloatShapes = {"MMF-1", "MMF-1", kTensors};
+constexpr Signature kQuantizedShapes = {"QMM-1", "QMM-1", kTensors};
 
 // Stores functions of sums. `functions(index)` returns the function for the columns of a row of the
 // output from an index on; it takes the column and the sum. Both arguments must outlive the sink.
@@ -103,21 +113,17 @@ void MultiplyBytes(InputViews inputs, size_t b_number, std::span<const int64_t> 
                         IntegerMatrixLines(b, rows + 1, rows, b_zeros), sink);
 }
 
-// Parameters of A apply to rows of the output, those of B to columns.
-std::optional<FormulaNode> OfA(const OperatorDesc& op, const Field& field, const Region& element,
-                               Formula& formula) {
-  return ParameterOf(op, field, RowDim(op), element, formula);
-}
-std::optional<FormulaNode> OfB(const OperatorDesc& op, const Field& field, const Region& element,
-                               Formula& formula) {
-  return ParameterOf(op, field, RowDim(op) + 1, element, formula);
+std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
+                                       const Region& element, Formula& formula) {
+  return contraction::ParameterOf(kIntegerShapes, op, field, element, formula);
 }
 
 FormulaNode Sums(const OperatorDesc& op, const Field& b_zero_point, const Region& element,
                  Formula& formula) {
-  const SourceMap lines[] = {RowsOfA(op, kATensor), ColumnsOfB(op, kB)};
-  const ZeroPoints zeros{OfA(op, kAZeroPoint, element, formula),
-                         OfB(op, b_zero_point, element, formula)};
+  const std::vector<SourceMap> sources = SourcesOf(kIntegerShapes, op);
+  const SourceMap lines[] = {sources[0], sources[*InputNumber(op, kB)]};
+  const ZeroPoints zeros{ParameterOf(op, kAZeroPoint, element, formula),
+                         ParameterOf(op, b_zero_point, element, formula)};
   return SumOfProducts(lines, element, zeros, formula);
 }
 
@@ -138,11 +144,7 @@ constexpr Rule kIntegerRules[] = {
 
 void InferInteger(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kSums, DataType::kInt32);
-  const auto sizes = ProductSizes("MMI-1", op, kATensor, kB, infer);
-  if (!sizes) return;
-  CheckParameter(op, kAZeroPoint, Along::kRows, (*sizes)[RowDim(op)], infer);
-  CheckParameter(op, kLateBZeroPoint, Along::kColumns, sizes->back(), infer);
-  infer.Output("MMI-1", kSums, *sizes);
+  InferShapes(kIntegerShapes, op, infer);
 }
 
 void RunInteger(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
@@ -150,13 +152,6 @@ void RunInteger(const OperatorDesc& op, InputViews inputs, OutputViews outputs) 
   MultiplyBytes<int32_t>(inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
                          IntegersOf(op, inputs, kLateBZeroPoint),
                          StoreInto<int32_t, int32_t>(outputs[0], sums_alone));
-}
-
-std::vector<SourceMap> IntegerSources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = {RowsOfA(op, kATensor), ColumnsOfB(op, kB)};
-  AddParameter(op, kAZeroPoint, RowDim(op), maps);
-  AddParameter(op, kLateBZeroPoint, RowDim(op) + 1, maps);
-  return maps;
 }
 
 FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
@@ -188,25 +183,13 @@ bool IsByte(DataType type) {
 constexpr std::array<const FieldOf<TensorDesc>*, 4> kFloatParameters = {&kAScale, &kAZeroPoint,
                                                                         &kBScale, &kBZeroPoint};
 
-void CheckOperandParameters(const OperatorDesc& op, const Sizes& sizes, Inference& infer) {
-  const uint32_t rows = sizes[sizes.size() - 2];
-  CheckParameter(op, kAScale, Along::kRows, rows, infer);
-  CheckParameter(op, kAZeroPoint, Along::kRows, rows, infer);
-  CheckParameter(op, kBScale, Along::kColumns, sizes.back(), infer);
-  CheckParameter(op, kBZeroPoint, Along::kColumns, sizes.back(), infer);
-}
-
 void InferFloat(const OperatorDesc& op, Inference& infer) {
   const DataType a = *op[kATensor].data_type;
   const DataType b = *op[kB].data_type;
   infer.Require(a == b || (IsByte(a) && IsByte(b)), "MMF-2", {kB.name, std::nullopt, "DataType"},
                 "{} does not go with {} of ATensor", Name(b), Name(a));
   RequireOneRank("QSH-2", op, kFloatParameters, infer);
-  const auto sizes = ProductSizes("MMF-1", op, kATensor, kB, infer);
-  if (!sizes) return;
-  CheckOperandParameters(op, *sizes, infer);
-  if (op.Has(kBias)) infer.RequireSizes("MMF-1", infer.tensor(kBias), *sizes);
-  infer.Output("MMF-1", kSums, *sizes);
+  InferShapes(kFloatShapes, op, infer);
 }
 
 // Turns sums into real numbers.
@@ -255,35 +238,12 @@ void RunFloat(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   });
 }
 
-std::vector<SourceMap> OperandSources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = {RowsOfA(op, kATensor), ColumnsOfB(op, kB)};
-  for (const Field* field : {&kAScale, &kAZeroPoint}) AddParameter(op, *field, RowDim(op), maps);
-  for (const Field* field : {&kBScale, &kBZeroPoint}) {
-    AddParameter(op, *field, RowDim(op) + 1, maps);
-  }
-  return maps;
-}
-
-std::vector<SourceMap> FloatSources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = OperandSources(op);
-  if (op.Has(kBias)) {
-    maps.push_back([number = *InputNumber(op, kBias)](const Region& output) {
-      Region region = output;
-      region.tensor = number;
-      return std::optional(region);
-    });
-  }
-  return maps;
-}
-
 FormulaNode FloatMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const FormulaNode real =
-      formula.Product({Sums(op, kBZeroPoint, element, formula), *OfA(op, kAScale, element, formula),
-                       *OfB(op, kBScale, element, formula)});
+  const FormulaNode real = formula.Product({Sums(op, kBZeroPoint, element, formula),
+                                            *ParameterOf(op, kAScale, element, formula),
+                                            *ParameterOf(op, kBScale, element, formula)});
   if (!op.Has(kBias)) return real;
-  Region bias = element;
-  bias.tensor = *InputNumber(op, kBias);
-  return formula.Sum({real, formula.Element(bias)});
+  return formula.Sum({real, *ParameterOf(op, kBias, element, formula)});
 }
 
 // --- QUANTIZED_LINEAR_MATRIX_MULTIPLY ------------------------------------------------------------
@@ -309,13 +269,7 @@ constexpr std::array<const FieldOf<TensorDesc>*, 6> kQuantizedParameters = {
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kIntegers, *op[kATensor].data_type);
   RequireOneRank("QSH-2", op, kQuantizedParameters, infer);
-  const auto sizes = ProductSizes("QMM-1", op, kATensor, kB, infer);
-  if (!sizes) return;
-  CheckOperandParameters(op, *sizes, infer);
-  for (const auto* field : {&kOutputScale, &kOutputZeroPoint}) {
-    CheckParameter(op, *field, Along::kRows, (*sizes)[RowDim(op)], infer);
-  }
-  infer.Output("QMM-1", kIntegers, *sizes);
+  InferShapes(kQuantizedShapes, op, infer);
 }
 
 void RunQuantized(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
@@ -341,19 +295,12 @@ void RunQuantized(const OperatorDesc& op, InputViews inputs, OutputViews outputs
   });
 }
 
-std::vector<SourceMap> QuantizedSources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = OperandSources(op);
-  for (const Field* field : {&kOutputScale, &kOutputZeroPoint}) {
-    AddParameter(op, *field, RowDim(op), maps);
-  }
-  return maps;
-}
-
 FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const FormulaNode sum = Sums(op, kBZeroPoint, element, formula);
-  const Units units{*OfA(op, kAScale, element, formula), *OfB(op, kBScale, element, formula),
-                    *OfA(op, kOutputScale, element, formula),
-                    OfA(op, kOutputZeroPoint, element, formula)};
+  const Units units{*ParameterOf(op, kAScale, element, formula),
+                    *ParameterOf(op, kBScale, element, formula),
+                    *ParameterOf(op, kOutputScale, element, formula),
+                    ParameterOf(op, kOutputZeroPoint, element, formula)};
   return InUnits(sum, units, *op[kIntegers].data_type, formula);
 }
 
@@ -366,8 +313,8 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kIntegerRules,
      .infer = InferInteger,
      .family = Computed{.run = RunInteger,
-                        .sources = IntegerSources,
-                        .operations = Operations,
+                        .sources = SourcesBy<kIntegerShapes>,
+                        .operations = OperationsBy<kIntegerShapes>,
                         .formula = IntegerMeaning}},
     {.name = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
      .summary = "products of matrices of quantized numbers as real numbers",
@@ -377,8 +324,8 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kFloatRules,
      .infer = InferFloat,
      .family = Computed{.run = RunFloat,
-                        .sources = FloatSources,
-                        .operations = Operations,
+                        .sources = SourcesBy<kFloatShapes>,
+                        .operations = OperationsBy<kFloatShapes>,
                         .formula = FloatMeaning}},
     {.name = "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
      .summary = "products of matrices of quantized numbers, quantized",
@@ -388,8 +335,8 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kQuantizedRules,
      .infer = InferQuantized,
      .family = Computed{.run = RunQuantized,
-                        .sources = QuantizedSources,
-                        .operations = Operations,
+                        .sources = SourcesBy<kQuantizedShapes>,
+                        .operations = OperationsBy<kQuantizedShapes>,
                         .formula = QuantizedMeaning}},
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of matrices and filters (QSH-1, QSH-2), and sizes of products.
+// Scales and zero points of matrices and filters (QSH-1, QSH-2).
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/ops/formula.h"
-#include "core/ops/inference.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::contraction {
 
@@ -21,12 +21,16 @@ inline constexpr Rule kParameterSizes = {
     "of B, each output channel of a filter"};
 inline constexpr Rule kZeroPointTypes = {"QSH-2", "a zero point has the DataType of its tensor"};
 
-// The dimension for whose indices a parameter has values.
-enum class Along : uint8_t { kNothing, kRows, kColumns, kChannels };
+// The shapes of parameters of all elements, of rows {.., M} and columns {.., N} of matrices, and of
+// output channels O of filters.
+inline constexpr std::string_view kOfAll = "{1..}";
+inline constexpr std::string_view kOfRows = "{1..} | {M} | {1.., M, 1}";
+inline constexpr std::string_view kOfColumns = "{1..} | {1.., N}";
+inline constexpr std::string_view kOfChannels = "{1..} | {1, O, 1..} | {O} | {O, 1} | {O, 1, 1}";
 
-// Requires the sizes of a parameter, if it is there, to fit `count` values or one.
-void CheckParameter(const OperatorDesc& op, const FieldOf<TensorDesc>& field, Along along,
-                    uint32_t count, Inference& infer);
+constexpr TensorShape Parameter(const FieldOf<TensorDesc>& field, std::string_view dims) {
+  return {&field, dims, nullptr, kParameterSizes.code};
+}
 
 // Requires all tensors that are there to have the rank of the first one.
 template <size_t kCount>
@@ -41,12 +45,6 @@ void RequireOneRank(std::string_view code, const OperatorDesc& op,
   }
 }
 
-// Returns the sizes {.., M, N} of the product of A {.., M, K} and B {.., K, N}. If B does not fit,
-// reports that and returns {.., M, 0}; empty if they are not matrices of the same rank.
-std::optional<Sizes> ProductSizes(std::string_view code, const OperatorDesc& op,
-                                  const FieldOf<TensorDesc>& a, const FieldOf<TensorDesc>& b,
-                                  Inference& infer);
-
 // --- values --------------------------------------------------------------------------------------
 
 // Returns the integers of a zero point or bias in row-major order; none if it is left out.
@@ -60,21 +58,11 @@ T ValueAt(const std::vector<T>& values, int64_t index) {
   return values[values.size() == 1 ? 0 : static_cast<size_t>(index)];
 }
 
-// --- sources -------------------------------------------------------------------------------------
-
-// Adds the map of a parameter if it is there. Its values belong to a dimension of the output.
-void AddParameter(const OperatorDesc& op, const Field& field, size_t output_dim,
-                  std::vector<SourceMap>& maps);
-
-// Map to rows of A and to columns of B.
-SourceMap RowsOfA(const OperatorDesc& op, const FieldOf<TensorDesc>& a);
-SourceMap ColumnsOfB(const OperatorDesc& op, const FieldOf<TensorDesc>& b);
-
 // --- formulas ------------------------------------------------------------------------------------
 
-// Returns the element of a parameter for an index of the output's dimension; none if left out.
-std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
-                                       size_t output_dim, const Region& element, Formula& formula);
+// Returns the element of a parameter for an element of the output; none if it is left out.
+std::optional<FormulaNode> ParameterOf(const Signature& signature, const OperatorDesc& op,
+                                       const Field& field, const Region& element, Formula& formula);
 
 // The zero points of both factors; none stands for 0.
 struct ZeroPoints {

@@ -9,6 +9,7 @@
 #include "core/base/counted.h"
 #include "core/base/integers.h"
 #include "core/ops/fused.h"
+#include "core/ops/signature.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop::recurrent {
@@ -25,25 +26,18 @@ uint32_t Directions(const OperatorDesc& op) {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// Saturates: no tensor has a size above UINT32_MAX.
-Sizes SizesOfNumbers(std::initializer_list<uint64_t> numbers) {
-  Sizes sizes;
-  for (const uint64_t number : numbers) {
-    sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(number, UINT32_MAX)));
-  }
-  return sizes;
-}
-
-void CheckInput(const OperatorDesc& op, const FieldOf<TensorDesc>& field, const Sizes& sizes,
-                Inference& infer) {
-  const TensorDesc* tensor = op.find_if_known(field);
-  if (tensor != nullptr) infer.RequireSizes("REC-1", infer.tensor(field), sizes);
-}
-
-void CheckOutput(const OperatorDesc& op, const FieldOf<TensorDesc>& field, const Sizes& sizes,
-                 Inference& infer) {
-  if (op.find_if_known(field) != nullptr) infer.Output("REC-1", field, sizes);
-}
+// Steps, items, inputs, units, directions and gates. What an element of the sequence depends on in
+// earlier steps, and in later ones if it is backward, is up to StepsFor.
+constexpr std::string_view kState = "{1, D, B, H}";
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{1, S', B, I}"},          {&kRecurrenceTensor, "{1, D, G*H, H'}"},
+    {&kWeightTensor, "{1, D, G*H, I}"},        {&kBiasTensor, "{1, 1, D, 2*G*H}"},
+    {&kHiddenInitTensor, "{1, D, B, H'}"},     {&kCellMemInitTensor, "{1, D, B, H'}"},
+    {&kSequenceLengthsTensor, "{1, 1, 1, B}"}, {&kPeepholeTensor, "{1, 1, D, 3*H}"},
+    {&kOutputSequenceTensor, "{S, D, B, H}"},  {&kOutputSingleTensor, kState},
+    {&kOutputCellSingleTensor, kState},
+};
+constexpr Signature kShapes = {"REC-1", "REC-1", kTensors};
 
 void CheckOwners(const OperatorDesc& op, Inference& infer) {
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
@@ -190,23 +184,6 @@ std::vector<double> NumbersOf(const TensorView& states) {
 
 // --- sources -------------------------------------------------------------------------------------
 
-// The dimensions of an input along which its directions, steps and items lie. A part of an output
-// depends on a range along these, and on everything along the others.
-struct InputDims {
-  const Field* field;
-  std::optional<size_t> direction, step, item;
-};
-constexpr InputDims kInputDims[] = {
-    {&kInputTensor, {}, 1, 2},
-    {&kWeightTensor, 1, {}, {}},
-    {&kRecurrenceTensor, 1, {}, {}},
-    {&kBiasTensor, 2, {}, {}},
-    {&kHiddenInitTensor, 1, {}, 2},
-    {&kCellMemInitTensor, 1, {}, 2},
-    {&kSequenceLengthsTensor, {}, {}, 3},
-    {&kPeepholeTensor, 2, {}, {}},
-};
-
 // The range of steps of the input that a part of an output may depend on.
 struct Steps {
   int64_t begin, size;
@@ -221,21 +198,6 @@ Steps StepsFor(const OperatorDesc& op, const Region& output) {
   return {0, output.begin[0] + output.sizes[0]};
 }
 
-Region SourceRegion(const OperatorDesc& op, size_t input, const InputDims& dims, const Sizes& sizes,
-                    const Region& output) {
-  Region region{input, Dims::Filled(sizes.size(), 0), Dims(sizes.begin(), sizes.end())};
-  const auto set = [&](const std::optional<size_t>& dim, int64_t begin, int64_t size) {
-    if (!dim) return;
-    region.begin[*dim] = begin;
-    region.sizes[*dim] = size;
-  };
-  set(dims.direction, output.begin[1], output.sizes[1]);
-  set(dims.item, output.begin[2], output.sizes[2]);
-  const Steps steps = StepsFor(op, output);
-  set(dims.step, steps.begin, steps.size);
-  return region;
-}
-
 }  // namespace
 
 void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& infer) {
@@ -244,24 +206,8 @@ void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& in
   infer.Require(!TensorSlots(op, TensorRole::kOutput).empty(), "REC-8",
                 dmlop::At(kOutputSingleTensor), "'{}' is missing, as all outputs are",
                 kOutputSingleTensor.name);
-  const Sizes& input = op.sizes(kInputTensor);
-  const Sizes& recurrence = op.sizes(kRecurrenceTensor);
-  if (input.size() != 4 || recurrence.size() != 4) return;  // no level allows that
-  const uint32_t directions = Directions(op);
-  const uint32_t units = recurrence[3];
-  const uint64_t rows = uint64_t{kind.gates} * units;
-  CheckInput(op, kInputTensor, {1, input[1], input[2], input[3]}, infer);
-  CheckInput(op, kWeightTensor, SizesOfNumbers({1, directions, rows, input[3]}), infer);
-  CheckInput(op, kRecurrenceTensor, SizesOfNumbers({1, directions, rows, units}), infer);
-  CheckInput(op, kBiasTensor, SizesOfNumbers({1, 1, directions, 2 * rows}), infer);
-  const Sizes state = {1, directions, input[2], units};
-  CheckInput(op, kHiddenInitTensor, state, infer);
-  CheckInput(op, kCellMemInitTensor, state, infer);
-  CheckInput(op, kSequenceLengthsTensor, {1, 1, 1, input[2]}, infer);
-  CheckInput(op, kPeepholeTensor, SizesOfNumbers({1, 1, directions, uint64_t{3} * units}), infer);
-  CheckOutput(op, kOutputSequenceTensor, {input[1], directions, input[2], units}, infer);
-  CheckOutput(op, kOutputSingleTensor, state, infer);
-  CheckOutput(op, kOutputCellSingleTensor, state, infer);
+  const KnownSize known[] = {{"G", kind.gates}, {"D", Directions(op)}};
+  InferShapes(kShapes, op, infer, known);
 }
 
 void RunNetwork(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
@@ -306,16 +252,14 @@ ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const 
 }
 
 std::vector<SourceMap> NetworkSources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps;
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    const auto dims =
-        std::find_if(std::begin(kInputDims), std::end(kInputDims),
-                     [&](const InputDims& one) { return one.field == slots[i].field; });
-    maps.push_back([&op, i, dims, sizes = *slots[i].desc->sizes](const Region& output) {
-      return std::optional(SourceRegion(op, i, *dims, sizes, output));
-    });
-  }
+  std::vector<SourceMap> maps = SourcesOf(kShapes, op);
+  maps[0] = [&op, own = maps[0]](const Region& output) {
+    std::optional<Region> region = own(output);
+    const Steps steps = StepsFor(op, output);
+    region->begin[1] = steps.begin;
+    region->sizes[1] = steps.size;
+    return region;
+  };
   return maps;
 }
 

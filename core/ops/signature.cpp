@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/signature.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/base/integers.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kRepeated = "..";
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
+
+std::vector<std::string_view> Split(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  for (size_t end = text.find(separator); end != text.npos; end = text.find(separator)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + separator.size());
+  }
+  parts.push_back(text);
+  return parts;
+}
+
+// A dimension; `number` counts those of a word before "..".
+struct Dim {
+  std::string_view text;
+  size_t number = 0;
+
+  bool operator==(const Dim&) const = default;
+  bool is_number() const { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
+  bool is_word() const { return !is_number() && !Has(text, "*"); }
+  Dim WithoutMark() const { return {text.substr(0, text.find('\'')), number}; }
+};
+using Form = std::vector<Dim>;
+
+// Returns the dimensions of "{.., M, K}" for a rank; none if it has another one.
+std::optional<Form> FormOfRank(std::string_view dims, size_t rank) {
+  const std::vector<std::string_view> parts = Split(dims.substr(1, dims.size() - 2), ", ");
+  const bool is_fixed = !Has(dims, kRepeated);
+  if (is_fixed ? rank != parts.size() : rank + 1 < parts.size()) return std::nullopt;
+  Form form;
+  for (std::string_view part : parts) {
+    const bool repeats = part.ends_with(kRepeated);
+    if (repeats) part.remove_suffix(kRepeated.size());
+    const size_t count = repeats ? rank + 1 - parts.size() : 1;
+    for (size_t i = 0; i < count; ++i) form.push_back({part, part == "1" ? 0 : i});
+  }
+  return form;
+}
+
+// A word of the output is the same range of the input; along all else, the input is read as a
+// whole.
+Region PartOfInput(Region input, const Form& form, const Region& output, const Form& of_output) {
+  for (size_t d = 0; d < form.size(); ++d) {
+    const auto found = std::find(of_output.begin(), of_output.end(), form[d]);
+    if (form[d].is_number() || found == of_output.end()) continue;
+    const auto k = static_cast<size_t>(found - of_output.begin());
+    input.begin[d] = output.begin[k];
+    input.sizes[d] = output.sizes[k];
+  }
+  return input;
+}
+
+// The tensors of an operator, and the sizes of words that they tell, 0 if unknown.
+class Shapes {
+ public:
+  Shapes(const Signature& signature, const OperatorDesc& op, std::span<const KnownSize> known)
+      : signature_(signature), op_(op), first_(op.sizes(*signature.tensors[0].tensor)) {
+    for (const KnownSize& one : known) words_.emplace_back(Dim{one.word}, one.size);
+  }
+
+  // Takes the sizes of all words from valid tensors.
+  void TakeAll() {
+    for (const TensorShape& shape : signature_.tensors) {
+      const TensorDesc* desc = op_.find_if_known(*shape.tensor);
+      if (desc != nullptr && shape.own_rule.empty())
+        Take(FormOf(shape, *desc->sizes), *desc->sizes);
+    }
+  }
+
+  // Returns whether others can be checked.
+  bool Check(const TensorShape& shape, Inference& infer) {
+    const TensorAt tensor = infer.tensor(*shape.tensor);
+    if (!shape.own_rule.empty()) return RequireAny(shape, tensor, infer);
+    const std::optional<Form> form = TheForm(shape);
+    if (!form) return false;  // no level allows that
+    const bool has_rank = form->size() == tensor.sizes().size();
+    const bool has_new = std::ranges::any_of(*form, [&](const Dim& dim) { return IsNew(dim); });
+    if (RepeatsWords(shape) && !infer.RequireSameRank(signature_.rank_rule, tensor, First(infer))) {
+      return !has_new;
+    }
+    if (!has_rank && has_new) return false;  // no level allows that
+    const size_t known = words_.size();
+    if (has_rank) Take(*form, tensor.sizes());
+    if (infer.RequireSizes(signature_.size_rule, tensor, Expected(*form))) return true;
+    for (size_t i = known; i < words_.size(); ++i) words_[i].second = 0;
+    return true;
+  }
+
+  void InferOutput(const TensorShape& shape, Inference& infer) const {
+    const std::optional<Form> form = TheForm(shape);
+    if (!form || std::ranges::any_of(*form, [&](const Dim& dim) { return IsNew(dim); })) return;
+    infer.Output(signature_.size_rule, *shape.tensor, Expected(*form));
+  }
+
+  // Returns the form of a valid tensor.
+  Form FormOf(const TensorSlot& slot) const {
+    const auto shape = std::ranges::find(signature_.tensors, slot.field, &TensorShape::tensor);
+    return FormOf(*shape, *slot.desc->sizes);
+  }
+
+  int64_t Product() const {
+    std::vector<uint64_t> sizes;
+    for (const auto& [word, size] : words_) sizes.push_back(size);
+    return SaturatedProduct(sizes);
+  }
+
+ private:
+  std::vector<std::string_view> FormsOf(const TensorShape& shape) const {
+    std::vector<std::string_view> forms = Split(shape.dims, " | ");
+    if (shape.form != nullptr) forms = {forms[op_[*shape.form]]};
+    return forms;
+  }
+
+  // Returns the only form, with the rank of the first tensor if it may have any; none if it may
+  // not.
+  std::optional<Form> TheForm(const TensorShape& shape) const {
+    const std::string_view dims = FormsOf(shape)[0];
+    return FormOfRank(dims, Has(dims, kRepeated) ? first_.size() : Split(dims, ", ").size());
+  }
+
+  Form FormOf(const TensorShape& shape, const Sizes& sizes) const {
+    for (const std::string_view dims : FormsOf(shape)) {
+      const std::optional<Form> form = FormOfRank(dims, sizes.size());
+      if (form && Agree(sizes, Expected(*form))) return *form;
+    }
+    return {};
+  }
+
+  static bool RepeatsWords(const TensorShape& shape) {
+    return Has(shape.dims, kRepeated) && !Has(shape.dims, "1..");
+  }
+
+  TensorAt First(Inference& infer) const { return infer.tensor(*signature_.tensors[0].tensor); }
+
+  // Returns true.
+  bool RequireAny(const TensorShape& shape, const TensorAt& tensor, Inference& infer) const {
+    std::string expected;
+    for (const std::string_view dims : FormsOf(shape)) {
+      const std::optional<Form> form = FormOfRank(dims, tensor.sizes().size());
+      if (!form) continue;
+      if (Agree(tensor.sizes(), Expected(*form))) return true;
+      expected += (expected.empty() ? "" : " or ") + ToString(Expected(*form));
+    }
+    infer.Fail(shape.own_rule, SizesOf(tensor), "Sizes are {}; expected {}",
+               ToString(tensor.sizes()), expected);
+    return true;
+  }
+
+  // --- sizes -------------------------------------------------------------------------------------
+
+  static bool Agree(const Sizes& sizes, const Sizes& expected) {
+    return std::ranges::equal(sizes, expected,
+                              [](uint32_t size, uint32_t one) { return one == 0 || size == one; });
+  }
+
+  const uint64_t* Find(const Dim& word) const {
+    const auto found = std::ranges::find(words_, word, &std::pair<Dim, uint64_t>::first);
+    return found == words_.end() ? nullptr : &found->second;
+  }
+  bool IsNew(const Dim& dim) const { return dim.is_word() && Find(dim.WithoutMark()) == nullptr; }
+
+  void Take(const Form& form, const Sizes& sizes) {
+    for (size_t d = 0; d < form.size(); ++d) {
+      if (IsNew(form[d])) words_.emplace_back(form[d].WithoutMark(), sizes[d]);
+    }
+  }
+
+  // Returns the size of a dimension, 0 if it is unknown.
+  uint64_t SizeOf(const Dim& dim) const {
+    CheckedU64 size = 1;
+    for (const std::string_view factor : Split(dim.text, "*")) {
+      const Dim one{factor, dim.number};
+      uint64_t number = 0;
+      if (one.is_number()) {
+        std::from_chars(factor.data(), factor.data() + factor.size(), number);
+      } else if (const uint64_t* known = Find(one.WithoutMark())) {
+        number = *known;
+      }
+      size = CheckedMul(size, number);
+    }
+    return size.value_or(UINT64_MAX);
+  }
+
+  // Saturates: no tensor has a size above UINT32_MAX.
+  Sizes Expected(const Form& form) const {
+    Sizes sizes;
+    for (const Dim& dim : form) {
+      sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(SizeOf(dim), UINT32_MAX)));
+    }
+    return sizes;
+  }
+
+  const Signature& signature_;
+  const OperatorDesc& op_;
+  const Sizes& first_;
+  std::vector<std::pair<Dim, uint64_t>> words_;
+};
+
+}  // namespace
+
+void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer,
+                 std::span<const KnownSize> known) {
+  Shapes shapes(signature, op, known);
+  for (const TensorShape& shape : signature.tensors) {
+    if (op.find_if_known(*shape.tensor) == nullptr) continue;
+    if (shape.tensor->role == TensorRole::kOutput) {
+      shapes.InferOutput(shape, infer);
+    } else if (!shapes.Check(shape, infer)) {
+      return;
+    }
+  }
+}
+
+std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op) {
+  Shapes shapes(signature, op, {});
+  shapes.TakeAll();
+  std::vector<Form> outputs;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
+    outputs.push_back(shapes.FormOf(slot));
+  }
+  std::vector<SourceMap> maps;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
+    const Region all{maps.size(), Dims::Filled(sizes.size(), 0), sizes};
+    maps.push_back([all, form = shapes.FormOf(slot), outputs](const Region& output) {
+      return std::optional(PartOfInput(all, form, output, outputs[output.tensor]));
+    });
+  }
+  return maps;
+}
+
+int64_t OperationsOf(const Signature& signature, const OperatorDesc& op) {
+  Shapes shapes(signature, op, {});
+  shapes.TakeAll();
+  return shapes.Product();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// States once how the sizes of an operator's tensors hang together:
+//
+//   {&kATensor, "{.., M, K}"}, {&kBTensor, "{.., K, N}"}, {&kOutputTensor, "{.., M, N}"}
+//
+// A word stands for a size, and wherever it stands again, the size is the same. From this follow
+// what inputs must be, the sizes of outputs that are left out, the part of an input that a part of
+// an output is computed from, and how many products an operator takes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/ops/inference.h"
+
+namespace dmlop {
+
+// Each dimension is a number, a word or a product of these, such as 3*H. "I.." stands for any
+// number of dimensions, as does ".." alone; those of "1.." have the size 1. H' has the size H, but
+// an element depends on all indices along it. An output with words that no input has is not
+// inferred.
+struct TensorShape {
+  const FieldOf<TensorDesc>* tensor;
+  std::string_view dims;                    // forms, separated by " | "
+  const FieldOf<uint32_t>* form = nullptr;  // selects one of several forms
+  // The rule of a tensor with a rank of its own, which may have any of the forms. Empty: the tensor
+  // keeps to the signature's rules.
+  std::string_view own_rule = {};
+};
+
+struct Signature {
+  std::string_view rank_rule;  // tensors with words before ".." have the rank of the first tensor
+  std::string_view size_rule;
+  // The first tensor is not optional. Each word stands alone in the first tensor that has it.
+  std::span<const TensorShape> tensors;
+};
+
+// The size of a word that does not follow from tensors.
+struct KnownSize {
+  std::string_view word;
+  uint64_t size;
+};
+
+// Requires the sizes of inputs and outputs, or fills the latter in. A word is unknown, and agrees
+// with every size, if the tensor that first has it is wrong.
+void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer,
+                 std::span<const KnownSize> known = {});
+
+// Returns a map for each input, in the order of the slots.
+std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op);
+
+// Returns the product of the sizes of all words.
+int64_t OperationsOf(const Signature& signature, const OperatorDesc& op);
+
+// The same as functions of rows.
+template <const Signature& kSignature>
+void InferBy(const OperatorDesc& op, Inference& infer) {
+  InferShapes(kSignature, op, infer);
+}
+template <const Signature& kSignature>
+std::vector<SourceMap> SourcesBy(const OperatorDesc& op) {
+  return SourcesOf(kSignature, op);
+}
+template <const Signature& kSignature>
+int64_t OperationsBy(const OperatorDesc& op) {
+  return OperationsOf(kSignature, op);
+}
+
+}  // namespace dmlop
