@@ -10,11 +10,11 @@
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
+#include "app/files/sliced_file.h"
 #include "app/files/standard_output.h"
 #include "app/graph/graph_text.h"
 #include "app/options/option_words.h"
 #include "app/shell_word.h"
-#include "app/text/diagnostic_text.h"
 #include "app/text/histogram_text.h"
 #include "app/text/map_text.h"
 #include "app/text/tensor_text.h"
@@ -26,7 +26,6 @@
 #include "core/io/npy.h"
 #include "core/io/npz.h"
 #include "core/io/tensor_file.h"
-#include "core/tensor/slice.h"
 
 namespace dmlop {
 namespace {
@@ -215,40 +214,16 @@ std::string FoundJson(const SoughtTensor& sought, const TensorSearch& search) {
   return Utf8Text(json) + "\n";
 }
 
-// A file of the command line with the slices that follow it.
-struct ShownFile {
-  std::string path;
-  std::vector<std::string> slices;
-};
-
-std::vector<ShownFile> FilesOf(const std::vector<std::string>& arguments) {
-  std::vector<ShownFile> files;
-  for (const std::string& argument : arguments) {
-    if (!argument.starts_with('[')) {
-      files.push_back({argument, {}});
-      continue;
-    }
-    const std::string slice = argument.substr(0, argument.find_last_not_of(' ') + 1);
-    if (files.empty()) {
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("the slice {0} has no file before it; a file of that name is ./{0}", slice));
-    }
-    files.back().slices.push_back(slice);
-  }
-  return files;
-}
-
 class Show {
  public:
   Show(const ShowOptions& options, const CommonOptions& common)
       : options_(options), common_(common), style_(StyleOf(common.color)) {}
 
   ExitStatus Execute() {
-    const std::vector<ShownFile> files = FilesOf(options_.files);
+    const std::vector<SlicedFile> files = SlicedFilesOf(options_.files);
     if (!options_.find.empty()) return Find(files);
     if (!options_.picture.empty()) CheckPicture(files);
-    for (const ShownFile& file : files) {
+    for (const SlicedFile& file : files) {
       if (!ShowFile(file)) return ExitStatus::kUsage;
     }
     TellOfRest(files);
@@ -256,7 +231,7 @@ class Show {
   }
 
  private:
-  ExitStatus Find(const std::vector<ShownFile>& files) const {
+  ExitStatus Find(const std::vector<SlicedFile>& files) const {
     if (files.size() > 1 || !files[0].slices.empty()) {
       throw Error(ErrorKind::kUsage, "--find looks into one file, without slices");
     }
@@ -271,7 +246,7 @@ class Show {
     return search.places.empty() ? ExitStatus::kDifferent : ExitStatus::kSuccess;
   }
 
-  void CheckPicture(const std::vector<ShownFile>& files) const {
+  void CheckPicture(const std::vector<SlicedFile>& files) const {
     CheckPicturePath(options_.picture);
     if (!IsStandardOutput(options_.picture)) OutliveReader();
     if (files.size() > 1 || files[0].slices.size() > 1) {
@@ -285,15 +260,15 @@ class Show {
   }
 
   // Further arrays in a stream would be missed without a note.
-  void TellOfRest(const std::vector<ShownFile>& files) const {
-    const auto is_standard = [](const ShownFile& file) { return file.path == kStandardStream; };
+  void TellOfRest(const std::vector<SlicedFile>& files) const {
+    const auto is_standard = [](const SlicedFile& file) { return file.path == kStandardStream; };
     if (common_.quiet || std::none_of(files.begin(), files.end(), is_standard)) return;
     if (!StandardInputGoesOn()) return;
     PrintMessage("dmlop: note: standard input has more behind this array; each - shows one\n");
   }
 
   // False if a slice does not fit.
-  bool ShowFile(const ShownFile& file) const {
+  bool ShowFile(const SlicedFile& file) const {
     const LoadedTensor tensor = LoadAsFormed(file.path, options_.raw);
     if (!tensor.picture.empty() && options_.format == TextFormat::kText) {
       Print(fmt::format("{}: {}\n", Printable(file.path), tensor.picture));
@@ -303,18 +278,11 @@ class Show {
       try {
         ShowTensor({file.path, slice, TypeName(tensor)}, Select(tensor.view, slice));
       } catch (const SliceError& error) {
-        PrintSliceError(file.path, slice, error);
+        PrintSliceError(file.path, slice, error, UseColor(common_.color));
         return false;
       }
     }
     return true;
-  }
-
-  void PrintSliceError(const std::string& path, const std::string& slice,
-                       const SliceError& error) const {
-    const std::string_view paint = UseColor(common_.color) ? kErrorPaint : "";
-    PrintMessage(fmt::format("dmlop: {}: {}\n{}", Printable(path), error.what(),
-                             CaretText(slice, error.offset(), "  ", "  ", paint)));
   }
 
   struct Origin {
@@ -370,7 +338,7 @@ class Show {
 
   void DrawPicture(const ConstTensorView& tensor) const {
     const ValueMap map = ComputeValueMap(tensor, PictureLimitsOf(tensor.layout.sizes));
-    const Picture picture = PictureOf(map);
+    const Picture picture = PictureOf(map, tensor.layout.sizes);
     ResultFile file(options_.picture, PngBytes(picture));
     Print(PictureText(options_.picture, picture, map, tensor.layout.sizes, style_));
     file.Publish();

@@ -83,6 +83,7 @@ class Batch {
  public:
   Batch(const BatchOptions& options, const CommonOptions& common)
       : options_(options),
+        common_(common),
         manifest_(options.manifest, EndsAtFault(options)),
         summary_(options, common, manifest_) {}
 
@@ -117,6 +118,8 @@ class Batch {
     if (options_.judge) settings_.compared = Side::kActual;
     if (settings_.compared) settings_.output_folder.RequireThere(manifest_, options_.check);
     settings_.rules = options_.rules;
+    settings_.drawing = options_.drawing;
+    settings_.color = common_.color;
     settings_.has_inputs = options_.has_inputs;
     settings_.is_reported = !options_.report.empty();
     settings_.skips_missing = options_.skip_missing;
@@ -251,6 +254,7 @@ class Batch {
   }
 
   const BatchOptions& options_;
+  const CommonOptions& common_;
   Manifest manifest_;
   BatchSettings settings_;
   std::optional<CaseProgress> progress_;

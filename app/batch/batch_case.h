@@ -31,6 +31,8 @@ struct BatchSettings {
   // If set, outputs are compared instead of written; the files to compare with are on that side.
   std::optional<Side> compared;
   ComparisonRules rules;
+  DrawingOptions drawing;
+  ColorMode color = ColorMode::kAuto;
   // Inputs whose values the lines state have files next to the outputs. They are written or, if
   // outputs are compared, must exist. Existing files are always compared.
   bool has_inputs = false;
@@ -126,11 +128,14 @@ class BatchCase {
   bool IsMissing(const TensorSlot& slot) const;
   bool SkipIfMissing();
   Json CompleteJson() const;
-  ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number);
+  ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
+                        const JudgeDetails& details);
   void Compare(const std::vector<OutputTensor>& outputs);
   void CompareInputs();
   void CompareInput(const TensorSlot& slot, const ConstTensorView& values, const std::string& path);
-  void TellDifference(const std::string& text, const Judgement& judgement);
+  void TellDifference(const std::string& text, const Judgement& judgement,
+                      const std::string& drawn = "");
+  void RequireSeparatePicture() const;
   void ReportFiles();
   void Refuse(const Diagnostics& diagnostics);
   std::vector<CaseFault> FaultsOf(const Diagnostics& diagnostics, Severity severity) const;

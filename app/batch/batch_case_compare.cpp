@@ -7,7 +7,9 @@
 
 #include "app/batch/batch_case.h"
 #include "app/batch/beside.h"
+#include "app/compare/drawing.h"
 #include "app/files/confinement.h"
+#include "app/files/file_roles.h"
 #include "core/base/error.h"
 #include "core/document/file_argument.h"
 
@@ -35,8 +37,8 @@ bool BatchCase::SkipIfMissing() {
 }
 
 // Compares with the values that the case states or, without any, with the file.
-ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output,
-                                 size_t number) {
+ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
+                                 const JudgeDetails& details) {
   const ConstTensorView computed = AsConst(output.view());
   const OutputUnits units{
       [&] { return ErrorUnitsOf(document_->op(), case_->InputViews(), computed, number); },
@@ -48,37 +50,60 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
     Diagnostics none;  // the values have been checked before
     const LoadedTensor expected =
         document_->InlineTensor(slot, document_->expected().at(slot.path), none);
-    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency, units);
+    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency, units,
+                       /*is_bool=*/false, details);
   }
   file.path = FileOrStandIn(case_->PathOf(slot));
   const LoadedTensor tensor = LoadCompared(file.path, *slot.desc, settings_.rules.shapes);
   if (settings_.is_reported) file.sha256 = Sha256(tensor.file_bytes);
-  return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency, units);
+  return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency, units,
+                     /*is_bool=*/false, details);
 }
 
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   CompareInputs();
   outcome_.lacks_tolerance = LacksTolerance(settings_.rules, *document_);
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+  Drawing drawing(settings_.drawing, settings_.color, {.json = settings_.is_reported});
+  drawing.RequireOne(outputs.size());
+  RequireSeparatePicture();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (IsMissing(slots[i])) {
       ++outcome_.missing;
       if (settings_.skips_missing) continue;
     }
-    outcome_.files.compared.push_back(Compared(slots[i], outputs[i], i));
+    outcome_.files.compared.push_back(Compared(slots[i], outputs[i], i, drawing.details()));
     const ComparedFile& compared = outcome_.files.compared.back();
-    if (!compared.judgement.passes()) TellDifference(DiffersText(compared), compared.judgement);
+    const Judgement& judgement = compared.judgement;
+    std::optional<ResultFile> picture = drawing.MakePicture(judgement);
+    if (!judgement.passes()) {
+      TellDifference(DiffersText(compared), judgement, drawing.Text(judgement));
+    }
+    if (picture) picture->Publish();
   }
 }
 
-void BatchCase::TellDifference(const std::string& text, const Judgement& judgement) {
+void BatchCase::RequireSeparatePicture() const {
+  FileRoles roles;
+  for (const TensorRole role : {TensorRole::kInput, TensorRole::kOutput}) {
+    for (const TensorSlot& slot : case_->Slots(role)) {
+      roles.ReadsTensor(FileOrStandIn(case_->PathOf(slot)), DisplayName(slot.path));
+    }
+  }
+  roles.Writes(settings_.drawing.picture, "the picture");
+  roles.RequireSeparate();
+}
+
+void BatchCase::TellDifference(const std::string& text, const Judgement& judgement,
+                               const std::string& drawn) {
   outcome_.status = CaseStatus::kDifferent;
   outcome_.exit_status = ExitStatus::kDifferent;
   const std::string all = JudgementText(judgement);
-  outcome_.faults.push_back({{Severity::kError, "", "",
-                              fmt::format("{}: {}", text, JudgementLine(judgement)), std::nullopt},
-                             std::nullopt,
-                             judgement.mismatches.empty() ? all.substr(all.find('\n') + 1) : ""});
+  outcome_.faults.push_back(
+      {{Severity::kError, "", "", fmt::format("{}: {}", text, JudgementLine(judgement)),
+        std::nullopt},
+       std::nullopt,
+       judgement.mismatches.empty() ? all.substr(all.find('\n') + 1) + drawn : ""});
 }
 
 // The files that may hold an input's values: next to the compared outputs, and next to the outputs

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -8,16 +7,15 @@
 
 #include "app/commands.h"
 #include "app/compare/compare_folders.h"
-#include "app/compare/judgement.h"
+#include "app/compare/drawing.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
+#include "app/files/sliced_file.h"
 #include "app/files/standard_output.h"
 #include "app/text/comparison_text.h"
 #include "app/text/map_text.h"
-#include "app/text/picture.h"
 #include "core/base/error.h"
-#include "core/compare/alignment.h"
 #include "core/document/document_json.h"
 #include "core/io/file.h"
 #include "core/io/npz.h"
@@ -27,93 +25,92 @@
 namespace dmlop {
 namespace {
 
-constexpr MapLimits kJsonMap = {32, 64};  // independent of the screen
-
 class CompareFiles {
  public:
-  CompareFiles(const CompareOptions& options, const CommonOptions& common)
+  CompareFiles(const CompareOptions& options, const CommonOptions& common,
+               const std::vector<SlicedFile>& files)
       : options_(options),
         common_(common),
-        style_(StyleOf(common.color)),
-        pair_(LoadPair(options.actual, options.expected, options.raw, options.rules.shapes)) {}
+        drawing_(options.drawing, common.color,
+                 {.text = options.format == TextFormat::kText,
+                  .json = options.format == TextFormat::kJson}),
+        pair_(LoadPair(files[0].path, files[1].path, options.raw, options.rules.shapes)) {}
 
-  ExitStatus Execute() {
-    const AlignedTensors aligned =
-        Align(Compared(pair_.actual), Compared(pair_.expected), options_.rules.leniency);
-    if (!aligned.mismatches.empty()) return ReportMismatches(aligned.mismatches);
-    shown_ = aligned.shown();
-    if (draws()) RequireElements(options_.expected, shown_.view);
-    PrepareMaps();
-    const Tolerance tolerance = options_.rules.tolerances.For(pair_.actual.view.type);
-    const Comparison comparison =
-        Compare(aligned, tolerance,
-                {.maps = maps_, .most_listed = options_.most_listed, .is_located = !common_.quiet});
-    std::optional<Picture> picture;
-    std::optional<ResultFile> file;
-    if (!options_.picture.empty()) {
-      picture = PictureOf(maps_.back());
-      file.emplace(options_.picture, PngBytes(*picture));
+  // False if a slice does not fit, which has been said then.
+  bool Select(const std::vector<SlicedFile>& files) {
+    return SelectOf(files[0], pair_.actual) && SelectOf(files[1], pair_.expected);
+  }
+
+  ExitStatus Execute(const std::string& expected) {
+    JudgeDetails details = drawing_.details();
+    details.is_located = !common_.quiet;
+    const Judgement judgement =
+        Judge(Compared(pair_.actual), Compared(pair_.expected),
+              options_.rules.tolerances.For(pair_.actual.view.type), options_.rules.leniency,
+              Side::kExpected, /*units=*/{}, details);
+    const bool draws = options_.drawing.draws();
+    if (draws && judgement.mismatches.empty()) RequireElements(expected, judgement.shown.view);
+    std::optional<ResultFile> picture = drawing_.MakePicture(judgement);
+    if (!common_.quiet) Print(is_json() ? JsonText(judgement) : Text(judgement));
+    if (picture) picture->Publish();
+    if (draws && !judgement.mismatches.empty()) {
+      PrintMessage("dmlop: there is no map of tensors of different types or shapes\n");
     }
-    if (!common_.quiet) {
-      Print(is_json() ? JsonText(comparison, tolerance) : Text(comparison, tolerance, picture));
-    }
-    if (file) file->Publish();
-    return comparison.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+    return judgement.passes() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 
  private:
+  bool SelectOf(const SlicedFile& file, LoadedTensor& tensor) const {
+    if (file.slices.empty()) return true;
+    try {
+      tensor.view = dmlop::Select(tensor.view, file.slices[0]);
+    } catch (const SliceError& error) {
+      PrintSliceError(file.path, file.slices[0], error, UseColor(common_.color));
+      return false;
+    }
+    return true;
+  }
+
   // If a picture goes to standard output, text is a message.
   void Print(const std::string& text) const {
-    IsStandardOutput(options_.picture) ? PrintMessage(text) : PrintResult(text);
+    IsStandardOutput(options_.drawing.picture) ? PrintMessage(text) : PrintResult(text);
   }
 
   bool is_json() const { return options_.format == TextFormat::kJson; }
-  bool draws() const { return options_.map || !options_.picture.empty(); }
-  const Dims& sizes() const { return shown_.view.layout.sizes; }
 
-  ExitStatus ReportMismatches(const std::vector<std::string>& mismatches) const {
-    if (!common_.quiet) {
-      const Json json = {{"equal", false},
-                         {"mismatch", fmt::format("{}", fmt::join(mismatches, "; "))}};
-      Print((is_json() ? Utf8Text(json) : fmt::format("{}", fmt::join(mismatches, "\n"))) + "\n");
+  static std::string JsonText(const Judgement& judgement) {
+    Json json = JudgementJson(judgement);
+    if (judgement.mismatches.empty()) {
+      json.update(DetailsJson(judgement.comparison, judgement.shown));
     }
-    if (draws()) {
-      PrintMessage("dmlop: there is no map of tensors of different types or shapes\n");
-    }
-    return ExitStatus::kDifferent;
+    return Utf8Text(json) + "\n";
   }
 
-  // The first map is for printing, the next for the picture.
-  void PrepareMaps() {
-    if (options_.map) {
-      const MapLimits limits = is_json() ? kJsonMap : MapLimitsOf(sizes(), style_);
-      maps_.emplace_back(sizes(), limits);
-    }
-    if (!options_.picture.empty()) {
-      maps_.emplace_back(sizes(), PictureLimitsOf(sizes()));
-    }
-  }
-
-  std::string JsonText(const Comparison& comparison, const Tolerance& tolerance) const {
-    const DifferenceMap* map = options_.map ? &maps_.front() : nullptr;
-    return Utf8Text(ComparisonJson(comparison, shown_, tolerance, map)) + "\n";
-  }
-
-  std::string Text(const Comparison& comparison, const Tolerance& tolerance,
-                   const std::optional<Picture>& picture) const {
-    std::string text = ComparisonText(comparison, shown_.view, tolerance);
-    if (options_.map) text += MapText(maps_.front(), sizes(), style_);
-    if (picture) text += PictureText(options_.picture, *picture, maps_.back(), sizes(), style_);
-    return text;
+  std::string Text(const Judgement& judgement) {
+    return JudgementText(judgement) + drawing_.Text(judgement);
   }
 
   const CompareOptions& options_;
   const CommonOptions& common_;
-  const MapStyle style_;
-  const LoadedPair pair_;
-  ComparedTensor shown_;  // type and sizes compared
-  std::vector<DifferenceMap> maps_;
+  Drawing drawing_;
+  LoadedPair pair_;
 };
+
+// The two files, each with a slice at most.
+std::vector<SlicedFile> FilesOf(const CompareOptions& options) {
+  std::vector<SlicedFile> files = SlicedFilesOf(options.files);
+  for (const SlicedFile& file : files) {
+    if (file.slices.size() < 2) continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} has {} slices; one is compared", file.path, file.slices.size()));
+  }
+  if (files.size() == 2) return files;
+  const std::string third = files.size() > 2 ? files[2].path : "";
+  throw Error(ErrorKind::kUsage,
+              files.size() < 2
+                  ? fmt::format("{} is compared with nothing; EXPECTED is missing", files[0].path)
+                  : fmt::format("'{}' is one argument too many", third));
+}
 
 // Otherwise the folder next to it would be called faulty, or its name not that of a tensor file,
 // although it may be meant as a folder, too.
@@ -126,26 +123,30 @@ void RequireThere(const std::string& path) {
 }  // namespace
 
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common) {
-  if (std::filesystem::is_directory(options.actual) &&
-      std::filesystem::is_directory(options.expected)) {
-    if (options.map || !options.picture.empty() || options.most_listed > 0) {
-      throw Error(ErrorKind::kUsage, "--map, -o and --list are for two files, not for folders");
+  const std::vector<SlicedFile> files = FilesOf(options);
+  const std::string& actual = files[0].path;
+  const std::string& expected = files[1].path;
+  const std::string& picture = options.drawing.picture;
+  if (std::filesystem::is_directory(actual) && std::filesystem::is_directory(expected)) {
+    if (options.files.size() > 2) {
+      throw Error(ErrorKind::kUsage, "slices are of two files, not of folders");
     }
     return CompareFolders(options, common);
   }
-  RequireThere(options.actual);
-  RequireThere(options.expected);
-  if (!options.picture.empty()) CheckPicturePath(options.picture);
-  if (options.format == TextFormat::kJson && IsStandardOutput(options.picture)) {
+  RequireThere(actual);
+  RequireThere(expected);
+  if (!picture.empty()) CheckPicturePath(picture);
+  if (options.format == TextFormat::kJson && IsStandardOutput(picture)) {
     throw Error(ErrorKind::kUsage, "standard output cannot be both the picture and JSON");
   }
-  if (!options.picture.empty() && !IsStandardOutput(options.picture)) OutliveReader();
+  if (!picture.empty() && !IsStandardOutput(picture)) OutliveReader();
   FileRoles roles;
-  roles.ReadsTensor(options.actual, "the actual tensor");
-  roles.ReadsTensor(options.expected, "the expected tensor");
-  roles.Writes(options.picture, "the picture");
+  roles.ReadsTensor(actual, "the actual tensor");
+  roles.ReadsTensor(expected, "the expected tensor");
+  roles.Writes(picture, "the picture");
   roles.RequireSeparate();
-  return CompareFiles(options, common).Execute();
+  CompareFiles compared(options, common, files);
+  return compared.Select(files) ? compared.Execute(expected) : ExitStatus::kUsage;
 }
 
 }  // namespace dmlop

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "app/batch/beside.h"
-#include "app/compare/judgement.h"
+#include "app/compare/drawing.h"
+#include "app/compare/folder_search.h"
+#include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
 #include "app/options/option_words.h"
@@ -42,93 +44,6 @@ struct FilePair {
   Judgement judgement;
   std::string error;  // empty if they were compared
   ExitStatus status = ExitStatus::kSuccess;
-};
-
-// Files and folders that cannot be read, by name, with the reason.
-using Unreadable = std::map<std::string, Error>;
-
-// True if the link leads to a folder that it lies in; `depth` folders lie between it and the first
-// one searched.
-bool LeadsBack(const fs::path& link, int depth) {
-  fs::path above = link;
-  for (int i = 0; i <= depth; ++i) {
-    above = above.parent_path();
-    if (LiesIn(above, link)) return true;
-  }
-  return false;
-}
-
-// The kind of a special file, which is not opened unless it is named, because it may have no end;
-// empty for other files.
-std::string_view SpecialKind(fs::file_type type) {
-  if (type == fs::file_type::fifo) return "a pipe";
-  if (type == fs::file_type::socket) return "a socket";
-  const bool is_device = type == fs::file_type::character || type == fs::file_type::block;
-  return is_device ? "a device" : "";
-}
-
-// Finds the tensor files below a folder, and the arrays of archives. Skips links that lead back,
-// which would never end.
-class FolderSearch {
- public:
-  FolderSearch(const RawForm& raw, Unreadable& unreadable) : raw_(raw), unreadable_(unreadable) {}
-
-  std::set<std::string> FilesBelow(const std::string& folder) {
-    AddBelow(folder, "", 0);
-    if (const auto self = unreadable_.find(""); self != unreadable_.end())
-      throw Error(self->second);
-    return std::move(names_);
-  }
-
- private:
-  void AddBelow(const fs::path& folder, const std::string& name, int depth) {
-    std::error_code error;
-    fs::directory_iterator at(folder, error);
-    for (; !error && at != fs::directory_iterator(); at.increment(error)) {
-      AddEntry(*at, (fs::path(name) / at->path().filename()).string(), depth);
-    }
-    if (error)
-      Refuse(name, fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
-  }
-
-  void AddEntry(const fs::directory_entry& entry, const std::string& name, int depth) {
-    std::error_code ignored;  // whatever has no status cannot be opened, either
-    const fs::file_type type = entry.status(ignored).type();
-    if (type == fs::file_type::directory) {
-      const bool leads_back = entry.is_symlink() && LeadsBack(entry.path(), depth);
-      if (!leads_back) AddBelow(entry.path(), name, depth + 1);
-    } else if (IsNpz(name) || HasTensorExtension(name)) {
-      AddFile(entry.path().string(), name, type);
-    }
-  }
-
-  void AddFile(const std::string& path, const std::string& name, fs::file_type type) {
-    const bool is_left_out = !IsNpz(name) && FormatOf(name) == FileFormat::kRaw && !raw_.type;
-    const std::string_view kind = SpecialKind(type);
-    if (!kind.empty() && !is_left_out) {
-      Refuse(name, fmt::format("{}: is {}, not a file", path, kind));
-    } else if (IsNpz(name)) {
-      AddArrays(path, name);
-    } else {
-      names_.insert(name);
-    }
-  }
-
-  void AddArrays(const std::string& archive, const std::string& name) {
-    try {
-      for (const std::string& array : ArraysOf(archive)) names_.insert(name + ":" + array);
-    } catch (const Error& error) {
-      unreadable_.emplace(name, error);
-    }
-  }
-
-  void Refuse(const std::string& name, const std::string& message) {
-    unreadable_.emplace(name, Error(ErrorKind::kFileSystem, message));
-  }
-
-  const RawForm& raw_;
-  Unreadable& unreadable_;
-  std::set<std::string> names_;
 };
 
 // True for an unreadable file or folder, and for whatever lies in one.
@@ -161,11 +76,18 @@ std::string NodeOf(const std::string& name) {
 class FolderComparison {
  public:
   FolderComparison(const CompareOptions& options, const CommonOptions& common)
-      : options_(options), common_(common) {}
+      : options_(options),
+        common_(common),
+        actual_(options.files[0]),
+        expected_(options.files[1]),
+        drawing_(options.drawing, common.color,
+                 {.text = options.format == TextFormat::kText,
+                  .json = options.format == TextFormat::kJson}) {}
 
   ExitStatus Execute() {
     const Clock::time_point start = Clock::now();
     FindPairs();
+    RequireSeparatePicture();
     // Compares small files side by side, then large ones one by one with all threads.
     ParallelFor(static_cast<int64_t>(pairs_.size()), 1, /*bytes=*/0,
                 [&](int64_t begin, int64_t end) {
@@ -182,6 +104,7 @@ class FolderComparison {
       return IsFurtherOff(a.judgement, b.judgement);
     });
     if (!common_.quiet) Print();
+    DrawFurthest();
     TellErrors();
     if (!common_.quiet) PrintMessage(Summary(SecondsSince(start)));
     return Status();
@@ -193,8 +116,8 @@ class FolderComparison {
     const auto files_below = [&](const std::string& folder, const RawForm& raw) {
       return FolderSearch(raw, unreadable).FilesBelow(folder);
     };
-    const std::set<std::string> actual = files_below(options_.actual, options_.raw.actual);
-    const std::set<std::string> expected = files_below(options_.expected, options_.raw.expected);
+    const std::set<std::string> actual = files_below(actual_, options_.raw.actual);
+    const std::set<std::string> expected = files_below(expected_, options_.raw.expected);
     for (const auto& [name, error] : unreadable) {
       pairs_.push_back({name, {}, error.what(), StatusOf(error.kind())});
     }
@@ -207,8 +130,8 @@ class FolderComparison {
         ++undescribed_;
         continue;
       }
-      const std::string* const without = !actual.contains(name)     ? &options_.actual
-                                         : !expected.contains(name) ? &options_.expected
+      const std::string* const without = !actual.contains(name)     ? &actual_
+                                         : !expected.contains(name) ? &expected_
                                                                     : nullptr;
       // A batch writes inputs next to its golden files, but a device writes only outputs.
       if (without != nullptr && stems.contains(OutputBeside(name))) {
@@ -223,8 +146,8 @@ class FolderComparison {
     }
     if (pairs_.empty()) {
       throw Error(ErrorKind::kFileSystem,
-                  fmt::format("{} and {} have no files to compare{}", options_.actual,
-                              options_.expected, undescribed_ > 0 ? UndescribedText() : ""));
+                  fmt::format("{} and {} have no files to compare{}", actual_, expected_,
+                              undescribed_ > 0 ? UndescribedText() : ""));
     }
   }
 
@@ -239,24 +162,64 @@ class FolderComparison {
   bool IsLarge(const FilePair& pair) const {
     constexpr uintmax_t kLargeBytes = uintmax_t{8} << 20;
     std::error_code error;
-    const uintmax_t size = fs::file_size(FileOf(PathOf(options_.expected, pair)), error);
+    const uintmax_t size = fs::file_size(FileOf(PathOf(expected_, pair)), error);
     return !error && size >= kLargeBytes;
   }
 
   void Compare(FilePair& pair) const {
     if (!pair.error.empty()) return;
     try {
-      const auto [actual, expected] =
-          LoadPair(PathOf(options_.actual, pair), PathOf(options_.expected, pair), options_.raw,
-                   options_.rules.shapes);
-      pair.judgement =
-          Judge(Compared(actual), Compared(expected),
-                options_.rules.tolerances.For(actual.view.type), options_.rules.leniency);
+      const auto [actual, expected] = LoadPair(PathOf(actual_, pair), PathOf(expected_, pair),
+                                               options_.raw, options_.rules.shapes);
+      JudgeDetails details;
+      if (options_.format == TextFormat::kJson) details = drawing_.details();
+      details.picture = nullptr;  // which is of one file
+      pair.judgement = JudgePair(actual, expected, details);
       if (!pair.judgement.passes()) pair.status = ExitStatus::kDifferent;
     } catch (const Error& error) {
       pair.error = error.what();
       pair.status = StatusOf(error.kind());
     }
+  }
+
+  Judgement JudgePair(const LoadedTensor& actual, const LoadedTensor& expected,
+                      const JudgeDetails& details) const {
+    return Judge(Compared(actual), Compared(expected),
+                 options_.rules.tolerances.For(actual.view.type), options_.rules.leniency,
+                 Side::kExpected, /*units=*/{}, details);
+  }
+
+  bool is_drawn() const { return options_.drawing.draws() || options_.drawing.most_listed > 0; }
+
+  void RequireSeparatePicture() const {
+    drawing_.RequireOne(1);
+    if (options_.drawing.picture.empty()) return;
+    FileRoles roles;
+    for (const FilePair& pair : pairs_) {
+      for (const std::string& folder : {actual_, expected_}) {
+        roles.ReadsTensor(PathOf(folder, pair), "a tensor");
+      }
+    }
+    roles.Writes(options_.drawing.picture, "the picture");
+    roles.RequireSeparate();
+  }
+
+  // Lists and draws the differences of the file that is furthest off.
+  void DrawFurthest() {
+    const auto furthest = std::ranges::find_if(pairs_, [](const FilePair& pair) {
+      return pair.error.empty() && pair.judgement.mismatches.empty();
+    });
+    if (!is_drawn() || furthest == pairs_.end()) return;
+    const auto [actual, expected] =
+        LoadPair(PathOf(actual_, *furthest), PathOf(expected_, *furthest), options_.raw,
+                 options_.rules.shapes);
+    const Judgement judgement = JudgePair(actual, expected, drawing_.details());
+    std::optional<ResultFile> picture = drawing_.MakePicture(judgement);
+    if (!common_.quiet && !judgement.passes() && options_.format == TextFormat::kText) {
+      PrintResult(fmt::format("{}: {}{}", Printable(furthest->name), JudgementText(judgement),
+                              drawing_.Text(judgement)));
+    }
+    if (picture) picture->Publish();
   }
 
   // Prints the first few, or all if asked to.
@@ -300,9 +263,9 @@ class FolderComparison {
     if (!node.empty()) {
       PrintResult(fmt::format("the first that differs is {}\n", Printable(node)));
     }
-    std::string command =
-        fmt::format("dmlop compare {} {}", PathWord(PathOf(options_.actual, furthest)),
-                    PathWord(PathOf(options_.expected, furthest)));
+    if (is_drawn()) return;
+    std::string command = fmt::format("dmlop compare {} {}", PathWord(PathOf(actual_, furthest)),
+                                      PathWord(PathOf(expected_, furthest)));
     command += RawFormWords(options_.raw) + RuleWords(options_.rules);
     PrintResult(fmt::format("more of the worst:\n  {}\n", Printable(command)));
   }
@@ -372,6 +335,9 @@ class FolderComparison {
 
   const CompareOptions& options_;
   const CommonOptions& common_;
+  const std::string& actual_;
+  const std::string& expected_;
+  Drawing drawing_;
   std::vector<FilePair> pairs_;
   size_t inputs_ = 0;       // next to their outputs, in one folder only
   size_t undescribed_ = 0;  // raw files whose content no option describes

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "app/text/comparison_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/counted.h"
+#include "core/base/error.h"
 #include "core/judge/measured_errors.h"
 #include "core/ops/hardware_tolerance.h"
 
@@ -60,38 +63,19 @@ bool AreAllEqual(const Comparison& comparison) {
          comparison.passing.ulp_histogram[0] + comparison.failing.ulp_histogram[0];
 }
 
-constexpr MapLimits kReportMap = {16, 32};
-
-// Draws what fails.
-void Draw(const AlignedTensors& aligned, const UnitErrors* units, Judgement& judgement) {
-  if (judgement.comparison.passes()) return;
-  const auto map = std::make_shared<DifferenceMap>(aligned.expected.view.layout.sizes, kReportMap);
-  Compare(aligned, judgement.tolerance, {.maps = {map.get(), 1}, .units = units});
-  judgement.map = map;
-}
-
-// Adds what a report shows of errors.
-void Describe(const AlignedTensors& aligned, Judgement& judgement) {
-  if (AreAllEqual(judgement.comparison)) return;
-  judgement.bias = BiasOf(aligned.actual.view, aligned.expected.view);
-  if (judgement.map == nullptr) Draw(aligned, nullptr, judgement);
-}
-
-// Again in units, if there are any and something differs at all. Sums in FLOAT16 may be refused
-// whatever the values.
-void CompareInUnits(const AlignedTensors& aligned, const OutputUnits& units, Judgement& judgement) {
+// The errors in units, if there are any and something differs at all. Sums in FLOAT16 may be
+// refused whatever the values.
+std::optional<UnitErrors> UnitErrorsOf(const AlignedTensors& aligned, const OutputUnits& units,
+                                       const Judgement& judgement) {
   const bool may_be_refused = units.tolerance.sums == DataType::kFloat16;
   const bool is_decided = AreAllEqual(judgement.comparison) && !may_be_refused;
-  if (units.find == nullptr || is_decided || judgement.tolerance.bits) return;
+  if (units.find == nullptr || is_decided || judgement.tolerance.bits) return std::nullopt;
   const auto& [actual, expected] = std::pair(aligned.actual.view, aligned.expected.view);
-  if (!IsFloat(actual.type) || judgement.comparison.element_count == 0) return;
+  if (!IsFloat(actual.type) || judgement.comparison.element_count == 0) return std::nullopt;
   std::optional<ErrorUnits> found = units.find();
-  if (!found) return;
+  if (!found) return std::nullopt;
   found->in_bfloat16 = aligned.in_bfloat16;
-  const UnitErrors errors = MeasureErrors(*found, actual, expected, units.tolerance);
-  judgement.comparison =
-      Compare(aligned, judgement.tolerance, {.is_located = true, .units = &errors});
-  Draw(aligned, &errors, judgement);
+  return MeasureErrors(*found, actual, expected, units.tolerance);
 }
 
 }  // namespace
@@ -100,18 +84,79 @@ ComparedTensor Compared(const LoadedTensor& tensor) {
   return {tensor.view, tensor.is_bfloat16 ? "BFLOAT16" : TypeName(tensor), tensor.is_bfloat16};
 }
 
+namespace {
+
+// ULP are those of the type that is compared in.
+ElementError ErrorOf(const AlignedTensors& aligned, ErrorMeasure measure, const UnitErrors* units) {
+  if (measure == ErrorMeasure::kUnits) {
+    return [units](int64_t number) {
+      const double error = units->UnitsOf(number);
+      return std::isinf(error) ? std::numeric_limits<double>::quiet_NaN() : error;
+    };
+  }
+  const ElementError error = ElementErrorOf(aligned.actual.view, aligned.expected.view, measure);
+  if (!aligned.in_bfloat16 || measure != ErrorMeasure::kUlp) return error;
+  return [error](int64_t number) { return error(number) / kFloatStepsOfBfloat16; };
+}
+
+MapSpace ReportSpace(const Dims&) {
+  return {.most = {16, 32},
+          .least = {16, 32},
+          .gap = {0, 0},
+          .cell_height = 1,
+          .most_panels = 12,
+          .is_fixed = true};
+}
+
+void DrawMaps(const AlignedTensors& aligned, const WrongElements& wrong, const UnitErrors* units,
+              const JudgeDetails& details, Judgement& judgement) {
+  const Dims& sizes = aligned.expected.view.layout.sizes;
+  // Reports have a map of whatever fails.
+  std::function<MapSpace(const Dims&)> json = details.json;
+  if (!json && !judgement.passes()) json = ReportSpace;
+  const bool draws = details.printed || json || details.picture;
+  if (!draws || Product(sizes) == 0) return;
+  if (details.measure == ErrorMeasure::kUnits && units == nullptr && wrong.count() > 0) {
+    throw Error(ErrorKind::kUsage, "--measure units: there are no units of this comparison");
+  }
+  const ErrorMeasure best = units != nullptr ? ErrorMeasure::kUnits : ErrorMeasure::kUlp;
+  const ErrorMeasure measure = details.measure.value_or(best);
+  const ElementError error = ErrorOf(aligned, measure, units);
+  const auto draw = [&](const auto& space, std::optional<DifferenceMap>& map) {
+    if (space) map.emplace(sizes, wrong, error, measure, space(sizes));
+  };
+  draw(details.printed, judgement.printed);
+  draw(json, judgement.json);
+  draw(details.picture, judgement.picture);
+}
+
+}  // namespace
+
 Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
                 const Tolerance& tolerance, const Leniency& leniency, Side shape,
-                const OutputUnits& units) {
+                const OutputUnits& units, const JudgeDetails& details) {
   Judgement judgement{tolerance, units.tolerance};
   AlignedTensors aligned = Align(actual, expected, leniency, shape);
   judgement.mismatches = aligned.mismatches;
   if (!judgement.mismatches.empty()) return judgement;
-  judgement.comparison = Compare(aligned, tolerance, {.is_located = true});
-  CompareInUnits(aligned, units, judgement);
-  Describe(aligned, judgement);
   judgement.shown = aligned.shown();
   judgement.shown.view.data = nullptr;
+  std::optional<WrongElements> wrong;
+  const auto compare = [&](const UnitErrors* errors) {
+    wrong.emplace(aligned.expected.view.layout.element_count());
+    judgement.comparison = Compare(aligned, tolerance,
+                                   {.most_listed = details.most_listed,
+                                    .wrong = &*wrong,
+                                    .is_located = details.is_located,
+                                    .units = errors});
+  };
+  compare(nullptr);
+  const std::optional<UnitErrors> errors = UnitErrorsOf(aligned, units, judgement);
+  if (errors) compare(&*errors);
+  if (!AreAllEqual(judgement.comparison)) {
+    judgement.bias = BiasOf(aligned.actual.view, aligned.expected.view);
+  }
+  DrawMaps(aligned, *wrong, errors ? &*errors : nullptr, details, judgement);
   return judgement;
 }
 
@@ -149,7 +194,7 @@ Json JudgementJson(const Judgement& judgement) {
   if (judgement.mismatches.empty()) {
     Json json =
         FiguresJson(judgement.comparison, judgement.shown, judgement.tolerance, judgement.units);
-    json.update(SpreadJson(judgement.comparison, judgement.map.get()));
+    json.update(SpreadJson(judgement.comparison, judgement.json ? &*judgement.json : nullptr));
     json["bias"] = {{"above", judgement.bias.above},
                     {"below", judgement.bias.below},
                     {"towardZero", judgement.bias.toward_zero}};
@@ -160,13 +205,16 @@ Json JudgementJson(const Judgement& judgement) {
 
 ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,
                          const ConstTensorView& computed, const Tolerance& tolerance,
-                         const Leniency& leniency, const OutputUnits& units, bool is_bool) {
+                         const Leniency& leniency, const OutputUnits& units, bool is_bool,
+                         const JudgeDetails& details) {
   const ComparedTensor here{computed,
                             is_bool && tensor.is_bool ? TypeName(tensor) : Name(computed.type)};
   if (side == Side::kExpected) {
-    return {file, side, Judge(here, Compared(tensor), tolerance, leniency, Side::kActual, units)};
+    return {file, side,
+            Judge(here, Compared(tensor), tolerance, leniency, Side::kActual, units, details)};
   }
-  return {file, side, Judge(Compared(tensor), here, tolerance, leniency, Side::kExpected, units)};
+  return {file, side,
+          Judge(Compared(tensor), here, tolerance, leniency, Side::kExpected, units, details)};
 }
 
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes) {

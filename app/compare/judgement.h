@@ -13,6 +13,7 @@
 #include "core/compare/alignment.h"
 #include "core/compare/bfloat16.h"
 #include "core/compare/bias.h"
+#include "core/compare/difference_map.h"
 #include "core/document/operator_document.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
@@ -39,14 +40,25 @@ bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& docume
 // What is said of that, once for all of these operators.
 std::string LacksToleranceText(const std::vector<std::string>& operators);
 
+// What is recorded of a comparison besides its figures.
+struct JudgeDetails {
+  bool is_located = true;  // where the differences lie and of what classes they are
+  size_t most_listed = 0;
+  // The room for a map that is printed, for one in JSON and one in a picture; null: there is none.
+  std::function<MapSpace(const Dims& sizes)> printed = nullptr;
+  std::function<MapSpace(const Dims& sizes)> json = nullptr;
+  std::function<MapSpace(const Dims& sizes)> picture = nullptr;
+  std::optional<ErrorMeasure> measure{};  // of the maps; empty: the best that is known
+};
+
 struct Judgement {
   Tolerance tolerance;
   UnitTolerance units{};
   ComparedTensor shown{};                 // type and sizes compared, without data
   std::vector<std::string> mismatches{};  // of type and shape; if any, nothing else was compared
   Comparison comparison{};
-  Bias bias{};                                 // if anything differs at all
-  std::shared_ptr<const DifferenceMap> map{};  // if it does not pass
+  Bias bias{};                                                // if anything differs at all
+  std::optional<DifferenceMap> printed{}, json{}, picture{};  // if asked for, of some elements
 
   bool passes() const { return mismatches.empty() && comparison.passes(); }
 };
@@ -57,7 +69,7 @@ ComparedTensor Compared(const LoadedTensor& tensor);
 // `shape` is as for Align.
 Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
                 const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected,
-                const OutputUnits& units = {});
+                const OutputUnits& units = {}, const JudgeDetails& details = {});
 
 // Whether `a` is reported before `b`: different types or shapes come first, then mismatches of NaN
 // and infinity, then the larger ULP error beyond the tolerance.
@@ -67,7 +79,7 @@ bool IsFurtherOff(const Judgement& a, const Judgement& b);
 std::string JudgementText(const Judgement& judgement);
 std::string JudgementLine(const Judgement& judgement);
 
-// The reason why the tensors could not be compared, or FiguresJson.
+// The reason why the tensors could not be compared, or FiguresJson with the map.
 Json JudgementJson(const Judgement& judgement);
 
 // A file compared with the tensor that is computed here.
@@ -81,7 +93,7 @@ struct ComparedFile {
 ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,
                          const ConstTensorView& computed, const Tolerance& tolerance,
                          const Leniency& leniency, const OutputUnits& units = {},
-                         bool is_bool = false);
+                         bool is_bool = false, const JudgeDetails& details = {});
 
 // Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the
 // counts of elements agree and shapes do not matter.

@@ -107,6 +107,10 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       "--no-times", [options] { options->times = false; }, "Leave times out of what is reported");
   AddSync(command, options->sync)->excludes(check)->excludes(judge);
   AddExpand(command, *options);
+  AddDrawing(command, options->drawing, "--picture");
+  for (const char* name : {"--list", "--map", "--picture", "--measure"}) {
+    command.get_option(name)->needs("--line");
+  }
   AddOperatorRules(command, options->rules);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);

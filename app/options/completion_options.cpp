@@ -109,8 +109,8 @@ CompletedValue ValueOf(const CLI::Option& option) {
   }
   if (type == "DIR") return {type, Kind::kFolders};
   if (type == "ELEMENT") return {type, Kind::kTensors};
-  const bool is_file = type.find("FILE") != type.npos || type.ends_with("ACTUAL") || type == "EXPECTED" ||
-                       type == "DESCRIPTOR" || type == "MANIFEST";
+  const bool is_file = type.find("FILE") != type.npos || type.find("ACTUAL") != type.npos ||
+                       type == "EXPECTED" || type == "DESCRIPTOR" || type == "MANIFEST";
   if (!is_file) return {type};
   const bool is_named = type.find("NAME=") != type.npos;
   return {type, is_named ? Kind::kNamedFiles : Kind::kFiles, {}, ExtensionsOf(type)};

@@ -287,6 +287,21 @@ void AddPicture(CLI::App& command, std::string& path) {
   command.add_option("-o,--output", path, "Draw the map into a picture")->type_name("FILE.png");
 }
 
+void AddDrawing(CLI::App& command, DrawingOptions& drawing, const std::string& picture) {
+  constexpr size_t kMostListed = 1'000'000;
+  AddWhole(command, "--list", "List the N worst differences", drawing.most_listed, size_t{1},
+           kMostListed);
+  command.add_flag("--map", drawing.map, "Draw where the differences are");
+  command.add_option(picture, drawing.picture, "Draw the map into a picture")
+      ->type_name("FILE.png");
+  AddChoice(
+      command, "--measure", "The errors that maps and pictures show", drawing.measure,
+      std::vector<std::pair<std::string, ErrorMeasure>>{{"ulp", ErrorMeasure::kUlp},
+                                                        {"units", ErrorMeasure::kUnits},
+                                                        {"absolute", ErrorMeasure::kAbsolute},
+                                                        {"relative", ErrorMeasure::kRelative}});
+}
+
 CLI::Option* AddSync(CLI::App& command, bool& sync) {
   return command.add_flag("--sync", sync, "Flush the files that are written to the disk");
 }
@@ -351,8 +366,9 @@ void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
 void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare) {
   const auto is_given = [&](const std::string& name) { return command.count(name) > 0; };
   if (std::any_of(compare.begin(), compare.end(), is_given)) return;
-  for (const char* rule : {"--atol", "--rtol", "--ulp", "--bits", "--squeeze", "--any-integers",
-                           "--any-floats", "--units", "--tolerance"}) {
+  for (const char* rule :
+       {"--atol", "--rtol", "--ulp", "--bits", "--squeeze", "--any-integers", "--any-floats",
+        "--units", "--tolerance", "--list", "--map", "--picture", "--measure"}) {
     if (!is_given(rule)) continue;
     throw Error(ErrorKind::kUsage, fmt::format("{} needs {}", rule, fmt::join(compare, " or ")));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/compare/alignment.h"
+#include "core/compare/error_measure.h"
 #include "core/compare/tolerances.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/feature_level.h"
@@ -52,6 +53,16 @@ struct ModelSizes {
   std::vector<std::string> shapes;       // INPUT:SIZES
 };
 
+// What is shown of differences besides the figures.
+struct DrawingOptions {
+  size_t most_listed = 0;  // differences listed
+  bool map = false;
+  std::string picture;  // empty for none
+  std::optional<ErrorMeasure> measure;
+
+  bool draws() const { return map || !picture.empty(); }
+};
+
 struct RunOptions {
   std::string descriptor;
   std::optional<int64_t> line;      // in a manifest, if the descriptor is one
@@ -61,6 +72,7 @@ struct RunOptions {
   std::vector<std::string> judged;  // made elsewhere; compared with what is computed here
   std::vector<std::string> as;      // ids of what a device may have computed instead
   ComparisonRules rules;
+  DrawingOptions drawing;
   bool full = false;
   TextFormat format = TextFormat::kText;
   FeatureLevel level = kHighestFeatureLevel;
@@ -114,13 +126,10 @@ struct BenchOptions {
 };
 
 struct CompareOptions {
-  std::string actual;
-  std::string expected;
+  std::vector<std::string> files;  // the actual and the expected one, and a slice after each
   RawForms raw;
   ComparisonRules rules;
-  size_t most_listed = 0;  // differences listed
-  bool map = false;
-  std::string picture;  // empty for none
+  DrawingOptions drawing;
   TextFormat format = TextFormat::kText;
 };
 
@@ -218,6 +227,7 @@ struct BatchOptions {
   bool allow_empty = false;
   bool has_inputs = false;  // input values that lines state have files next to the outputs
   ComparisonRules rules;
+  DrawingOptions drawing;  // of the case of `line`
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
   std::string isa;      // empty for the best

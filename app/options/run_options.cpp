@@ -25,6 +25,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   AddFiles(command, "--judge", "Compare a device's output with what is computed here",
            options->judged);
   AddAs(command, options->as);
+  AddDrawing(command, options->drawing, "--picture");
   AddOperatorRules(command, options->rules);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/commands.h"
-#include "app/compare/judgement.h"
+#include "app/compare/drawing.h"
 #include "app/engine.h"
 #include "app/files/descriptor.h"
 #include "app/files/file_roles.h"
@@ -43,7 +43,11 @@ namespace {
 class OperatorRun {
  public:
   OperatorRun(const RunOptions& options, const CommonOptions& common)
-      : options_(options), common_(common), varied_("--as", options.as) {}
+      : options_(options),
+        common_(common),
+        varied_("--as", options.as),
+        drawing_(options.drawing, common.color,
+                 {.text = !is_json(), .json = is_json() || !options.report.empty()}) {}
 
   ExitStatus Execute() {
     CheckDescriptorStream();
@@ -76,6 +80,7 @@ class OperatorRun {
     OutputSet files;
     for (Output& output : outputs_) output.tensor.Flush(files);
     if (report) report->AddTo(files);
+    if (picture_) picture_->AddTo(files);
     files.Publish(options_.sync);
     return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
@@ -111,7 +116,7 @@ class OperatorRun {
   }
 
   bool writes_files() const {
-    return !options_.report.empty() ||
+    return !options_.report.empty() || !options_.drawing.picture.empty() ||
            std::ranges::any_of(outputs_, [](const Output& output) { return !output.path.empty(); });
   }
 
@@ -143,6 +148,7 @@ class OperatorRun {
   void CheckOutputs() {
     AddBeside(options_.expected, Side::kExpected);
     AddBeside(options_.judged, Side::kActual);
+    drawing_.RequireOne(beside_.size());
     LeaveComparedFilesAlone();
     StandardOutput output;
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
@@ -195,6 +201,7 @@ class OperatorRun {
       roles.WritesTensor(case_->PathOf(slot), DisplayName(slot.path));
     }
     roles.Writes(options_.report, "the report");
+    roles.Writes(options_.drawing.picture, "the picture");
     roles.RequireSeparate();
   }
 
@@ -265,6 +272,8 @@ class OperatorRun {
         reported_.compared.push_back(Compared(output, beside));
         const ComparedFile& compared = reported_.compared.back();
         as_expected &= compared.judgement.passes();
+        auto picture = drawing_.MakePicture(compared.judgement);
+        if (picture) picture_.emplace(std::move(*picture));
         if (!compared.judgement.passes()) {
           TellDifference(compared);
         } else if (common_.verbose) {
@@ -283,7 +292,8 @@ class OperatorRun {
                         is_reported ? Sha256(tensor.file_bytes) : std::string()},
                        tensor, beside.side, AsConst(output.tensor.view()),
                        ToleranceFor(options_.rules, *document_, output.tensor.type()),
-                       options_.rules.leniency, UnitsOf(output));
+                       options_.rules.leniency, UnitsOf(output), /*is_bool=*/false,
+                       drawing_.details());
   }
 
   OutputUnits UnitsOf(const Output& output) const {
@@ -295,10 +305,10 @@ class OperatorRun {
             UnitToleranceFor(options_.rules, *document_)};
   }
 
-  void TellDifference(const ComparedFile& compared) const {
+  void TellDifference(const ComparedFile& compared) {
     if (common_.quiet || is_json()) return;
-    PrintResult(
-        fmt::format("{}: {}", Printable(DiffersText(compared)), JudgementText(compared.judgement)));
+    PrintResult(fmt::format("{}: {}{}", Printable(DiffersText(compared)),
+                            JudgementText(compared.judgement), drawing_.Text(compared.judgement)));
     const std::string element = WorstElement(compared);
     if (element.empty() || descriptor_.name == kStandardInputName) return;
     std::string command =
@@ -354,6 +364,8 @@ class OperatorRun {
   Diagnostics diagnostics_;
   Diagnostics warnings_;  // about values
   const VariedRun varied_;
+  Drawing drawing_;
+  std::optional<ResultFile> picture_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   std::vector<Beside> beside_;

@@ -166,22 +166,14 @@ Json UnitsJson(const UnitStatistics& units) {
           {"histogram", std::move(histogram)}};
 }
 
-Json MapJson(const DifferenceMap& map) {
-  const auto dimension = [](std::optional<size_t> d) { return d ? Json(*d) : Json(nullptr); };
-  const MapGrid& grid = map.grid();
+Json CountsJson(const std::vector<DifferenceCell>& cells, const MapGrid& grid) {
   Json counts = Json::array();
+  auto cell = cells.begin();
   for (int64_t row = 0; row < grid.rows.cells; ++row) {
-    Json line = Json::array();
-    for (int64_t column = 0; column < grid.columns.cells; ++column) {
-      line.push_back(map.count(row, column));
-    }
-    counts.push_back(std::move(line));
+    Json& line = counts.emplace_back(Json::array());
+    for (int64_t column = 0; column < grid.columns.cells; ++column) line.push_back(cell++->count);
   }
-  return {{"rowDimension", dimension(map.plane().row_dimension)},
-          {"columnDimension", dimension(map.plane().column_dimension)},
-          {"rows", grid.rows.size},
-          {"columns", grid.columns.size},
-          {"differenceCounts", std::move(counts)}};
+  return counts;
 }
 
 // The greatest error of the bin up to which a share of the elements is counted.
@@ -369,6 +361,10 @@ Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
   }
   json["tolerance"] = ToleranceJson(tolerance, units);
   json["headroom"] = headroom ? NumberJson(*headroom) : Json(nullptr);
+  if (comparison.most_listed > 0) json["differences"] = Json::array();
+  for (const Difference& difference : comparison.listed) {
+    json["differences"].push_back(DifferenceJson(difference, form));
+  }
   return json;
 }
 
@@ -380,19 +376,28 @@ Json SpreadJson(const Comparison& comparison, const DifferenceMap* map) {
   return json;
 }
 
-Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
-                    const Tolerance& tolerance, const DifferenceMap* map) {
-  Json json = FiguresJson(comparison, tensor, tolerance);
-  const Form form = FormOf(comparison, tensor.view);
-  json["first"] = DifferenceJson(comparison.first, form);
-  if (comparison.most_listed > 0) {
-    json["differences"] = Json::array();
-    for (const Difference& difference : comparison.listed) {
-      json["differences"].push_back(DifferenceJson(difference, form));
-    }
+Json DetailsJson(const Comparison& comparison, const ComparedTensor& tensor) {
+  return {{"first", DifferenceJson(comparison.first, FormOf(comparison, tensor.view))}};
+}
+
+Json MapJson(const DifferenceMap& map) {
+  const auto dimension = [](std::optional<size_t> d) { return d ? Json(*d) : Json(nullptr); };
+  const MapGrid& grid = map.grid();
+  Json planes = Json::array();
+  std::vector<DifferenceCell> all(grid.cell_count());
+  for (const DifferencePanel& panel : map.panels()) {
+    for (size_t i = 0; i < all.size(); ++i) all[i].count += panel.cells[i].count;
+    planes.push_back({{"at", std::vector<int64_t>(panel.at.begin(), panel.at.end())},
+                      {"differenceCounts", CountsJson(panel.cells, grid)}});
   }
-  json.update(SpreadJson(comparison, map));
-  return json;
+  return {{"rowDimension", dimension(map.plane().row_dimension)},
+          {"columnDimension", dimension(map.plane().column_dimension)},
+          {"rows", grid.rows.size},
+          {"columns", grid.columns.size},
+          {"planeCount", map.plane_count()},
+          {"differentPlanes", map.different_count()},
+          {"planes", std::move(planes)},
+          {"differenceCounts", CountsJson(all, grid)}};
 }
 
 }  // namespace dmlop

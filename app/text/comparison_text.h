@@ -6,6 +6,7 @@
 
 #include "core/compare/alignment.h"
 #include "core/compare/compare.h"
+#include "core/compare/difference_map.h"
 #include "core/document/document_json.h"
 #include "core/tensor/unit_tolerance.h"
 
@@ -27,13 +28,15 @@ Json WhereJson(const Comparison& comparison);
 std::string ComparisonText(const Comparison& comparison, const ConstTensorView& tensor,
                            const Tolerance& tolerance, const UnitTolerance& units = {});
 
-// An object with the figures of a comparison, the worst difference and the tolerance.
+// An object with the figures of a comparison, the worst differences and the tolerance.
 Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
                  const Tolerance& tolerance, const UnitTolerance& units = {});
 
-// FiguresJson with the first difference, the listed ones, the histogram and the map, if any.
-Json ComparisonJson(const Comparison& comparison, const ComparedTensor& tensor,
-                    const Tolerance& tolerance, const DifferenceMap* map);
+// The first difference and the histogram.
+Json DetailsJson(const Comparison& comparison, const ComparedTensor& tensor);
+
+// The planes of a map with the counts of their cells.
+Json MapJson(const DifferenceMap& map);
 
 // An object with how the errors are spread: the histogram, the error that half and that 99 % of the
 // elements do not exceed, to a power of two, and the map, if any.

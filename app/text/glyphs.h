@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Letters for the scales of pictures.
+// Letters for the frames and scales of pictures.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ inline constexpr int kGlyphWidth = 5;
 inline constexpr int kGlyphHeight = 7;
 
 // The columns of a character from left to right; the lowest bit is at the top. Blank for characters
-// that no scale uses.
+// that no picture uses.
 std::array<uint8_t, kGlyphWidth> GlyphOf(char character);
 
 }  // namespace dmlop

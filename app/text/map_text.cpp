@@ -6,14 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "app/files/output.h"
+#include "app/text/error_scale.h"
+#include "app/text/map_artist.h"
 #include "app/text/tensor_text.h"
 #include "app/text/text_width.h"
 #include "core/base/error.h"
 #include "core/base/integers.h"
+#include "core/compare/where.h"
 
 namespace dmlop {
 namespace {
@@ -22,130 +24,6 @@ constexpr int64_t kMostMapRows = 32;  // in lines
 constexpr int64_t kLeastMapRows = 4;
 constexpr int64_t kLeastMapColumns = 8;
 constexpr double kCharacterHeight = 2;  // relative to the width, on most screens
-
-// One cell on the screen. `paint` is empty without color.
-struct Character {
-  std::string text;
-  std::string paint;
-};
-
-// --- characters ----------------------------------------------------------------------------------
-
-using Shades = std::vector<std::string_view>;
-
-// From the minimum to the maximum.
-Shades ValueShades(bool unicode) {
-  if (unicode) return {" ", "░", "▒", "▓", "█"};
-  return {" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"};
-}
-
-// The first is for cells whose elements all pass; the others follow the share that fails.
-Shades DifferenceShades(bool unicode) {
-  if (unicode) return {"·", "░", "▒", "▓", "█"};
-  return {".", "-", "+", "*", "#"};
-}
-
-constexpr std::array kShareLimits = {0.01, 0.1, 0.5};  // limits between the shades of differences
-
-constexpr std::string_view kMismatchMark = "!";
-constexpr std::string_view kNanMark = "N";
-constexpr std::string_view kPositiveInfinityMark = ">";
-constexpr std::string_view kNegativeInfinityMark = "<";
-
-class DifferenceArtist {
- public:
-  DifferenceArtist(const DifferenceMap& map, const MapStyle& style)
-      : map_(map), color_(style.color), shades_(DifferenceShades(style.unicode)) {}
-
-  Character Draw(int64_t row, int64_t column) const {
-    if (map_.worst(row, column) == DifferenceMap::kMismatch) {
-      return {std::string(kMismatchMark), Paint("1;35")};
-    }
-    const double share = map_.share(row, column);
-    if (share == 0) return {std::string(shades_[0]), Paint("2")};
-    const auto above = std::upper_bound(kShareLimits.begin(), kShareLimits.end(), share);
-    return {std::string(shades_[1 + static_cast<size_t>(above - kShareLimits.begin())]),
-            Paint("31")};
-  }
-
-  std::vector<std::string> Legend() const {
-    return {fmt::format("{} none differ", shades_[0]),
-            fmt::format("{} under 1 %", shades_[1]),
-            fmt::format("{} under 10 %", shades_[2]),
-            fmt::format("{} under 50 %", shades_[3]),
-            fmt::format("{} 50 % or more", shades_[4]),
-            fmt::format("{} NaN or infinity on one side", kMismatchMark)};
-  }
-
- private:
-  std::string Paint(std::string_view code) const {
-    return color_ ? fmt::format("\x1b[{}m", code) : "";
-  }
-
-  const DifferenceMap& map_;
-  const bool color_;
-  const Shades shades_;
-};
-
-class ValueArtist {
- public:
-  ValueArtist(const ValueMap& map, const MapStyle& style)
-      : map_(map), color_(style.color), shades_(ValueShades(style.unicode)) {}
-
-  Character Draw(int64_t row, int64_t column) const {
-    const ValueCell& cell = map_.cells[static_cast<size_t>(row * map_.grid.columns.cells + column)];
-    if (cell.has_nan) return Mark(kNanMark, "1;31");
-    if (cell.has_positive_infinity) return Mark(kPositiveInfinityMark, "1;33");
-    if (cell.has_negative_infinity) return Mark(kNegativeInfinityMark, "1;34");
-    const double position = map_.range->Position(cell.mean);
-    if (!color_) return {std::string(shades_[Level(position, shades_.size())]), ""};
-    return {" ", fmt::format("\x1b[48;5;{}m", kFirstGray + Level(position, kGrayCount))};
-  }
-
-  std::vector<std::string> Legend() const {
-    std::vector<std::string> legend;
-    if (map_.range) {
-      legend.push_back(fmt::format("{} |{}| {}", NumberText(map_.type, map_.range->min), Ramp(),
-                                   NumberText(map_.type, map_.range->max)));
-    }
-    AddMark(legend, kNanMark, "NaN", &ValueCell::has_nan);
-    AddMark(legend, kPositiveInfinityMark, "inf", &ValueCell::has_positive_infinity);
-    AddMark(legend, kNegativeInfinityMark, "-inf", &ValueCell::has_negative_infinity);
-    return legend;
-  }
-
- private:
-  static constexpr size_t kFirstGray = 232;  // in a terminal's 256 colors
-  static constexpr size_t kGrayCount = 24;
-
-  static size_t Level(double position, size_t count) {
-    return std::min(count - 1, static_cast<size_t>(position * static_cast<double>(count)));
-  }
-
-  Character Mark(std::string_view mark, std::string_view code) const {
-    return {std::string(mark), color_ ? fmt::format("\x1b[{}m", code) : ""};
-  }
-
-  std::string Ramp() const {
-    if (!color_) return fmt::format("{}", fmt::join(shades_, ""));
-    std::string ramp;
-    for (size_t i = 0; i < kGrayCount; i += 2) {
-      ramp += fmt::format("\x1b[48;5;{}m ", kFirstGray + i);
-    }
-    return ramp + "\x1b[0m";
-  }
-
-  void AddMark(std::vector<std::string>& legend, std::string_view mark, std::string_view meaning,
-               bool ValueCell::*has) const {
-    const bool any = std::any_of(map_.cells.begin(), map_.cells.end(),
-                                 [&](const ValueCell& cell) { return cell.*has; });
-    if (any) legend.push_back(fmt::format("{} {}", mark, meaning));
-  }
-
-  const ValueMap& map_;
-  const bool color_;
-  const Shades shades_;
-};
 
 // --- lines ---------------------------------------------------------------------------------------
 
@@ -190,25 +68,80 @@ size_t LabelWidth(int64_t rows) {
   return std::to_string(rows - 1).size();
 }
 
-// The first and the last index, above their columns.
+// Indices above their columns: some, and the last one.
 std::string ColumnIndices(const MapAxis& columns) {
-  std::string line = "0";
+  constexpr size_t kGap = 2;
   const std::string last = std::to_string(columns.size - 1);
-  const size_t width = static_cast<size_t>(columns.cells);
-  if (width < last.size() + 2) return line;
-  return line + std::string(width - 1 - last.size(), ' ') + last;
+  const auto width = static_cast<size_t>(columns.cells);
+  std::string line = "0";
+  if (width < last.size() + kGap) return line;
+  const size_t step = std::max<size_t>(8, last.size() + 2 * kGap);
+  for (size_t at = step; at + 2 * last.size() + kGap <= width; at += step) {
+    line += std::string(at - line.size(), ' ') +
+            std::to_string(columns.Begin(static_cast<int64_t>(at)));
+  }
+  return line + std::string(width - line.size() - last.size(), ' ') + last;
 }
 
-// The map with the first row's index for each line.
-template <typename Artist>
-std::string Drawing(const MapGrid& grid, const Artist& artist) {
-  const size_t label_width = LabelWidth(grid.rows.size);
-  std::string text = fmt::format("{:{}} {}\n", "", label_width + 1, ColumnIndices(grid.columns));
-  for (int64_t row = 0; row < grid.rows.cells; ++row) {
-    text += fmt::format("{:>{}} |", grid.rows.Begin(row), label_width);
+// A panel to be drawn, with its title.
+template <typename Panel>
+struct TitledPanel {
+  const Panel* panel;
+  std::string title;
+};
+
+// Draws panels of equal grids side by side.
+template <typename Artist, typename Panel>
+class PanelRows {
+ public:
+  PanelRows(const MapGrid& grid, const Artist& artist, std::vector<TitledPanel<Panel>> panels,
+            int64_t across)
+      : grid_(grid),
+        artist_(artist),
+        panels_(std::move(panels)),
+        across_(static_cast<size_t>(across)),
+        label_width_(LabelWidth(grid.rows.size)),
+        width_(static_cast<size_t>(grid.columns.cells)) {
+    for (const auto& panel : panels_) width_ = std::max(width_, panel.title.size());
+  }
+
+  std::string Text() const {
+    std::string text;
+    for (size_t first = 0; first < panels_.size(); first += across_) {
+      const size_t end = std::min(first + across_, panels_.size());
+      if (!panels_[0].title.empty()) {
+        text += Line(first, end, [](const auto& panel) { return panel.title; });
+      }
+      if (first == 0) {
+        text += Line(first, end, [&](const auto&) { return ColumnIndices(grid_.columns); });
+      }
+      for (int64_t row = 0; row < grid_.rows.cells; ++row) text += RowText(first, end, row);
+    }
+    return text;
+  }
+
+ private:
+  // What stands above each panel.
+  template <typename TextOf>
+  std::string Line(size_t first, size_t end, TextOf&& text_of) const {
+    std::string line(label_width_ + 1, ' ');
+    for (size_t i = first; i < end; ++i) line += fmt::format(" {:{}}", text_of(panels_[i]), width_);
+    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+
+  std::string RowText(size_t first, size_t end, int64_t row) const {
+    std::string text = fmt::format("{:>{}} |", grid_.rows.Begin(row), label_width_);
+    for (size_t i = first; i < end; ++i) {
+      AddCells(*panels_[i].panel, row, text);
+      text += std::string(width_ - static_cast<size_t>(grid_.columns.cells), ' ') + "|";
+    }
+    return text + "\n";
+  }
+
+  void AddCells(const Panel& panel, int64_t row, std::string& text) const {
     std::string paint;
-    for (int64_t column = 0; column < grid.columns.cells; ++column) {
-      const Character character = artist.Draw(row, column);
+    for (int64_t column = 0; column < grid_.columns.cells; ++column) {
+      const Character character = artist_.Draw(panel, row, column);
       if (character.paint != paint) {
         if (!paint.empty()) text += "\x1b[0m";
         text += character.paint;
@@ -216,10 +149,16 @@ std::string Drawing(const MapGrid& grid, const Artist& artist) {
       }
       text += character.text;
     }
-    text += paint.empty() ? "|\n" : "\x1b[0m|\n";
+    if (!paint.empty()) text += "\x1b[0m";
   }
-  return text;
-}
+
+  const MapGrid& grid_;
+  const Artist& artist_;
+  const std::vector<TitledPanel<Panel>> panels_;
+  const size_t across_;
+  const size_t label_width_;
+  size_t width_;  // of a panel with its title
+};
 
 // --- titles --------------------------------------------------------------------------------------
 
@@ -234,26 +173,28 @@ std::vector<size_t> ShownDimensions(const MapPlane& plane) {
   return shown;
 }
 
-// "dimension 0", "dimensions 0 and 2", "dimensions 0, 1 and 2".
-std::string DimensionsText(const std::vector<size_t>& dimensions) {
-  if (dimensions.size() == 1) return fmt::format("dimension {}", dimensions[0]);
-  return fmt::format("dimensions {} and {}",
-                     fmt::join(dimensions.begin(), dimensions.end() - 1, ", "), dimensions.back());
+// Which of the planes are drawn.
+std::string PlanesText(const DifferenceMap& map) {
+  const auto shown = std::ssize(map.panels());
+  if (shown == map.plane_count()) return fmt::format("{} planes", shown);
+  if (shown == map.different_count()) {
+    return fmt::format("the {} of {} planes that differ", shown, map.plane_count());
+  }
+  return fmt::format("the first {} of {} planes that differ, of {}", shown, map.different_count(),
+                     map.plane_count());
 }
 
 // Describes a map of differences. Dimensions of size 1 are not mentioned.
 std::vector<std::string> TitleOf(const DifferenceMap& map, const Dims& sizes) {
-  const std::vector<size_t> shown = ShownDimensions(map.plane());
-  if (shown.empty()) return {"map of the only element"};
-  std::vector<size_t> folded;
-  for (size_t d = 0; d < shown[0]; ++d) {
-    if (sizes[d] > 1) folded.push_back(d);
+  if (!map.plane().column_dimension) return {"map of the only element"};
+  const MapPlane& plane = map.plane();
+  const std::string across = AxisName(sizes.size(), *plane.column_dimension);
+  std::vector<std::string> title = {fmt::format("map of {} {}", across, PlaneSizesText(plane))};
+  if (plane.row_dimension) {
+    title = {fmt::format("map of {} (down)", AxisName(sizes.size(), *plane.row_dimension)),
+             fmt::format("{} (across) {}", across, PlaneSizesText(plane))};
   }
-  std::vector<std::string> title = {
-      fmt::format("map of {} {}", DimensionsText(shown), PlaneSizesText(map.plane()))};
-  if (!folded.empty()) {
-    title.push_back(fmt::format("all of {} laid over one another", DimensionsText(folded)));
-  }
+  if (map.plane_count() > 1) title.push_back(PlanesText(map));
   return title;
 }
 
@@ -272,12 +213,14 @@ const MapGrid& GridOf(const ValueMap& map) {
   return map.grid;
 }
 
-template <typename Artist, typename Map>
-std::string TextOf(const Map& map, const Dims& sizes, const MapStyle& style) {
-  const Artist artist(map, style);
+// The title of a map, the drawing, and the legend.
+template <typename Artist, typename Map, typename Panel>
+std::string TextOf(const Map& map, const Artist& artist, const Dims& sizes, const MapStyle& style,
+                   std::vector<TitledPanel<Panel>> panels, int64_t across) {
   std::vector<std::string> title = TitleOf(map, sizes);
   title.push_back("a character for " + CellText(GridOf(map)));
-  return Wrapped(title, ", ", style.width) + Drawing(GridOf(map), artist) +
+  return Wrapped(title, ", ", style.width) +
+         PanelRows<Artist, Panel>(GridOf(map), artist, std::move(panels), across).Text() +
          Wrapped(artist.Legend(), "  ", style.width);
 }
 
@@ -291,6 +234,13 @@ std::string PictureTextOf(const std::string& path, const Picture& picture, const
                               CellText(GridOf(map))));
   parts.insert(parts.end(), meanings.begin(), meanings.end());
   return Wrapped(parts, ", ", style.width);
+}
+
+// The width of the longest title of a panel.
+int64_t TitleWidth(const Dims& sizes, size_t outer_count) {
+  DifferencePanel last;
+  for (size_t d = 0; d < outer_count; ++d) last.at.push_back(sizes[d] - 1);
+  return std::ssize(PanelTitle(last));
 }
 
 }  // namespace
@@ -314,24 +264,45 @@ void RequireElements(const std::string& name, const ConstTensorView& tensor) {
                                                   name, ToString(tensor.layout.sizes)));
 }
 
-std::string MapText(const DifferenceMap& map, const Dims& sizes, const MapStyle& style) {
-  if (map.worst() == DifferenceMap::kPasses) return "map: all elements pass; nothing to draw\n";
-  return TextOf<DifferenceArtist>(map, sizes, style);
+MapSpace MapSpaceOf(const Dims& sizes, const MapStyle& style) {
+  const MapPlane plane = PlaneOf(sizes);
+  const bool is_one = Product(sizes) == plane.rows * plane.columns;
+  const size_t frame = LabelWidth(plane.rows) + 2;
+  const auto columns = static_cast<int64_t>(std::max(style.width, frame + 2) - frame);
+  const int64_t least = std::min(kLeastMapColumns, columns - 1);
+  const int64_t title = is_one ? 0 : TitleWidth(sizes, *plane.row_dimension);
+  return {.most = {kMostMapRows, columns},
+          .least = {kLeastMapRows, least},
+          .gap = {is_one ? 0 : 1, 1 + std::max<int64_t>(0, title - std::min(least, plane.columns))},
+          .cell_height = kCharacterHeight,
+          .most_panels = kMostMapRows};
+}
+
+std::string MapText(const DifferenceMap& map, const Dims& sizes, const MapStyle& style,
+                    bool by_error) {
+  if (map.passes()) return "map: all elements pass; nothing to draw\n";
+  std::vector<TitledPanel<DifferencePanel>> panels;
+  for (const DifferencePanel& panel : map.panels()) panels.push_back({&panel, PanelTitle(panel)});
+  return TextOf(map, DifferenceArtist(map, style, by_error), sizes, style, std::move(panels),
+                map.panels_across());
 }
 
 std::string MapText(const ValueMap& map, const Dims& sizes, const MapStyle& style) {
-  return TextOf<ValueArtist>(map, sizes, style);
+  return TextOf(map, ValueArtist(map, style), sizes, style,
+                std::vector<TitledPanel<ValueMap>>{{&map, ""}}, 1);
 }
 
 std::string PictureText(const std::string& path, const Picture& picture, const DifferenceMap& map,
                         const Dims& sizes, const MapStyle& style) {
-  if (map.worst() == DifferenceMap::kPasses) {
+  if (map.passes()) {
     return PictureTextOf(path, picture, map, sizes, {"gray: all elements pass"}, style);
   }
-  return PictureTextOf(path, picture, map, sizes,
-                       {"gray: passes", "orange to black: by ULP error, on the picture's scale",
-                        "blue: NaN or infinity on one side"},
-                       style);
+  return PictureTextOf(
+      path, picture, map, sizes,
+      {"gray: passes",
+       fmt::format("orange to black: by {} error, on the picture's scale", NameOf(map.measure())),
+       "blue: NaN or infinity on one side"},
+      style);
 }
 
 std::string PictureText(const std::string& path, const Picture& picture, const ValueMap& map,

@@ -21,14 +21,18 @@ struct MapStyle {
 // The style of standard output.
 MapStyle StyleOf(ColorMode mode);
 
-// The maximum number of cells for a map drawn with characters.
+// The maximum number of cells for a map of values drawn with characters, and the room for maps of
+// differences.
 MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style);
+MapSpace MapSpaceOf(const Dims& sizes, const MapStyle& style);
 
 // Throws an Error of kind kTensorFile if there is nothing to draw; `name` is the tensor's.
 void RequireElements(const std::string& name, const ConstTensorView& tensor);
 
-// A title, the map with the indices of its rows and columns, and a legend.
-std::string MapText(const DifferenceMap& map, const Dims& sizes, const MapStyle& style);
+// A title, the map with the indices of its rows and columns, and a legend. Shades of differences
+// follow the share of elements that do not pass, or the largest error.
+std::string MapText(const DifferenceMap& map, const Dims& sizes, const MapStyle& style,
+                    bool by_error);
 std::string MapText(const ValueMap& map, const Dims& sizes, const MapStyle& style);
 
 // Describes the picture at `path` and the meaning of its colors.

@@ -8,10 +8,12 @@
 #include <cmath>
 
 #include "app/files/standard_output.h"
+#include "app/text/error_scale.h"
+#include "app/text/picture_frame.h"
 #include "app/text/picture_marks.h"
 #include "app/text/picture_scale.h"
 #include "core/base/error.h"
-#include "core/compare/comparison.h"
+#include "core/compare/where.h"
 #include "core/io/file.h"
 
 namespace dmlop {
@@ -20,27 +22,12 @@ namespace {
 using Color = std::array<uint8_t, 3>;
 
 constexpr int64_t kMostCells = 2048;  // in each direction
-constexpr int64_t kPixels = 1024;     // to which the longer side of a small map is enlarged
-constexpr int64_t kLeastPixels = 64;  // of the shorter side
+constexpr int64_t kLeastCells = 64;   // cells of the shorter side of a map
 constexpr size_t kGrayCount = 253;    // palette entries; the next three are for NaN and infinities
 constexpr uint8_t kWhite = kGrayCount - 1;
 constexpr uint8_t kNan = kGrayCount;
 constexpr uint8_t kPositiveInfinity = kGrayCount + 1;
 constexpr uint8_t kNegativeInfinity = kGrayCount + 2;
-
-// The bin of the greatest ULP error in a map.
-size_t LastBinOf(const DifferenceMap& map) {
-  constexpr size_t kLeastLastBin = 9;  // 256 ULP: errors of a few ULP are never drawn as the worst
-  size_t last = kLeastLastBin;
-  const MapGrid& grid = map.grid();
-  for (int64_t row = 0; row < grid.rows.cells; ++row) {
-    for (int64_t column = 0; column < grid.columns.cells; ++column) {
-      const uint8_t worst = map.worst(row, column);
-      if (worst != DifferenceMap::kMismatch) last = std::max<size_t>(last, worst - (worst > 0));
-    }
-  }
-  return last;
-}
 
 // Interpolates between colors that all stand out from the light gray, by hue and brightness.
 Color DifferenceColor(double position) {
@@ -57,33 +44,31 @@ Color DifferenceColor(double position) {
   return color;
 }
 
-// An entry for each badness, then those of paper and ink.
-std::vector<Color> DifferencePalette(size_t last_bin) {
+// An entry for each level, then those of paper and ink.
+std::vector<Color> DifferencePalette(const ErrorScale& scale) {
   std::vector<Color> palette = {{228, 228, 228}};
-  for (size_t bin = 0; bin + 1 < DifferenceMap::kMismatch; ++bin) {
-    const double position = static_cast<double>(bin) / static_cast<double>(last_bin);
-    palette.push_back(DifferenceColor(std::min(position, 1.0)));
+  for (uint8_t level = 1; level < ErrorScale::kMismatch; ++level) {
+    palette.push_back(DifferenceColor(scale.Position(level)));
   }
   palette.insert(palette.end(), {{0, 90, 255}, {255, 255, 255}, {0, 0, 0}});
   return palette;
 }
 
-PictureScale DifferenceScale(size_t last_bin) {
-  constexpr size_t kMostNumbers = 5;
-  constexpr size_t kLongDecimals = 18;  // larger numbers are written as powers
-  PictureScale scale{.paper = DifferenceMap::kMismatch + 1,
-                     .ink = DifferenceMap::kMismatch + 2,
+PictureScale DifferenceScale(const ErrorScale& errors) {
+  constexpr int kMostNumbers = 5;
+  PictureScale scale{.paper = ErrorScale::kMismatch + 1,
+                     .ink = ErrorScale::kMismatch + 2,
                      .bar = {},
                      .numbers = {},
-                     .unit = "ULP",
-                     .meanings = {{DifferenceMap::kPasses, "passes"},
-                                  {DifferenceMap::kMismatch, "NaN or inf on one side"}}};
-  const size_t step = (last_bin + kMostNumbers - 1) / kMostNumbers;
-  for (size_t bin = 1; bin <= last_bin; ++bin) {
-    scale.bar.push_back(static_cast<uint8_t>(1 + bin));
-    if ((bin - 1) % step != 0) continue;
-    scale.numbers.push_back({bin - 1, bin < kLongDecimals ? fmt::format("{}", MostUlp(bin))
-                                                          : fmt::format("2^{}", bin - 1)});
+                     .unit = std::string(NameOf(errors.measure())),
+                     .meanings = {{ErrorScale::kPasses, "passes"},
+                                  {ErrorScale::kMismatch, "NaN or inf on one side"}}};
+  const int count = errors.last() - errors.first() + 1;
+  const int step = (count + kMostNumbers - 1) / kMostNumbers;
+  for (int i = 0; i < count; ++i) {
+    const auto level = static_cast<uint8_t>(errors.first() + i);
+    scale.bar.push_back(level);
+    if (i % step == 0) scale.numbers.push_back({static_cast<size_t>(i), errors.TextOf(level)});
   }
   return scale;
 }
@@ -131,73 +116,65 @@ uint8_t PixelOf(const ValueCell& cell, const std::optional<ValueRange>& range) {
   return static_cast<uint8_t>(std::lround(range->Position(cell.mean) * (kGrayCount - 1)));
 }
 
-// A cell's width or height in pixels.
-int64_t PixelsOfCell(const MapGrid& grid, int64_t cells) {
-  const int64_t scale =
-      std::max<int64_t>(1, kPixels / std::max(grid.rows.cells, grid.columns.cells));
-  return std::max(scale, (kLeastPixels + cells - 1) / cells);
-}
-
 // A color for each cell, row by row.
 using Cells = std::vector<uint8_t>;
 
-template <typename ColorOfCell>
-Cells ColorsOf(const MapGrid& grid, ColorOfCell&& color_of) {
-  Cells cells;
-  cells.reserve(grid.cell_count());
-  for (int64_t row = 0; row < grid.rows.cells; ++row) {
-    for (int64_t column = 0; column < grid.columns.cells; ++column) {
-      cells.push_back(color_of(row, column));
-    }
-  }
-  return cells;
+std::string NameOf(std::optional<size_t> dimension, const Dims& sizes) {
+  return dimension ? AxisName(sizes.size(), *dimension) : "";
 }
 
-Picture Draw(const MapGrid& grid, std::vector<Color> palette, const Cells& cells) {
-  const int64_t cell_width = PixelsOfCell(grid, grid.columns.cells);
-  const int64_t cell_height = PixelsOfCell(grid, grid.rows.cells);
-  Picture picture{.width = grid.columns.cells * cell_width,
-                  .height = grid.rows.cells * cell_height,
-                  .cell_width = cell_width,
-                  .cell_height = cell_height,
-                  .palette = std::move(palette),
-                  .pixels = {}};
-  picture.pixels.reserve(static_cast<size_t>(picture.width * picture.height));
-  for (int64_t y = 0; y < picture.height; ++y) {
-    for (int64_t x = 0; x < picture.width; ++x) {
-      picture.pixels.push_back(
-          cells[static_cast<size_t>(y / cell_height * grid.columns.cells + x / cell_width)]);
-    }
-  }
-  return picture;
+PictureFrame FrameOf(const MapGrid& grid, const MapPlane& plane, const Dims& sizes) {
+  return {.grid = grid,
+          .panels = {},
+          .row_name = NameOf(plane.row_dimension, sizes),
+          .column_name = NameOf(plane.column_dimension, sizes)};
 }
 
 }  // namespace
 
 MapLimits PictureLimitsOf(const Dims& sizes) {
-  return Proportioned(PlaneOf(sizes), {kMostCells, kMostCells}, {kLeastPixels, kLeastPixels},
+  return Proportioned(PlaneOf(sizes), {kMostCells, kMostCells}, {kLeastCells, kLeastCells},
                       /*cell_height=*/1);
 }
 
-Picture PictureOf(const DifferenceMap& map) {
+MapSpace PictureSpace() {
+  constexpr int64_t kMostPanels = 64;
+  return {.most = {kMostCells, kMostCells},
+          .least = {kLeastCells, kLeastCells},
+          .gap = {0, 0},
+          .cell_height = 1,
+          .most_panels = kMostPanels};
+}
+
+Picture PictureOf(const DifferenceMap& map, const Dims& sizes) {
+  const ErrorScale errors(map);
   const MapGrid& grid = map.grid();
-  const Cells cells =
-      ColorsOf(grid, [&](int64_t row, int64_t column) { return map.worst(row, column); });
-  const size_t last_bin = LastBinOf(map);
-  const Cells marked = WithMarks(cells, grid, PixelsOfCell(grid, grid.columns.cells),
-                                 PixelsOfCell(grid, grid.rows.cells));
-  Picture picture = Draw(grid, DifferencePalette(last_bin), marked);
-  AddScale(DifferenceScale(last_bin), picture);
+  const CellSize cell = CellSizeOf(grid, map.panels_across(), std::ssize(map.panels()));
+  const PictureScale scale = DifferenceScale(errors);
+  PictureFrame frame = FrameOf(grid, map.plane(), sizes);
+  frame.across = map.panels_across();
+  frame.paper = scale.paper;
+  frame.ink = scale.ink;
+  for (const DifferencePanel& panel : map.panels()) {
+    Cells cells;
+    for (const DifferenceCell& one : panel.cells) cells.push_back(errors.LevelOf(one));
+    frame.panels.push_back({PanelTitle(panel), WithMarks(cells, grid, cell.width, cell.height)});
+  }
+  Picture picture = Framed(frame, DifferencePalette(errors));
+  AddScale(scale, picture);
   return picture;
 }
 
-Picture PictureOf(const ValueMap& map) {
-  const Cells cells = ColorsOf(map.grid, [&](int64_t row, int64_t column) {
-    return PixelOf(map.cells[static_cast<size_t>(row * map.grid.columns.cells + column)],
-                   map.range);
-  });
-  Picture picture = Draw(map.grid, ValuePalette(), cells);
-  AddScale(ValueScale(map), picture);
+Picture PictureOf(const ValueMap& map, const Dims& sizes) {
+  Cells cells;
+  for (const ValueCell& cell : map.cells) cells.push_back(PixelOf(cell, map.range));
+  const PictureScale scale = ValueScale(map);
+  PictureFrame frame = FrameOf(map.grid, PlaneOf(sizes), sizes);
+  frame.paper = scale.paper;
+  frame.ink = scale.ink;
+  frame.panels.push_back({"", std::move(cells)});
+  Picture picture = Framed(frame, ValuePalette());
+  AddScale(scale, picture);
   return picture;
 }
 

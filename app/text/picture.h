@@ -12,10 +12,11 @@
 
 namespace dmlop {
 
-// The maximum number of cells for a picture's map.
+// The maximum number of cells for a picture's map of values, and the room for maps of differences.
 MapLimits PictureLimitsOf(const Dims& sizes);
+MapSpace PictureSpace();
 
-// A map with its scale below.
+// Maps with ticks, and their scale below.
 struct Picture {
   int64_t width;
   int64_t height;
@@ -26,11 +27,12 @@ struct Picture {
 };
 
 // Light gray where all elements of a cell pass; otherwise from orange to black by the logarithm of
-// the worst ULP error, or blue for a mismatch. Isolated differences are drawn larger than a cell.
-Picture PictureOf(const DifferenceMap& map);
+// the worst error, or blue for a mismatch. Isolated differences are drawn larger than a cell.
+// `sizes` are the tensors'.
+Picture PictureOf(const DifferenceMap& map, const Dims& sizes);
 
 // From black at the minimum to white at the maximum; NaN is red, inf orange, -inf blue.
-Picture PictureOf(const ValueMap& map);
+Picture PictureOf(const ValueMap& map, const Dims& sizes);
 
 std::string PngBytes(const Picture& picture);
 

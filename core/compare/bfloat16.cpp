@@ -83,7 +83,6 @@ Comparison Compare(const AlignedTensors& aligned, const Tolerance& tolerance,
   in_floats.ulp = std::min(tolerance.ulp, kMostUlp) << kLowerBits;
   Comparison comparison = Compare(actual, expected, in_floats, details);
   CountInSteps(comparison);
-  for (DifferenceMap& map : details.maps) map.LowerBins(kLowerBits);
   return comparison;
 }
 

@@ -12,6 +12,9 @@
 
 namespace dmlop {
 
+// FLOAT32 numbers for each step of bfloat16.
+inline constexpr double kFloatStepsOfBfloat16 = 65536;
+
 // Returns packed FLOAT32 elements: each float rounded once to the nearest bfloat16, ties to even.
 std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor);
 

@@ -155,13 +155,15 @@ Comparison Compare(const ConstTensorView& actual, const ConstTensorView& expecte
   assert(actual.layout.sizes == expected.layout.sizes);
   const Work work("comparing", expected.element_bytes());
   if (!details.is_located) return Compared(actual, expected, tolerance, details);
-  WrongElements wrong(expected.layout.element_count());
+  std::optional<WrongElements> own;
   ComparisonDetails located = details;
-  located.wrong = &wrong;
+  if (located.wrong == nullptr) {
+    located.wrong = &own.emplace(expected.layout.element_count());
+  }
   Comparison result = Compared(actual, expected, tolerance, located);
   if (result.passes()) return result;
-  result.where = WhereOf(expected.layout.sizes, wrong);
-  result.classes = ClassesOf(actual, expected, wrong);
+  result.where = WhereOf(expected.layout.sizes, *located.wrong);
+  result.classes = ClassesOf(actual, expected, *located.wrong);
   return result;
 }
 

@@ -6,10 +6,8 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "core/compare/comparison.h"
-#include "core/compare/difference_map.h"
 #include "core/compare/wrong_elements.h"
 #include "core/tensor/tensor.h"
 
@@ -17,10 +15,9 @@ namespace dmlop {
 
 // The optional results of a comparison.
 struct ComparisonDetails {
-  std::span<DifferenceMap> maps = {};  // of the tensors' sizes; records what fails
-  size_t most_listed = 0;              // number of worst differences to list
-  WrongElements* wrong = nullptr;      // receives the elements that do not pass
-  bool is_located = false;             // fills Comparison::where and classes; excludes `wrong`
+  size_t most_listed = 0;          // number of worst differences to list
+  WrongElements* wrong = nullptr;  // receives the elements that do not pass
+  bool is_located = false;         // fills Comparison::where and classes
   // The elements' errors in units, which then decide which is worse. Those with allowed units pass.
   const UnitErrors* units = nullptr;
 };

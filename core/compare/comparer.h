@@ -18,7 +18,6 @@
 #include "core/base/machine.h"
 #include "core/compare/compare.h"
 #include "core/compare/comparison.h"
-#include "core/compare/difference_map.h"
 #include "core/kernels/copy/copy.h"
 #include "core/kernels/reduce/block_errors.h"
 #include "core/tensor/element.h"
@@ -53,9 +52,7 @@ class Comparer {
   using Offsets = CompareLoops::Offsets;
 
   Comparer(const Tolerance& tolerance, const ComparisonDetails& details)
-      : tolerance_(tolerance),
-        units_(details.units),
-        writers_(details.maps.begin(), details.maps.end()) {
+      : tolerance_(tolerance), units_(details.units) {
     result_.most_listed = details.most_listed;
     if (details.wrong != nullptr) wrong_.emplace(*details.wrong);
   }
@@ -171,7 +168,7 @@ class Comparer {
   // Counts the elements of a block if no difference has to be recorded: all elements that fail are
   // finite, and none of them is notable. Otherwise does nothing and returns false.
   bool CountBlock(const T* actual, const T* expected, int64_t index, int64_t step, int64_t count) {
-    if (!writers_.empty() || units_ != nullptr) return false;
+    if (units_ != nullptr) return false;
     Ulps ulps;
     const auto [most, has_special] = kernels_.measure(actual, expected, count, ulps.data());
     if (has_special) return false;
@@ -344,16 +341,10 @@ class Comparer {
     if (passes) return;
     ++result_.difference_count;
     if (wrong_) wrong_->Add(index);
-    for (DifferenceMap::Writer& writer : writers_) writer.Add(index, Badness(errors));
     if (!IsNotable(errors.size(), index, is_finite, result_)) return;
     Keep({index, actual, expected, ElementBits(a), ElementBits(e), errors.is_mismatch,
           errors.absolute, errors.relative, errors.ulp, errors.units},
          result_);
-  }
-
-  static uint8_t Badness(const Errors& errors) {
-    return errors.is_mismatch ? DifferenceMap::kMismatch
-                              : static_cast<uint8_t>(1 + UlpBin(errors.ulp));
   }
 
   static Errors ErrorsOf(uint64_t ulp, double actual, double expected) {
@@ -406,7 +397,6 @@ class Comparer {
   const CopyTileFunction copy_tile_ = CopyTileFor(sizeof(T));
   const ErrorKernels<T> kernels_ = ErrorKernelsFor<T>();
   Comparison result_;
-  std::vector<DifferenceMap::Writer> writers_;
   std::optional<WrongElements::Writer> wrong_;
 };
 

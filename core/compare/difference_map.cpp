@@ -1,70 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/compare/difference_map.h"
 
-#include <utility>
+#include <algorithm>
+#include <cmath>
 
 #include "core/tensor/layout.h"
 
 namespace dmlop {
+namespace {
 
-DifferenceMap::DifferenceMap(const Dims& sizes, const MapLimits& limits)
+constexpr int64_t kFewPlanes = 12;  // all are drawn, also those without differences
+
+// The sizes of the dimensions before the plane's, if one of them is more than 1.
+Dims OuterSizes(const Dims& sizes, const MapPlane& plane) {
+  const size_t end = plane.row_dimension ? *plane.row_dimension : 0;
+  const Dims outer(sizes.begin(), sizes.begin() + end);
+  return Product(outer) > 1 ? outer : Dims();
+}
+
+}  // namespace
+
+DifferenceMap::DifferenceMap(const Dims& sizes, const WrongElements& wrong,
+                             const ElementError& error, ErrorMeasure measure, const MapSpace& space)
     : plane_(PlaneOf(sizes)),
-      grid_(GridOf(plane_, limits)),
-      row_stride_(plane_.row_dimension ? PackedStrides(sizes)[*plane_.row_dimension] : 1),
-      layers_(Product(sizes) / (plane_.rows * plane_.columns)),
-      cells_(new Cell[grid_.cell_count()]) {}
-
-uint8_t DifferenceMap::worst() const {
-  uint8_t worst = kPasses;
-  for (size_t i = 0; i < grid_.cell_count(); ++i) {
-    worst = std::max(worst, cells_[i].worst.load(std::memory_order_relaxed));
-  }
-  return worst;
-}
-
-void DifferenceMap::LowerBins(uint8_t bins) {
-  for (int64_t i = 0; i < grid_.rows.cells * grid_.columns.cells; ++i) {
-    std::atomic<uint8_t>& worst = cells_[static_cast<size_t>(i)].worst;
-    const bool has_ulp = worst > kPasses + 1 && worst < kMismatch;
-    if (has_ulp) worst = static_cast<uint8_t>(worst - bins);
+      measure_(measure),
+      plane_count_(Product(sizes) / (plane_.rows * plane_.columns)) {
+  const Dims outer = OuterSizes(sizes, plane_);
+  const std::vector<int64_t> shown = PlanesToShow(wrong, MostPanels(plane_, space));
+  const bool are_all = std::ssize(shown) == plane_count_;
+  const PanelArrangement arrangement =
+      Arrange(plane_, std::ssize(shown), are_all && !outer.empty() ? outer.back() : 0, space);
+  across_ = arrangement.across;
+  grid_ = GridOf(plane_, arrangement.cells);
+  for (const int64_t number : shown) {
+    panels_.push_back({IndexOf(outer, number), std::vector<DifferenceCell>(grid_.cell_count())});
+    Fill(wrong, error, number, panels_.back());
   }
 }
 
-double DifferenceMap::share(int64_t row, int64_t column) const {
+double DifferenceMap::share(const DifferencePanel& panel, int64_t row, int64_t column) const {
   const int64_t rows = grid_.rows.Begin(row + 1) - grid_.rows.Begin(row);
   const int64_t columns = grid_.columns.Begin(column + 1) - grid_.columns.Begin(column);
-  return static_cast<double>(count(row, column)) / static_cast<double>(rows * columns * layers_);
+  return static_cast<double>(cell(panel, row, column).count) / static_cast<double>(rows * columns);
 }
 
-DifferenceMap::Writer::Writer(Writer&& other) noexcept
-    : map_(other.map_),
-      begin_(other.begin_),
-      end_(other.end_),
-      cell_(other.cell_),
-      count_(std::exchange(other.count_, 0)),
-      worst_(other.worst_) {}
-
-void DifferenceMap::Writer::MoveTo(int64_t index) {
-  Flush();
-  const MapGrid& grid = map_->grid_;
-  const int64_t column = index % grid.columns.size;
-  const int64_t cell_column = grid.columns.CellOf(column);
-  const int64_t row = index / map_->row_stride_ % grid.rows.size;
-  begin_ = index - column + grid.columns.Begin(cell_column);
-  end_ = index - column + grid.columns.Begin(cell_column + 1);
-  cell_ = static_cast<size_t>(grid.rows.CellOf(row) * grid.columns.cells + cell_column);
+// Also counts the different planes.
+std::vector<int64_t> DifferenceMap::PlanesToShow(const WrongElements& wrong, int64_t most) {
+  std::vector<int64_t> different;
+  int64_t last = -1;
+  wrong.ForEach([&](int64_t element) {
+    const int64_t number = element / (plane_.rows * plane_.columns);
+    if (number == last) return;
+    last = number;
+    if (++different_count_ <= most) different.push_back(number);
+  });
+  if (plane_count_ > std::min(most, kFewPlanes) && !different.empty()) return different;
+  std::vector<int64_t> first;
+  for (int64_t i = 0; i < std::min({plane_count_, most, kFewPlanes}); ++i) first.push_back(i);
+  return first;
 }
 
-void DifferenceMap::Writer::Flush() {
-  if (count_ == 0) return;
-  Cell& cell = map_->cells_[cell_];
-  cell.count.fetch_add(count_, std::memory_order_relaxed);
-  uint8_t before = cell.worst.load(std::memory_order_relaxed);
-  while (before < worst_ &&
-         !cell.worst.compare_exchange_weak(before, worst_, std::memory_order_relaxed)) {
-  }
-  count_ = 0;
-  worst_ = kPasses;
+void DifferenceMap::Fill(const WrongElements& wrong, const ElementError& error, int64_t number,
+                         DifferencePanel& panel) const {
+  const int64_t size = plane_.rows * plane_.columns;
+  wrong.ForEachIn(number * size, (number + 1) * size, [&](int64_t element) {
+    const int64_t place = element - number * size;
+    const int64_t row = grid_.rows.CellOf(place / plane_.columns);
+    const int64_t column = grid_.columns.CellOf(place % plane_.columns);
+    DifferenceCell& cell = panel.cells[static_cast<size_t>(row * grid_.columns.cells + column)];
+    const double size_of_error = error(element);
+    ++cell.count;
+    cell.has_mismatch |= std::isnan(size_of_error);
+    if (size_of_error > cell.worst) cell.worst = size_of_error;
+  });
 }
 
 }  // namespace dmlop

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "core/tensor/dims.h"
 
@@ -70,6 +71,62 @@ inline MapLimits Proportioned(const MapPlane& plane, const MapLimits& most, cons
     return std::clamp(static_cast<int64_t>(std::lround(size / elements)), fewest, limit);
   };
   return {cells(rows, least.rows, most.rows), cells(columns, least.columns, most.columns)};
+}
+
+// Where panels of equal planes are drawn side by side.
+struct MapSpace {
+  MapLimits most;      // cells in each direction
+  MapLimits least;     // cells of a panel, if its plane has as many elements
+  MapLimits gap;       // what each panel takes besides its cells
+  double cell_height;  // relative to the width
+  int64_t most_panels;
+  bool is_fixed = false;  // each panel has `least` cells, whatever the others have
+};
+
+inline MapLimits LeastOf(const MapPlane& plane, const MapSpace& space) {
+  return {std::min(plane.rows, space.least.rows), std::min(plane.columns, space.least.columns)};
+}
+
+// Returns how many panels the space has room for, at least one.
+inline int64_t MostPanels(const MapPlane& plane, const MapSpace& space) {
+  const MapLimits least = LeastOf(plane, space);
+  if (space.is_fixed) return space.most_panels;
+  const int64_t down = space.most.rows / (least.rows + space.gap.rows);
+  const int64_t across = space.most.columns / (least.columns + space.gap.columns);
+  return std::clamp<int64_t>(std::max<int64_t>(down, 1) * std::max<int64_t>(across, 1), 1,
+                             space.most_panels);
+}
+
+struct PanelArrangement {
+  int64_t across;   // panels beside one another
+  MapLimits cells;  // of each panel
+};
+
+// Arranges at most MostPanels panels, so that they have as many cells as possible. Among equals,
+// a row has `preferred` panels, or the longer side is the shortest.
+inline PanelArrangement Arrange(const MapPlane& plane, int64_t count, int64_t preferred,
+                                const MapSpace& space) {
+  const MapLimits least = LeastOf(plane, space);
+  PanelArrangement best{1, least};
+  if (space.is_fixed) return best;
+  std::tuple<int64_t, bool, double> best_merit{-1, false, 0};
+  for (int64_t across = 1; across <= count; ++across) {
+    const int64_t down = (count + across - 1) / across;
+    const MapLimits room = {space.most.rows / down - space.gap.rows,
+                            space.most.columns / across - space.gap.columns};
+    const bool fits = room.rows >= least.rows && room.columns >= least.columns;
+    if (!fits && count > 1) continue;
+    const MapLimits limits = Proportioned(plane, room, least, space.cell_height);
+    const int64_t rows = std::min(limits.rows, plane.rows);
+    const int64_t columns = std::min(limits.columns, plane.columns);
+    const double longer = std::max(static_cast<double>(down * rows) * space.cell_height,
+                                   static_cast<double>(across * columns));
+    const std::tuple merit{rows * columns, across == preferred, -longer};
+    if (merit <= best_merit) continue;
+    best_merit = merit;
+    best = {across, limits};
+  }
+  return best;
 }
 
 // Divides the plane into as many cells as it has elements, or as the limits allow.

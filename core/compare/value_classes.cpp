@@ -10,7 +10,6 @@
 #include "core/base/counted.h"
 #include "core/base/parallel.h"
 #include "core/compare/value_hypotheses.h"
-#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
@@ -37,11 +36,8 @@ constexpr int64_t kLeastElements = 4;
 template <typename T, typename E>
 class Classifier {
  public:
-  Classifier(const ConstTensorView& actual, const ConstTensorView& expected,
-             const WrongElements& wrong)
-      : pairs_(actual, expected),
-        wrong_(wrong),
-        supposed_(HypothesisSearch<T, E>(pairs_, wrong).found()) {}
+  Classifier(const ElementPairs<T, E>& pairs, const WrongElements& wrong)
+      : pairs_(pairs), wrong_(wrong), supposed_(HypothesisSearch<T, E>(pairs, wrong).found()) {}
 
   std::vector<ValueClass> Classes() {
     CountAll();
@@ -79,12 +75,11 @@ class Classifier {
   }
 
   void CountAll() {
-    constexpr int64_t kGrain = 1 << 8;  // words
+    constexpr int64_t kGrain = 1 << 14;  // elements
     std::mutex mutex;
-    ParallelFor(wrong_.word_count(), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+    ParallelFor(wrong_.element_count(), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
       Tally part;
-      wrong_.ForEachInWords(begin, end,
-                            [&](int64_t number) { Count(pairs_.PairAt(number), part); });
+      wrong_.ForEachIn(begin, end, [&](int64_t number) { Count(pairs_.PairAt(number), part); });
       const std::lock_guard lock(mutex);
       Merge(part);
     });
@@ -156,7 +151,7 @@ class Classifier {
     }
   }
 
-  const ElementPairs<T, E> pairs_;
+  const ElementPairs<T, E>& pairs_;
   const WrongElements& wrong_;
   const Hypotheses<T> supposed_;
   Tally total_;
@@ -168,19 +163,8 @@ class Classifier {
 std::vector<ValueClass> ClassesOf(const ConstTensorView& actual, const ConstTensorView& expected,
                                   const WrongElements& wrong) {
   std::vector<ValueClass> classes;
-  VisitDataType(AllTypes{}, actual.type, [&]<typename T>() {
-    if (StoredAs(actual.type) == StoredAs(expected.type)) {
-      classes = Classifier<T, T>(actual, expected, wrong).Classes();
-      return;
-    }
-    if constexpr (kIsFloatElement<T>) {
-      VisitDataType(Join<TypeList<double>, Floats>{}, expected.type, [&]<typename E>() {
-        if constexpr (!std::is_same_v<T, E>) {
-          classes = Classifier<T, E>(actual, expected, wrong).Classes();
-        }
-      });
-    }
-  });
+  VisitElementPairs(actual, expected,
+                    [&](const auto& pairs) { classes = Classifier(pairs, wrong).Classes(); });
   return classes;
 }
 

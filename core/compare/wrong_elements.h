@@ -62,24 +62,28 @@ class WrongElements {
     return count;
   }
 
-  int64_t word_count() const { return (element_count_ + kWordBits - 1) / kWordBits; }
-
-  // Calls visit(index) for the elements of the words [begin, end), in their order.
+  // Calls visit(index) for the elements in [begin, end), in their order.
   template <typename Visit>
-  void ForEachInWords(int64_t begin, int64_t end, Visit&& visit) const {
-    for (int64_t i = begin; i < end; ++i) {
-      for (uint64_t bits = words_[static_cast<size_t>(i)]; bits != 0; bits &= bits - 1) {
-        visit(i * kWordBits + std::countr_zero(bits));
+  void ForEachIn(int64_t begin, int64_t end, Visit&& visit) const {
+    for (int64_t i = begin / kWordBits; i * kWordBits < end; ++i) {
+      uint64_t bits = words_[static_cast<size_t>(i)];
+      if (i * kWordBits < begin) bits &= ~uint64_t{0} << (begin % kWordBits);
+      for (; bits != 0; bits &= bits - 1) {
+        const int64_t index = i * kWordBits + std::countr_zero(bits);
+        if (index >= end) return;
+        visit(index);
       }
     }
   }
 
   template <typename Visit>
   void ForEach(Visit&& visit) const {
-    ForEachInWords(0, word_count(), visit);
+    ForEachIn(0, element_count_, visit);
   }
 
  private:
+  int64_t word_count() const { return (element_count_ + kWordBits - 1) / kWordBits; }
+
   struct Free {
     void operator()(uint64_t* words) const { std::free(words); }
   };

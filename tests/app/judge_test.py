@@ -573,8 +573,7 @@ class FoldersTest(ProgramTest):
         for arguments, status, message in [
             (["gpu", "x.npy"], 5, "gpu: is a folder, not a tensor file"),
             (["empty", "empty"], 5, "have no files to compare"),
-            (["gpu", "golden", "--map"], 2, "are for two files"),
-            (["gpu", "golden", "--list", "3"], 2, "are for two files"),
+            (["gpu", "[0]", "golden"], 2, "slices are of two files, not of folders"),
         ]:
             self.assertIn(message, self.errors_of("compare", *arguments, status=status))
 

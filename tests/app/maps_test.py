@@ -77,11 +77,37 @@ def plane_of(shape):
     return tuple(axis for axis in range(len(shape)) if shape[axis] > 1)[-2:]
 
 
-def folded(array):
-    """Sums a tensor over all axes outside its plane."""
+def planes_of(array):
+    """The planes of a tensor by the indices of the axes before."""
     plane = plane_of(array.shape)
-    sums = array.sum(axis=tuple(axis for axis in range(array.ndim) if axis not in plane))
-    return sums.reshape((1,) * (2 - sums.ndim) + sums.shape)
+    if not plane:
+        return {(): array.reshape(1, 1)}
+    if len(plane) == 1:
+        return {(): array.reshape(1, -1)}
+    outer = array.shape[:plane[0]]
+    planes = array.reshape((-1,) + tuple(array.shape[axis] for axis in plane))
+    return {tuple(map(int, index)) if len(planes) > 1 else (): one
+            for index, one in zip(np.ndindex(*outer), planes)}
+
+
+def shown_planes(bad):
+    """Few planes are all drawn; of many, those that differ."""
+    planes = planes_of(bad)
+    some = {at: plane for at, plane in planes.items() if len(planes) <= 12 or plane.any()}
+    return some or dict(list(planes.items())[:12])
+
+
+def runs(flags):
+    """The ranges of true flags."""
+    at = np.flatnonzero(np.diff(np.concatenate([[0], flags, [0]])))
+    return list(zip(at[::2].tolist(), at[1::2].tolist()))
+
+
+def panels_of(pixels, paper, ink):
+    """The maps in a picture in their order, and where the first begins: what is neither paper nor ink, above the scale."""
+    drawn = (pixels != paper) & (pixels != ink)
+    bands = runs(drawn.any(axis=1))
+    return [pixels[a:b, c:d] for a, b in bands[:-2] for c, d in runs(drawn[a:b].any(axis=0))], bands[-2][0], bands
 
 
 def proportioned(shape, most, least, height):
@@ -192,9 +218,7 @@ class DifferenceMapTest(MapTest):
                 compare = ["compare", "a.npy", "b.npy", "--map", "-o", "d.png"]
                 status = int(bad.any())
                 verdict = json.loads(self.text_of(*compare, "--format", "json", status=status))
-                counts = folded((bad > 0).astype(int))
-                self.assertEqual(verdict["map"]["differenceCounts"], cells_of(counts, 32, 64, lambda c: int(c.sum())))
-                self.assertEqual([verdict["map"]["rows"], verdict["map"]["columns"]], list(counts.shape))
+                self.check_json(verdict["map"], bad)
                 axes = [verdict["map"][f"{name}Dimension"] for name in ("row", "column")]
                 self.assertEqual([axis for axis in axes if axis is not None], list(plane_of(shape)))
                 self.check_histogram(verdict, a, b, bad)
@@ -202,6 +226,15 @@ class DifferenceMapTest(MapTest):
                 for name, environment in (("unicode", UNICODE), ("plain", PLAIN)):
                     text = self.text_of(*compare[:-2], status=status, env={**environment, "COLUMNS": "70"})
                     self.check_drawing(text, bad, SHADES[name], 70)
+
+    def check_json(self, drawn, bad):
+        planes = shown_planes(bad)
+        self.assertEqual(drawn["planes"], [{"at": list(at), "differenceCounts": cells_of(
+            plane > 0, 32, 64, lambda c: int(c.sum()))} for at, plane in planes.items()])
+        self.assertEqual([drawn["rows"], drawn["columns"]], list(next(iter(planes.values())).shape))
+        every = planes_of(bad)
+        self.assertEqual((drawn["planeCount"], drawn["differentPlanes"]),
+                         (len(every), sum(int(plane.any()) for plane in every.values())))
 
     def check_histogram(self, verdict, a, b, bad):
         bins = np.where(bad == MISMATCH, -1, np.maximum(bad - 1, 0)).reshape(-1)
@@ -216,17 +249,20 @@ class DifferenceMapTest(MapTest):
 
     def check_picture(self, bad):
         palette, pixels = decode_png((self.folder / "d.png").read_bytes())
-        plane = plane_of(bad.shape)
-        worst = bad.max(axis=tuple(axis for axis in range(bad.ndim) if axis not in plane))
-        worst = worst.reshape((1,) * (2 - worst.ndim) + worst.shape)
-        worst = np.array(cells_of(worst, *picture_limits(worst.shape), lambda c: c.max()))
-        height, width = pixels_of_cells(*worst.shape)
-        drawn = np.kron(with_marks(worst, height, width), np.ones((height, width), int))
-        np.testing.assert_array_equal(pixels[:drawn.shape[0], :drawn.shape[1]], drawn)
-        self.assertTrue((pixels[:drawn.shape[0], drawn.shape[1]:] == PAPER).all())
+        panels, scale, _ = panels_of(pixels, PAPER, INK)
+        planes = list(shown_planes(bad).values())
+        self.assertEqual(len(panels), len(planes))
+        for drawn, plane in zip(panels, planes):
+            limits = picture_limits(plane.shape) if len(planes) == 1 else plane.shape
+            worst = np.array(cells_of(plane, *limits, lambda c: c.max()))
+            height, width = (drawn.shape[axis] // worst.shape[axis] for axis in (0, 1))
+            if len(planes) == 1:
+                self.assertEqual((height, width), pixels_of_cells(*worst.shape))
+            expected = np.kron(with_marks(worst, height, width), np.ones((height, width), int))
+            np.testing.assert_array_equal(drawn, expected)
         self.assertEqual(len(palette), INK + 1)
         self.assertEqual(len({tuple(color) for color in palette[[0, 1, 5, 9, MISMATCH, PAPER, INK]]}), 7)
-        self.check_scale(pixels[drawn.shape[0]:], int(bad[bad < MISMATCH].max(initial=0)))
+        self.check_scale(pixels[scale - 17:], int(bad[bad < MISMATCH].max(initial=0)))
 
     def check_scale(self, pixels, worst):
         """A bar from 1 ULP to the largest error, at least 256, and the meanings of other colors."""
@@ -240,16 +276,32 @@ class DifferenceMapTest(MapTest):
             return self.assertIn("map: all elements pass; nothing to draw\n", text)
         self.assertLessEqual(max(map(len, text[text.index("map of") :].splitlines())), width)
         lines = self.lines_of(text)
-        counts, mismatches = folded((bad > 0).astype(int)), folded((bad == MISMATCH).astype(int))
-        layers = bad.size // counts.size
-        limits = drawing_limits(counts.shape, width)
-        shares = cells_of(counts, *limits, lambda c: c.sum() / (c.size * layers))
-        marked = cells_of(mismatches, *limits, lambda c: c.any())
-        for line, line_shares, line_marked in zip(lines, shares, marked, strict=True):
-            expected = "".join(
-                "!" if mark else shades[0] if share == 0 else shades[1 + np.searchsorted([0.01, 0.1, 0.5], share, "right")]
-                for share, mark in zip(line_shares, line_marked))
-            self.assertEqual(line, expected)
+        planes = shown_planes(bad)
+        if len(planes) > 1:
+            return self.check_panels(text, planes, shades)
+        (plane,) = planes.values()
+        self.assertEqual(lines, self.drawing_of(plane, shades, *drawing_limits(plane.shape, width)))
+
+    def drawing_of(self, plane, shades, *limits):
+        shares = cells_of(plane > 0, *limits, lambda c: c.mean())
+        marked = cells_of(plane == MISMATCH, *limits, lambda c: c.any())
+        return ["".join(
+            "!" if mark else shades[0] if share == 0 else shades[1 + np.searchsorted([0.01, 0.1, 0.5], share, "right")]
+            for share, mark in zip(line_shares, line_marked)) for line_shares, line_marked in zip(shares, marked)]
+
+    def check_panels(self, text, planes, shades):
+        """Panels side by side, each below its index."""
+        drawn = {}
+        for block in re.split(r"^(?= +\[)", text[text.index("map of"):], flags=re.M)[1:]:
+            titles = re.findall(r"\[[\d, ]+\]", block.splitlines()[0])
+            rows = [line.split("|") for line in self.lines_of(block)]
+            for number, title in enumerate(titles):
+                drawn[title] = [row[number].rstrip() for row in rows]
+        self.assertEqual(list(drawn), [f"[{', '.join(map(str, at))}]" for at in planes][:len(drawn)])
+        self.assertTrue(len(drawn) == len(planes) or "the first" in text)
+        for title, plane in zip(drawn, planes.values()):
+            rows, columns = len(drawn[title]), max(map(len, drawn[title]))
+            self.assertEqual(drawn[title], self.drawing_of(plane, shades, rows, columns))
 
     def test_a_wrong_last_column_and_a_wrong_tile_are_seen(self):
         a = np.random.default_rng(SEED).standard_normal((2, 96, 600)).astype("f4")
@@ -258,11 +310,59 @@ class DifferenceMapTest(MapTest):
         b[1, 30:33, 100:120] += 1
         self.save(a=a, b=b)
         text = self.text_of("compare", "a.npy", "b.npy", "--map", status=1, env={**PLAIN, "COLUMNS": "65"})
-        lines = self.lines_of(text)
-        self.assertEqual({line[-1] for line in lines}, {"-"} if lines[0][-1] == "-" else {"+"})
-        tile = [(y, x) for y, line in enumerate(lines) for x, cell in enumerate(line[:-1]) if cell != "."]
-        self.assertEqual(tile, [(1, 10), (1, 11)])
-        self.assertIn("all of dimension 0 laid over one another", text)
+        self.check_panels(text, planes_of(np.where(a == b, 0, 5)), SHADES["plain"])
+        self.assertIn("map of axis 1 (down), axis 2 (across) {96, 600}, 2 planes", text)
+
+    def test_of_many_planes_those_that_differ_are_drawn(self):
+        a = np.zeros((3, 50, 4, 9), "f4")
+        b = a.copy()
+        b[1, 7, 2] = 1
+        b[2, 40:45, :, 3] = 1
+        self.save(a=a, b=b)
+        text = self.text_of("compare", "a.npy", "b.npy", "--map", "-o", "d.png", status=1, env={**PLAIN, "COLUMNS": "60"})
+        self.assertRegex(text, r"map of h \(down\), w \(across\) \{4, 9\},?\s+the 6 of 150 planes that differ")
+        self.check_panels(text, {at: np.where(b[at] == 1, 5, 0) for at in [(1, 7), *((2, c) for c in range(40, 45))]},
+                          SHADES["plain"])
+        self.assertEqual(len(panels_of(decode_png((self.folder / "d.png").read_bytes())[1], PAPER, INK)[0]), 6)
+        b += 1
+        self.save(b=b)
+        text = self.text_of("compare", "a.npy", "b.npy", "--map", status=1, env={**PLAIN, "COLUMNS": "60"})
+        self.assertRegex(text, r"the first \d+ of 150 planes that differ,\s+of 150")
+        self.assertLess(len(text[text.index("map of"):].splitlines()), 40)
+
+    def test_ticks_tell_the_places(self):
+        """Short lines of ink at the upper and the left edge, at round coordinates."""
+        a = np.zeros((30, 100), "f4")
+        self.save(a=a, b=a + 1)
+        self.text_of("compare", "a.npy", "b.npy", "-o", "d.png", status=1)
+        pixels = decode_png((self.folder / "d.png").read_bytes())[1]
+        _, _, bands = panels_of(pixels, PAPER, INK)
+        top = bands[0][0]
+        left = int(np.flatnonzero((pixels[top] != PAPER) & (pixels[top] != INK))[0])
+        for size, ticks, cell in ((100, runs(pixels[top - 1, left:left + 1000] == INK), 10),
+                                  (30, runs(pixels[top:top + 300, left - 1] == INK), 10)):
+            at = [begin // cell for begin, _ in ticks]
+            self.assertGreater(len(at), 3)
+            step = at[1]
+            self.assertIn(step, (1, 2, 5, 10, 20, 50))
+            self.assertEqual(at, list(range(0, size, step)))
+        self.assertTrue((pixels[:top - 8, left:] == INK).any())  # numbers
+
+    def test_the_measure_decides_the_colors(self):
+        """Errors alike are drawn alike in one measure, and apart in another."""
+        b = np.array([[1e-3, 1, 1e3, 1e6]], "f4").repeat(4, 0)
+        same = {"absolute": b + 1, "relative": b * np.float32(1.5)}
+        for measure, a in same.items():
+            self.save(a=a, b=b)
+            for drawn in ("absolute", "relative", "ulp"):
+                with self.subTest(measure, drawn=drawn):
+                    text = self.text_of("compare", "a.npy", "b.npy", "--map", "--measure", drawn, "-o", "d.png", status=1, env=PLAIN)
+                    self.assertIn(f"by {'ULP' if drawn == 'ulp' else drawn} error", text)
+                    (panel,), _, _ = panels_of(decode_png((self.folder / "d.png").read_bytes())[1], PAPER, INK)
+                    colors = set(panel[::panel.shape[0] // 4, ::panel.shape[1] // 4].reshape(-1).tolist())
+                    self.assertEqual(len(colors) == 1, measure == drawn, colors)
+                    self.assertEqual(len({line for line in self.lines_of(text)}), 1)
+        self.assertIn("no units", self.errors_of("compare", "a.npy", "b.npy", "--map", "--measure", "units", status=2))
 
     def test_wide_characters_take_two_columns(self):
         self.save(x=X)
@@ -281,8 +381,8 @@ class DifferenceMapTest(MapTest):
         self.save(a=np.array([[0.0, 1]], "f4"), b=np.array([[-0.0, 1]], "f4"))
         text = self.text_of("compare", "a.npy", "b.npy", "--map", "--bits", "-o", "d.png", status=1, env=PLAIN)
         self.assertEqual(self.lines_of(text), ["#."])
-        pixels = decode_png((self.folder / "d.png").read_bytes())[1]
-        self.assertEqual(pixels[0, 0], 1)
+        (panel,), _, _ = panels_of(decode_png((self.folder / "d.png").read_bytes())[1], PAPER, INK)
+        self.assertEqual((panel[0, 0], panel[-1, -1]), (1, 0))
 
     def test_nothing_to_draw(self):
         self.save(x=X, flat=X.ravel(), empty=np.zeros((0, 3), "f4"))
@@ -343,14 +443,21 @@ class ValueMapTest(MapTest):
         near = [min(len(shades) - 1, int(max(0, cell + slack) * len(shades))) for slack in (-1e-9, 1e-9)]
         return shades[min(near) : max(near) + 1]
 
+    def margins(self, shape):
+        """The room for ticks and their numbers, of 12 pixels a digit, on axes longer than 1."""
+        rows, columns = shape
+        left = 0 if rows == 1 else 16 + 12 * len(str(rows - 1)) + 6
+        return left, 0 if rows == columns == 1 else 16 + 14 + 6
+
     def check_picture(self, plane):
         palette, pixels = decode_png((self.folder / "x.png").read_bytes())
         cells = self.expected_cells(plane, *picture_limits(plane.shape))
         height, width = pixels_of_cells(len(cells), len(cells[0]))
-        scale = pixels[len(cells) * height:]
-        self.assertEqual(scale[20, 16:416].tolist(), sorted(scale[20, 16:416]))  # from black to white
-        self.assertEqual({scale[20, 16], scale[20, 415]}, {0, 252})
-        pixels = pixels[:len(cells) * height, :len(cells[0]) * width]
+        bar = [row for row in pixels if len(set(row[16:416].tolist())) > 200][0]  # black and white are ink and paper, too
+        self.assertEqual(bar[16:416].tolist(), sorted(bar[16:416]))  # from black to white
+        self.assertEqual({bar[16], bar[415]}, {0, 252})
+        left, top = self.margins(plane.shape)
+        pixels = pixels[top:top + len(cells) * height, left:left + len(cells[0]) * width]
         np.testing.assert_array_equal(pixels, np.kron(pixels[::height, ::width], np.ones((height, width), int)))
         special = {"N": (230, 0, 0), ">": (255, 150, 0), "<": (0, 90, 255)}
         for row, colors in zip(cells, palette[pixels[::height, ::width]], strict=True):
@@ -415,6 +522,106 @@ class ScreenTest(MapTest):
             self.assertNotIn("\x1b[", self.text_of(*command, status=status))
             self.assertIn("\x1b[", self.text_of(*command, "--color", "always", status=status))
             self.assertNotIn("\x1b[", self.on_terminal(80, *command, "--color", "never"))
+
+
+class JudgedMapTest(MapTest):
+    """Lists, maps and pictures of what run, batch and compare of folders judge."""
+
+    def setUp(self):
+        super().setUp()
+        self.x = np.random.default_rng(SEED).standard_normal((2, 3, 8, 9)).astype("f4")
+        self.bad = np.zeros(self.x.shape, int)
+        self.bad[1, 2, 2:4] = 5
+        self.case = {"type": "ELEMENT_WISE_IDENTITY", "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3, 8, 9]},
+                     "bindings": {"InputTensor": "x.npy", "OutputTensor": "golden/y.npy"}}
+        self.write("case.json", json.dumps(self.case))
+        self.write("cases.jsonl", json.dumps(self.case) + "\n")
+        for folder in ("golden", "gpu"):
+            os.mkdir(self.folder / folder)
+        self.save(x=self.x)
+        np.save(self.folder / "golden/y.npy", self.x)
+        np.save(self.folder / "gpu/y.npy", np.where(self.bad, 0, self.x).astype("f4"))
+        self.commands = {
+            "run": ["run", "case.json", "--judge", "gpu/y.npy"],
+            "batch": ["batch", "cases.jsonl", "--judge", "--output-path", "gpu", "--line", "1"],
+            "files": ["compare", "gpu/y.npy", "golden/y.npy"],
+            "folders": ["compare", "gpu", "golden"]}
+
+    def test_they_are_those_of_compare(self):
+        pictures = set()
+        for name, command in self.commands.items():
+            with self.subTest(name):
+                done = self.run_program(*command, "--map", "--list", "3", "--picture", f"{name}.png", status=1, env=PLAIN)
+                text = (done.stdout + done.stderr).decode()
+                self.assertIn("the 3 worst:\n", text)
+                self.assertIn("map of h (down), w (across) {8, 9}, 6 planes", text)
+                self.assertIn(f"{name}.png: map of", text)
+                self.assertLess(text.index("where: [1, 2, 2..3, *]"), text.index("the 3 worst"))
+                planes = {at: plane for at, plane in planes_of(self.bad).items()}
+                DifferenceMapTest.check_panels(self, text, planes, SHADES["plain"])
+                pictures.add((self.folder / f"{name}.png").read_bytes())
+        self.assertEqual(len(pictures), 1)
+
+    def drawing_of(self, *arguments):
+        return DifferenceMapTest.drawing_of(self, *arguments)
+
+    def test_json_has_them(self):
+        drawn = []
+        for command in (["run", "case.json", "--judge", "gpu/y.npy", "--format", "json"],
+                        ["compare", "gpu/y.npy", "golden/y.npy", "--format", "json"],
+                        ["compare", "gpu", "golden", "--format", "json"]):
+            verdict = json.loads(self.text_of(*command, "--map", "--list", "2", status=1))
+            verdict = verdict.get("comparisons", [verdict])[0]
+            self.assertEqual(len(verdict["differences"]), 2)
+            self.assertEqual(verdict["where"]["box"], "[1, 2, 2..3, *]")
+            self.assertEqual([(one["id"], one["count"]) for one in verdict["classes"]], [("zero", 18)])
+            drawn.append(verdict["map"])
+        self.run_program(*self.commands["batch"], "--map", "--report", "r.jsonl", status=1)
+        drawn.append(json.loads((self.folder / "r.jsonl").read_text())["comparisons"][0]["map"])
+        for one in drawn:
+            DifferenceMapTest.check_json(self, one, self.bad)
+
+    def test_what_passes_has_a_gray_picture(self):
+        np.save(self.folder / "gpu/y.npy", self.x)
+        for name, command in self.commands.items():
+            self.run_program(*command, "--picture", "d.png", "--map", "--list", "4", "-q")
+            panels, _, _ = panels_of(decode_png((self.folder / "d.png").read_bytes())[1], PAPER, INK)
+            self.assertEqual([set(panel.reshape(-1).tolist()) for panel in panels], [{0}] * 6, name)
+            os.remove(self.folder / "d.png")
+
+    def test_where_they_cannot_be(self):
+        for command, message in (
+                (["run", "case.json", "--map"], "--map needs --expect or --judge"),
+                (["batch", "cases.jsonl", "--judge", "--map"], "--line"),
+                (["run", "case.json", "--judge", "gpu/y.npy", "--picture", "-"], "takes a file here"),
+                (["run", "case.json", "--judge", "gpu/y.npy", "-e", "golden/y.npy", "--picture", "d.png"],
+                 "a picture shows one comparison; there are 2"),
+                (["compare", "gpu", "[1]", "golden"], "not of folders")):
+            with self.subTest(command):
+                self.assertIn(message, self.errors_of(*command, status=2))
+        self.assertNotIn("d.png", self.files())
+
+
+class SlicedComparisonTest(MapTest):
+    def test_parts_are_compared(self):
+        a = np.arange(24, dtype="f4").reshape(2, 3, 4)
+        b = a.copy()
+        b[1, 2, 3] = 0
+        self.save(a=a, b=b)
+        for slices, different in ((("[0]", "[0]"), 0), (("[1]", "[1]"), 1), (("[:, :2]", "[:, :2]"), 0),
+                                  (("[1, 2, 3]", "[1, 2, 3]"), 1), (("[1, ::-1]", "[1, ::-1]"), 1),
+                                  (("[0]", "[0, :, :]"), 0), (("[1]", "[0]"), 11)):
+            with self.subTest(slices):
+                verdict = json.loads(self.text_of("compare", "a.npy", slices[0], "b.npy", slices[1], "--format", "json",
+                                                  status=int(different > 0)))
+                ours, theirs = (eval(f"array{one}", {"array": array}) for array, one in ((a, slices[0]), (b, slices[1])))
+                self.assertEqual(verdict["differenceCount"], int((ours != theirs).sum()))
+        self.assertIn("shapes differ", self.text_of("compare", "a.npy", "[0]", "b.npy", status=1))
+        for arguments, message in ((["a.npy", "[3]", "b.npy"], "no such index in dimension 0 of size 2"), (["a.npy", "[0]", "[1]", "b.npy"], "one is compared"),
+                                   (["[0]", "a.npy", "b.npy"], "has no file before it"), (["a.npy", "[0]"], "EXPECTED is missing"),
+                                   (["a.npy", "b.npy", "a.npy"], "one argument too many")):
+            with self.subTest(arguments):
+                self.assertIn(message, self.errors_of("compare", *arguments, status=2))
 
 
 class PictureFileTest(MapTest):

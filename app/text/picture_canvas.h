@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws rectangles and text into a picture.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "app/text/glyphs.h"
+#include "app/text/picture.h"
+
+namespace dmlop {
+
+// Lengths in pixels.
+inline constexpr int64_t kZoom = 2;  // for each pixel of a glyph
+inline constexpr int64_t kAdvance = kZoom * (kGlyphWidth + 1);
+inline constexpr int64_t kTextHeight = kZoom * kGlyphHeight;
+inline constexpr int64_t kMargin = 16;
+inline constexpr int64_t kGap = 8;
+
+// Returns the width of a text.
+inline int64_t PixelsOf(std::string_view text) {
+  return static_cast<int64_t>(text.size()) * kAdvance;
+}
+
+class Canvas {
+ public:
+  Canvas(Picture& picture, uint8_t ink) : picture_(picture), ink_(ink) {}
+
+  // What lies beyond the picture is left out.
+  void Fill(int64_t x, int64_t y, int64_t width, int64_t height, uint8_t color) {
+    const int64_t count = std::min(width, picture_.width - x);
+    for (int64_t row = y; row < std::min(y + height, picture_.height) && count > 0; ++row) {
+      std::fill_n(picture_.pixels.begin() + row * picture_.width + x, count, color);
+    }
+  }
+
+  void Write(int64_t x, int64_t y, std::string_view text) {
+    for (const char character : text) {
+      const auto columns = GlyphOf(character);
+      for (int column = 0; column < kGlyphWidth; ++column) {
+        for (int row = 0; row < kGlyphHeight; ++row) {
+          const bool is_set = ((columns[static_cast<size_t>(column)] >> row) & 1) != 0;
+          if (is_set) Fill(x + kZoom * column, y + kZoom * row, kZoom, kZoom, ink_);
+        }
+      }
+      x += kAdvance;
+    }
+  }
+
+ private:
+  Picture& picture_;
+  const uint8_t ink_;
+};
+
+// Adds room to the right and below.
+inline void Enlarge(int64_t width, int64_t height, uint8_t paper, Picture& picture) {
+  std::vector<uint8_t> pixels(static_cast<size_t>(width * height), paper);
+  for (int64_t row = 0; row < picture.height; ++row) {
+    std::copy_n(picture.pixels.begin() + row * picture.width, picture.width,
+                pixels.begin() + row * width);
+  }
+  picture.pixels = std::move(pixels);
+  picture.width = width;
+  picture.height = height;
+}
+
+}  // namespace dmlop
