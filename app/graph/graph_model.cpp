@@ -96,6 +96,11 @@ std::string FolderOf(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
 }
 
+// Whether an input is no tensor, or has a type that DirectML does not have.
+bool IsForeign(const OnnxValueInfo& input) {
+  return !input.is_tensor || OnnxTypeOf(input.element_type).type == DataType::kUnknown;
+}
+
 }  // namespace
 
 bool IsGraphModel(const std::string& argument) {
@@ -166,7 +171,11 @@ void GraphModel::Assign() {
 
 const NamedGraph* GraphModel::Read(Diagnostics& diagnostics) {
   if (diagnostics.has_errors()) return nullptr;
-  for (const NamedFile& file : input_files_) bound_.emplace(file.name, Load(file));
+  // Inputs of other types are the model's fault, whatever their files are.
+  const bool are_loaded = !onnx_ || std::ranges::none_of(onnx_->graph.inputs, IsForeign);
+  for (const NamedFile& file : input_files_) {
+    if (are_loaded) bound_.emplace(file.name, Load(file));
+  }
   if (onnx_) graph_ = ReadOnnx(diagnostics);
   return graph_.get();
 }
@@ -321,6 +330,7 @@ TensorDesc DescOf(const GraphPort& port) {
   desc.data_type = port.type;
   desc.sizes.emplace(port.sizes.begin(), port.sizes.end());
   if (desc.sizes->empty()) desc.sizes->push_back(1);
+  if (!port.strides.empty()) desc.strides = port.strides;
   return desc;
 }
 

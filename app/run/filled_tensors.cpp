@@ -38,7 +38,8 @@ FilledTensors::FilledTensors(const NamedGraph& named) {
       const GraphPort& port = named.tensors[node.edges[i]];
       const std::string name = fmt::format("{}.{}", node.name, port.name);
       by_name_[port.name][0] = by_full_name_[name][0] = all_.size();
-      all_.push_back({name, name, &*named.graph.edges[node.edges[i]].desc, 0, FormOf(port)});
+      all_.push_back(
+          {name, name, &*named.graph.edges[node.edges[i]].desc, 0, node.edges[i], FormOf(port)});
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/graph/graph_model.h"
 #include "app/run/filled_tensors.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
@@ -81,7 +82,7 @@ KeptTensors::KeptTensors(const RunOptions& options, const NamedGraph& graph, New
   if (options.keep.empty() && options.keep_folder.empty()) return;
   const FilledTensors filled(graph);
   for (const FilledTensors::One& one : filled.all()) {
-    all_.push_back({one.name, *one.desc, *one.form, std::nullopt, {}});
+    all_.push_back({one.name, DescOf(graph.tensors[one.edge]), *one.form, std::nullopt, {}});
   }
   Request(options, filled);
 }
@@ -127,7 +128,8 @@ void KeptTensors::CheckConfinement(const Confinement& confinement, Diagnostics& 
 void KeptTensors::Keep(const Step& step) {
   for (const TensorView& view : step.outputs) {
     const Kept& kept = all_[next_++];
-    for (const std::string& path : kept.paths) Write(AsConst(view), kept, path);
+    const ConstTensorView as_kept{view.data, view.type, LayoutOf(kept.desc)};
+    for (const std::string& path : kept.paths) Write(as_kept, kept, path);
   }
 }
 

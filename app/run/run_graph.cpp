@@ -102,10 +102,7 @@ class GraphExecution {
     for (const GraphPort& port : graph_->outputs) {
       names.push_back(port.name);
       const bool is_there = port.edge.has_value();
-      TensorDesc desc = DescOf(port);
-      if (is_there && graph_->graph.edges[*port.edge].desc->strides) {
-        desc = *graph_->graph.edges[*port.edge].desc;
-      }
+      const TensorDesc desc = DescOf(port);
       const size_t size = is_there ? SizeInBytes(desc) : 0;
       outputs_.push_back({&port, "", desc, Buffer(size), {}});
     }

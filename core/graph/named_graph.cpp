@@ -10,6 +10,7 @@ GraphPort PortOf(const Graph& graph, size_t edge) {
   return {.name = of.name,
           .type = *of.desc->data_type,
           .sizes = {of.desc->sizes->begin(), of.desc->sizes->end()},
+          .strides = of.desc->strides.value_or(std::vector<uint32_t>()),
           .edge = edge};
 }
 

@@ -19,6 +19,7 @@ struct GraphPort {
   DataType type = DataType::kUnknown;
   bool is_bool = false;                       // UINT8 that a file may have as truth values
   std::vector<int64_t> sizes = {};            // none for a scalar; a size may be 0
+  std::vector<uint32_t> strides = {};         // in memory; none if it is packed
   std::optional<size_t> edge = std::nullopt;  // none if it is empty, or an input that nothing reads
   bool has_default = false;                   // an input that need not be bound
 };

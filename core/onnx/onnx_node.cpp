@@ -141,6 +141,15 @@ bool DropEmptyOutputs(const OperatorInfo& info, OnnxSettings& settings) {
   return has_output;
 }
 
+// Refuses a tensor that is larger in the descriptor than it is: a row has not looked at its sizes.
+void RequireRoom(const OnnxValue& value, const TensorDesc& desc) {
+  const int64_t has = SaturatedProduct({CountOf(value.sizes), BitWidth(value.type.type)});
+  const int64_t needs = SaturatedProduct({Extent(LayoutOf(desc)), BitWidth(*desc.data_type)});
+  if (needs <= has) return;
+  throw OnnxRefusal{{{"ONX-4", fmt::format("'{}' of {} has other sizes than are expected of it",
+                                           value.name, ToString(value.sizes))}}};
+}
+
 void RequireValid(OperatorDesc& op, FeatureLevel level) {
   Diagnostics found;
   Check(op, level, found);
@@ -357,6 +366,7 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
     OnnxValue* value = values.emplace_back(operands[i]->value);
     const std::vector<uint32_t>& sizes = *slots[i].desc->sizes;
     if (!operands[i]->desc.sizes) value->sizes.assign(sizes.begin(), sizes.end());
+    RequireRoom(*value, *slots[i].desc);
   }
   builder_.AddNode(label_, std::move(op), values);
 }

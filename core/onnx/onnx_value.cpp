@@ -144,6 +144,10 @@ OnnxOperand RepeatedTo(OnnxValue& value, const OnnxSizes& own, const OnnxSizes& 
   const OnnxSizes all = BehindOnes(own, sizes.size());
   OnnxSizes strides = StridesOf(all);
   for (size_t d = 0; d < all.size(); ++d) {
+    if (all.size() != sizes.size() || (all[d] != 1 && all[d] != sizes[d])) {
+      throw OnnxRefusal{{{"ONX-4", fmt::format("'{}' of {} does not broadcast to {}", value.name,
+                                               ToString(own), ToString(sizes))}}};
+    }
     if (all[d] == 1) strides[d] = 0;
   }
   return Strided(value, sizes, strides);
