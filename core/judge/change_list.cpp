@@ -262,6 +262,18 @@ class ChangeList {
         if (others[d] > 0) Add(pointer + "/Strides", others);
       }
     }
+    Pitches(pointer, LayoutOf(desc).sizes);
+  }
+
+  // Rows that are shorter by one, or as long as a multiple of a power of two.
+  void Pitches(const std::string& pointer, Dims sizes) {
+    const int64_t row = sizes.back();
+    for (const int64_t pitch : {row - 1, row / 4 * 4, row / 8 * 8, row / 16 * 16, row / 32 * 32}) {
+      if (pitch <= 0 || pitch == row || sizes.size() < 2) continue;
+      sizes.back() = pitch;
+      const Dims strides = PackedStrides(sizes);
+      Add(pointer + "/Strides", std::vector<int64_t>(strides.begin(), strides.end()));
+    }
   }
 
   const OperatorDesc& op_;

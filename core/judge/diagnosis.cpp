@@ -14,6 +14,7 @@
 #include "core/engine/copy/copy_views.h"
 #include "core/judge/evidence.h"
 #include "core/judge/hypotheses.h"
+#include "core/judge/measured_errors.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -21,6 +22,7 @@ namespace {
 
 // A cause reproduces at least this share.
 constexpr double kEnough = 0.9;
+constexpr double kMost = 0.5;  // if it is to be nearer only
 constexpr size_t kMostCauses = 5;
 // A sample has elements of so many products on either side.
 constexpr int64_t kMostProducts = 10'000'000;
@@ -78,13 +80,12 @@ class Diagnostician {
         different_(evidence_.count()) {}
 
   Diagnosis Execute() {
-    Compare(evidence_.actual.view(), evidence_.expected.view(), options_.tolerance,
-            {.wrong = &different_});
+    FindDifferent();
+    evidence_.is_quantized = IsQuantized();
     result_.elements = evidence_.count();
     result_.different = different_.count();
     if (result_.different == 0) return std::move(result_);
-    evidence_.units = ErrorUnitsOf(evidence_.computation.op, evidence_.computation.inputs,
-                                   evidence_.expected.view(), evidence_.output);
+    if (!evidence_.units) TakeUnits();
     MeasureErrors();
     DivideElements();
     Locate();
@@ -96,8 +97,34 @@ class Diagnostician {
   }
 
  private:
+  void TakeUnits() {
+    evidence_.units = ErrorUnitsOf(evidence_.computation.op, evidence_.computation.inputs,
+                                   evidence_.expected.view(), evidence_.output);
+  }
+
+  void FindDifferent() {
+    const ConstTensorView actual = evidence_.actual.view();
+    const ConstTensorView expected = evidence_.expected.view();
+    std::optional<UnitErrors> errors;
+    if (options_.units.allows_any()) TakeUnits();
+    if (evidence_.units) {
+      errors = dmlop::MeasureErrors(*evidence_.units, actual, expected, options_.units);
+    }
+    Compare(actual, expected, options_.tolerance,
+            {.wrong = &different_, .units = errors ? &*errors : nullptr});
+  }
+
+  // Whether the output has integers that stand for others, with a scale.
+  bool IsQuantized() const {
+    const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
+    return !IsFloat(evidence_.actual.type) &&
+           std::ranges::any_of(slots, [](const TensorSlot& slot) {
+             return slot.path.find("ScaleTensor") != std::string::npos;
+           });
+  }
+
   bool DiffersByNoise(int64_t element) const {
-    return IsNoise(evidence_.units ? &*evidence_.units : nullptr, element, evidence_.actual.type,
+    return IsNoise(evidence_, evidence_.units ? &*evidence_.units : nullptr, element,
                    evidence_.actual.Value(element), evidence_.expected.Value(element));
   }
 
@@ -160,25 +187,25 @@ class Diagnostician {
   void FindCauses() {
     result_.verdict = DiagnosisVerdict::kUnknown;
     for (const Stage stage : {Stage::kSimple, Stage::kInputs, Stage::kPairs, Stage::kLastResort}) {
-      Count(HypothesesOf(evidence_, few_, stage), evidence_);
+      Count(HypothesesOf(evidence_, few_, stage));
       if (counted_.empty() || counted_.front().score.share() < kEnough) continue;
       result_.verdict = DiagnosisVerdict::kCause;
       return TellCauses();
     }
   }
 
-  // Only bits count among noise. Sums of FLOAT32 in some order are what a right device has.
+  // Among noise, another arithmetic must have the bits of what differs, or be much nearer to it.
+  // Sums of FLOAT32 in some order are what a right device has.
   void FindArithmetic() {
     result_.verdict = DiagnosisVerdict::kNoise;
-    Evidence bits{evidence_.computation,
-                  evidence_.output,
-                  Packed(evidence_.actual.view()),
-                  Packed(evidence_.expected.view()),
-                  std::nullopt,
-                  evidence_.wrong,
-                  evidence_.right};
-    Count(HypothesesOf(bits, few_, Stage::kAmongNoise), bits);
-    std::erase_if(counted_, [](const Counted& one) { return one.score.share() < kEnough; });
+    if (!FindAmongNoise(Criterion::kBits, kEnough)) FindAmongNoise(Criterion::kNearer, kMost);
+  }
+
+  bool FindAmongNoise(Criterion criterion, double least) {
+    evidence_.criterion = criterion;
+    counted_.clear();
+    Count(HypothesesOf(evidence_, few_, Stage::kAmongNoise));
+    std::erase_if(counted_, [&](const Counted& one) { return one.score.share() < least; });
     const auto is_healthy = [](const Counted& one) {
       return one.hypothesis.ids.front().starts_with("sums-float32");
     };
@@ -188,28 +215,28 @@ class Diagnostician {
       result_.verdict = DiagnosisVerdict::kCause;
     }
     TellCauses();
+    return !counted_.empty();
   }
 
   // Counts on some elements first, and only the best on all.
-  void Count(std::vector<RankedHypothesis> hypotheses, const Evidence& evidence) {
+  void Count(std::vector<RankedHypothesis> hypotheses) {
     std::vector<Counted> found;
     for (auto& [hypothesis, rank] : hypotheses)
       found.push_back({std::move(hypothesis), {}, rank, nullptr});
-    const Sample some = SampleOf(evidence, kSome);
-    Score(found, evidence, some, some);
+    const Sample some = SampleOf(evidence_, kSome);
+    Score(found, some, some);
     if (found.size() > kMostCounted) found.resize(kMostCounted);
-    Score(found, evidence, sample_, small_sample_);
+    Score(found, sample_, small_sample_);
     for (Counted& one : found) counted_.push_back(std::move(one));
     std::ranges::stable_sort(counted_, {}, [](const Counted& one) { return one.order(); });
   }
 
-  static void Score(std::vector<Counted>& found, const Evidence& evidence, const Sample& sample,
-                    const Sample& of_slow) {
+  void Score(std::vector<Counted>& found, const Sample& sample, const Sample& of_slow) const {
     ParallelFor(std::ssize(found), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
         const Hypothesis& hypothesis = found[i].hypothesis;
         found[i].sample = hypothesis.is_slow ? &of_slow : &sample;
-        found[i].score = ScoreOf(evidence, hypothesis, *found[i].sample);
+        found[i].score = ScoreOf(evidence_, hypothesis, *found[i].sample);
       }
     });
     std::ranges::stable_sort(found, {}, [](const Counted& one) { return one.order(); });

@@ -13,6 +13,7 @@
 #include "core/compare/where.h"
 #include "core/judge/computation.h"
 #include "core/tensor/tolerance.h"
+#include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {
 
@@ -56,6 +57,7 @@ struct Diagnosis {
 
 struct DiagnosisOptions {
   Tolerance tolerance;
+  UnitTolerance units;
   bool is_thorough = false;  // looks at all elements, however many
 };
 

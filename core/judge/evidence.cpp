@@ -30,7 +30,8 @@ bool AreEqual(double a, double b) {
 bool IsNearer(const Evidence& evidence, int64_t element, double varied) {
   const double actual = evidence.actual.Value(element);
   if (AreEqual(actual, varied)) return true;
-  if (!evidence.units || !std::isfinite(varied)) return false;
+  const bool needs_bits = !evidence.units || evidence.criterion == Criterion::kBits;
+  if (needs_bits || !std::isfinite(varied)) return false;
   const double error = std::abs(actual - evidence.expected.Value(element));
   return std::abs(actual - varied) <= error / 4;
 }
@@ -40,8 +41,8 @@ bool IsChanged(const Evidence& evidence, int64_t element, double varied) {
   const double actual = evidence.actual.Value(element);
   const double error = std::abs(actual - evidence.expected.Value(element));
   if (AreEqual(actual, varied) || std::abs(actual - varied) <= 2 * error) return false;
-  return !IsNoise(evidence.units ? &*evidence.units : nullptr, element, evidence.actual.type,
-                  actual, varied);
+  const bool needs_bits = !evidence.units || evidence.criterion == Criterion::kBits;
+  return !IsNoise(evidence, needs_bits ? nullptr : &*evidence.units, element, actual, varied);
 }
 
 // How many wrong elements of the sample a right one weighs as much as.
@@ -82,9 +83,17 @@ class Scoring {
  private:
   bool Reproduces(int64_t element, const VariedElement& varied) const {
     const PackedOutput& actual = evidence_.actual;
-    return varied.bytes == actual.Bytes(element) ||
-           IsNoise(units_, varied.place, actual.type, actual.Value(element),
-                   ValueOf(actual.type, varied.bytes.data()));
+    if (varied.bytes == actual.Bytes(element)) return true;
+    const double value = ValueOf(actual.type, varied.bytes.data());
+    switch (evidence_.criterion) {
+      case Criterion::kRounding:
+        return IsNoise(evidence_, units_, varied.place, actual.Value(element), value);
+      case Criterion::kNearer:
+        return UnitsOf(element, varied) == 0 || IsNearer(evidence_, element, value);
+      case Criterion::kBits:
+        break;
+    }
+    return IsFloat(actual.type) && AreEqual(actual.Value(element), value);
   }
 
   void CountWrong(int64_t element, const VariedElement& varied) {
@@ -100,7 +109,7 @@ class Scoring {
 
   double UnitsOf(int64_t element, const VariedElement& varied) const {
     const PackedOutput& actual = evidence_.actual;
-    return units_ == nullptr
+    return units_ == nullptr || evidence_.criterion == Criterion::kBits
                ? 0
                : units_->UnitsOf(varied.place, actual.Value(element),
                                  ValueOf(actual.type, varied.bytes.data()), actual.type);
@@ -126,10 +135,15 @@ ElementBytes PackedOutput::Bytes(int64_t element) const {
   return bytes;
 }
 
-bool IsNoise(const ErrorUnits* units, int64_t element, DataType type, double actual, double value) {
+bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element, double actual,
+             double value) {
+  const DataType type = evidence.actual.type;
   const bool is_rounded = !IsFloat(type) && ByteWidth(type) == 8;  // then equal bits are needed
   if (AreEqual(actual, value) && !is_rounded) return true;
-  if (units == nullptr) return false;
+  if (units == nullptr) {
+    const bool may_step = evidence.is_quantized && evidence.criterion != Criterion::kBits;
+    return may_step && std::abs(actual - value) <= 1;
+  }
   const auto allowed = units->AllowedSums(element);
   return allowed && units->UnitsOf(element, actual, value, type) <= *allowed;
 }

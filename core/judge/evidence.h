@@ -28,6 +28,13 @@ struct PackedOutput {
   ConstTensorView view() const { return {buffer.data(), type, PackedLayout(sizes)}; }
 };
 
+// What it means that a hypothesis reproduces an element.
+enum class Criterion {
+  kRounding,  // to the bit, or as if it had been rounded in another order
+  kBits,
+  kNearer,  // four times nearer than the right value is
+};
+
 struct Evidence {
   const Computation& computation;  // as it was asked for
   size_t output;                   // number among its outputs
@@ -36,12 +43,16 @@ struct Evidence {
   std::optional<ErrorUnits> units;  // none where only equality is right
   std::vector<int64_t> wrong{};     // the elements that a cause must reproduce
   std::vector<int64_t> right{};     // the others, which it must leave as they are
+  Criterion criterion = Criterion::kRounding;
+  bool is_quantized = false;  // an integer may be off by a step
 
   int64_t count() const { return Product(expected.sizes); }
 };
 
-// Whether two values are apart by no more than rounding explains; `element` says in which units.
-bool IsNoise(const ErrorUnits* units, int64_t element, DataType type, double actual, double value);
+// Whether a value is apart from what the device has by no more than rounding explains, in the units
+// of that element; null: none.
+bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element, double actual,
+             double value);
 
 // An element as a hypothesis has it.
 struct VariedElement {

@@ -178,10 +178,12 @@ class HypothesisList {
 
   // Where an operator has functions, errors of many units but few digits are theirs.
   void FastFunctions() {
+    const bool is_one_value =
+        evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kOneValue;
     const auto& [op, inputs, storage] = evidence_.computation;
     for (const ArithmeticVariation& variation :
          ArithmeticVariationsOf(op, inputs, evidence_.output)) {
-      if (variation.kind == ArithmeticKind::kFastFunctions && evidence_.units) {
+      if (variation.kind == ArithmeticKind::kFastFunctions && is_one_value) {
         Add(WithinUnits(variation), kFunctions);
       }
     }

@@ -86,47 +86,55 @@ class Zeros : public Omission {
   }
 };
 
-// The input is shorter, as for a mean of fewer terms or a maximum.
+// The input is shorter, as for a mean of fewer terms or a maximum, with all inputs that have as
+// many coordinates along such an axis, if it cannot be so alone.
 class Shortened : public Omission {
  public:
-  using Omission::Omission;
+  Shortened(const Evidence& evidence, const ReducedAxis& axis, std::vector<ReducedAxis> together)
+      : Omission(evidence, axis), together_(std::move(together)) {}
 
   std::optional<Computation> Without(const Part& part) const override {
-    Computation changed = original();
-    const int64_t kept = axis_.size - (part.to - part.from);
-    TensorDesc& desc = *TensorSlots(changed.op)[SlotNumber()].desc;
-    (*desc.sizes)[axis_.axis] = static_cast<uint32_t>(kept);
-    desc.strides.reset();
-    desc.total_tensor_size_in_bytes = 0;
-    Diagnostics faults;
-    if (kept > 0) Check(changed.op, kHighestFeatureLevel, faults);
-    if (kept == 0 || faults.has_errors()) return std::nullopt;
-    changed.inputs[axis_.input] = Joined(part, kept, changed);
-    return changed;
+    if (part.to - part.from == axis_.size) return std::nullopt;
+    if (auto alone = Without(part, {&axis_, 1})) return alone;
+    return together_.size() > 1 ? Without(part, together_) : std::nullopt;
   }
 
  private:
-  // Slots are in the order of fields, in which outputs may come between.
-  size_t SlotNumber() const {
-    const auto slots = TensorSlots(original().op);
-    size_t inputs = 0;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput && inputs++ == axis_.input) return i;
+  std::optional<Computation> Without(const Part& part, std::span<const ReducedAxis> axes) const {
+    Computation changed = original();
+    const int64_t kept = axis_.size - (part.to - part.from);
+    std::vector<TensorDesc*> inputs;
+    for (const MutableTensorSlot& slot : TensorSlots(changed.op)) {
+      if (slot.role() == TensorRole::kInput) inputs.push_back(slot.desc);
     }
-    return 0;
+    for (const auto& [input, axis, size] : axes) {
+      (*inputs[input]->sizes)[axis] = static_cast<uint32_t>(kept);
+      inputs[input]->strides.reset();
+      inputs[input]->total_tensor_size_in_bytes = 0;
+    }
+    Diagnostics faults;
+    Check(changed.op, kHighestFeatureLevel, faults);
+    if (faults.has_errors()) return std::nullopt;
+    for (const ReducedAxis& axis : axes) {
+      changed.inputs[axis.input] = Joined(original().inputs[axis.input], axis, part, changed);
+    }
+    return changed;
   }
 
-  ConstTensorView Joined(const Part& part, int64_t kept, Computation& owner) const {
-    const size_t d = axis_.axis;
-    ConstTensorView first = input().Slice(d, 0, part.from);
-    ConstTensorView second = input().Slice(d, part.to, axis_.size - part.to);
+  static ConstTensorView Joined(const ConstTensorView& input, const ReducedAxis& axis,
+                                const Part& part, Computation& owner) {
+    const size_t d = axis.axis;
+    const ConstTensorView second = input.Slice(d, part.to, axis.size - part.to);
     if (part.from == 0) return second;
-    if (part.to == axis_.size) return first;
-    const TensorView joined = PackedCopy(input().Slice(d, 0, kept), owner);
+    if (part.to == axis.size) return input.Slice(d, 0, part.from);
+    const TensorView joined =
+        PackedCopy(input.Slice(d, 0, axis.size - (part.to - part.from)), owner);
     const Move move{second, joined.Slice(d, part.from, second.layout.sizes[d])};
     CopyAll({&move, 1});
     return AsConst(joined);
   }
+
+  std::vector<ReducedAxis> together_;
 };
 
 // Finds the part whose omission leaves least on a few elements.
@@ -331,8 +339,11 @@ std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const Sample& f
     return attempt(omission, parts.Tail()) || attempt(omission, parts.Head()) ||
            attempt(omission, parts.Middle());
   };
-  for (const ReducedAxis& axis : ReducedAxesOf(evidence, evidence.wrong.front())) {
-    if (search(Zeros(evidence, axis)) || search(Shortened(evidence, axis))) break;
+  const std::vector<ReducedAxis> axes = ReducedAxesOf(evidence, evidence.wrong.front());
+  for (const ReducedAxis& axis : axes) {
+    std::vector<ReducedAxis> together = axes;
+    std::erase_if(together, [&](const ReducedAxis& other) { return other.size != axis.size; });
+    if (search(Zeros(evidence, axis)) || search(Shortened(evidence, axis, together))) break;
   }
   return found;
 }

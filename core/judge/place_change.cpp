@@ -16,7 +16,6 @@
 #include "core/compare/where.h"
 #include "core/compare/wrong_elements.h"
 #include "core/tensor/convert_element.h"
-#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
@@ -33,14 +32,12 @@ ElementBytes ElementAs(DataType from, const std::byte* element, DataType to) {
 
 // Longer shifts than this along an axis are not looked for.
 constexpr int64_t kMostShift = 65536;
-// At most this many hypotheses of one kind are counted: a periodic output has many that are equal.
+// A periodic output has many equal shifts.
 constexpr size_t kMostOfAKind = 4;
 
-// The element of the right output that a device may have written in place of another; -1 if that is
-// none, as beyond an edge.
+// The element of the right output that stands for another; -1 if there is none beyond an edge.
 using SourceOf = std::function<int64_t(const Dims& index)>;
 
-// The hypotheses that it finds keep it alive.
 class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
  public:
   PlaceSearch(const Evidence& evidence, const Sample& few)
@@ -110,34 +107,67 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return true;
   }
 
-  // A value that most wrong elements have, in a box that has no other.
+  // A value that most wrong elements have, at coordinates that have no other.
   void Unwritten() {
-    std::map<ElementBytes, std::vector<int64_t>> places;
-    for (const int64_t element : evidence_.wrong) {
-      places[evidence_.actual.Bytes(element)].push_back(element);
+    constexpr size_t kLooked = 1000;
+    std::map<ElementBytes, int> counts;
+    for (const int64_t element : SampleOf(evidence_, kLooked).wrong) {
+      ++counts[evidence_.actual.Bytes(element)];
     }
-    const auto count = [](const auto& place) { return place.second.size(); };
-    const auto most = std::ranges::max_element(places, {}, count);
-    if (most != places.end() && most->second.size() > 1) Try(Unwritten(most->first, most->second));
+    const auto most =
+        std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+    if (most == counts.end() || most->second < 2) return;
+    std::vector<int64_t> elements = evidence_.wrong;
+    std::erase_if(elements,
+                  [&](int64_t element) { return evidence_.actual.Bytes(element) != most->first; });
+    Try(Unwritten(most->first, elements));
   }
 
   Hypothesis Unwritten(const ElementBytes& value, const std::vector<int64_t>& elements) const {
-    const Region box = BoxOf(elements);
     const std::string where = BoxText(elements);
+    const double shown = ValueOf(evidence_.actual.type, value.data());
     Hypothesis hypothesis{{"not-written:" + where},
-                          fmt::format("not written, or all {}, in {}",
-                                      ValueOf(evidence_.actual.type, value.data()), where),
+                          fmt::format("not written, or all {}, in {}", shown, where),
                           nullptr,
                           nullptr};
-    hypothesis.compute = [self = shared_from_this(), box, value](std::span<const int64_t> numbers) {
+    hypothesis.compute = [self = shared_from_this(), taken = CoordinatesOf(elements),
+                          value](std::span<const int64_t> numbers) {
       std::vector<VariedElement> varied;
       for (const int64_t element : numbers) {
-        const bool is_in = IsIn(box, IndexOf(self->sizes_, element));
+        const Dims index = IndexOf(self->sizes_, element);
+        bool is_in = true;
+        for (size_t d = 0; d < taken.size(); ++d) {
+          is_in &= taken[d][static_cast<size_t>(index[d])];
+        }
         varied.push_back({is_in ? value : self->evidence_.expected.Bytes(element), element});
       }
       return varied;
     };
     return hypothesis;
+  }
+
+  // The coordinates of the elements and those between, by dimension.
+  std::vector<std::vector<bool>> CoordinatesOf(const std::vector<int64_t>& elements) const {
+    std::vector<std::vector<bool>> taken;
+    for (const int64_t size : sizes_) taken.emplace_back(static_cast<size_t>(size));
+    for (const int64_t element : elements) {
+      const Dims index = IndexOf(sizes_, element);
+      for (size_t d = 0; d < taken.size(); ++d) taken[d][static_cast<size_t>(index[d])] = true;
+    }
+    for (std::vector<bool>& coordinates : taken) FillSteps(coordinates);
+    return taken;
+  }
+
+  // Takes what is between the first and the last, in steps that divide all distances.
+  static void FillSteps(std::vector<bool>& taken) {
+    const size_t first = static_cast<size_t>(std::ranges::find(taken, true) - taken.begin());
+    size_t step = 0, last = first;
+    for (size_t i = first; i < taken.size(); ++i) {
+      if (!taken[i]) continue;
+      step = std::gcd(step, i - first);
+      last = i;
+    }
+    for (size_t i = first; step > 0 && i <= last; i += step) taken[i] = true;
   }
 
   std::string BoxText(const std::vector<int64_t>& elements) const {
@@ -146,14 +176,19 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return WhereOf(sizes_, set).box;
   }
 
-  // A device that forgets the operation writes an input's elements, in the same places or order.
+  // A device that forgets the operation writes an input's elements: in the same places or order,
+  // or those that a larger input begins with.
   void Inputs() {
     const std::vector<TensorSlot> slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
     for (size_t i = 0; i < slots.size(); ++i) {
-      const ConstTensorView& view = evidence_.computation.inputs[i];
-      const bool is_possible = view.type == evidence_.actual.type || IsFloat(evidence_.actual.type);
-      if (!is_possible || view.layout.element_count() != evidence_.count()) continue;
-      Try(FromInput(slots[i].path, view));
+      ConstTensorView view = evidence_.computation.inputs[i];
+      if (view.type != evidence_.actual.type && !IsFloat(evidence_.actual.type)) continue;
+      bool is_larger = view.layout.rank() == sizes_.size();
+      for (size_t d = 0; is_larger && d < sizes_.size(); ++d) {
+        is_larger = view.layout.sizes[d] >= sizes_[d];
+      }
+      if (is_larger) view.layout.sizes = sizes_;
+      if (view.layout.element_count() == evidence_.count()) Try(FromInput(slots[i].path, view));
     }
   }
 
@@ -267,8 +302,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return From("permuted:" + text, "written with the axes in the order " + text, source);
   }
 
-  // Looks among the wrong elements for the places that the values of a few of them belong to: the
-  // distance that occurs most often is that of the two blocks.
+  // The most frequent distance of values from their places is that of two blocks.
   void Exchanges() {
     const auto distance = MostFrequentDistance();
     if (!distance) return;
@@ -279,8 +313,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     Try(From("exchanged:" + text, "two blocks exchanged, " + text + " apart", source));
   }
 
-  // The wrong element at the distance to either side whose value is there; the element itself if it
-  // is right.
+  // The wrong element at the distance whose value is there; the element itself if it is right.
   int64_t PartnerOf(const Dims& index, const Dims& distance) const {
     const int64_t element = NumberOf(index);
     if (!std::ranges::binary_search(evidence_.wrong, element)) return element;
@@ -301,9 +334,8 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   }
 
   bool IsValueOf(int64_t element, int64_t partner) const {
-    const DataType type = evidence_.actual.type;
     return evidence_.actual.Bytes(element) == evidence_.expected.Bytes(partner) ||
-           IsNoise(evidence_.units ? &*evidence_.units : nullptr, partner, type,
+           IsNoise(evidence_, evidence_.units ? &*evidence_.units : nullptr, partner,
                    evidence_.actual.Value(element), evidence_.expected.Value(partner));
   }
 
