@@ -82,7 +82,7 @@ class OutputDiagnosis {
     while (slots[output].path != file.name) ++output;
     const TensorDesc& desc = *slots[output].desc;
     const DiagnosisOptions how{ToleranceFor(options_.rules, *document_, *desc.data_type),
-                               options_.is_thorough};
+                               UnitToleranceFor(options_.rules, *document_), options_.is_thorough};
     DiagnosedFile diagnosed = DiagnoseFile(
         {document_->op(), case_->InputViews()}, output, file.path,
         LoadCompared(file.path, desc, options_.rules.shapes), how, options_.rules.leniency);

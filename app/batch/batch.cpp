@@ -121,6 +121,7 @@ class Batch {
     settings_.drawing = options_.drawing;
     settings_.color = common_.color;
     settings_.has_inputs = options_.has_inputs;
+    settings_.is_diagnosed = options_.is_diagnosed;
     settings_.is_reported = !options_.report.empty();
     settings_.skips_missing = options_.skip_missing;
     settings_.sync = options_.sync;

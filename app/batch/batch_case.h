@@ -10,6 +10,7 @@
 
 #include "app/batch/beside.h"
 #include "app/batch/output_folder.h"
+#include "app/compare/diagnosed_file.h"
 #include "app/exit_status.h"
 #include "app/files/manifest.h"
 #include "app/graph/graph_model.h"
@@ -36,6 +37,7 @@ struct BatchSettings {
   // Inputs whose values the lines state have files next to the outputs. They are written or, if
   // outputs are compared, must exist. Existing files are always compared.
   bool has_inputs = false;
+  bool is_diagnosed = false;  // what differs is diagnosed, and passes if it is noise
   bool is_reported = false;
   bool completes = false;      // descriptors of outcomes bind the files of all tensors
   bool skips_missing = false;  // outputs without a file are not compared
@@ -69,6 +71,7 @@ struct CaseOutcome {
   std::shared_ptr<const Json> descriptor;  // complete; null if not valid or not reported
   int64_t missing = 0;                     // outputs whose files are not there
   ReportedFiles files;
+  std::vector<DiagnosedFile> diagnoses;  // of the outputs that differ, if that was asked for
   RunTimes times;
 
   // The comparison that is furthest off; null if nothing was compared.
@@ -131,6 +134,7 @@ class BatchCase {
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
                         const JudgeDetails& details);
   void Compare(const std::vector<OutputTensor>& outputs);
+  bool PassesAsNoise(size_t output, const ComparedFile& compared);
   void CompareInputs();
   void CompareInput(const TensorSlot& slot, const ConstTensorView& values, const std::string& path);
   void TellDifference(const std::string& text, const Judgement& judgement,

@@ -76,7 +76,7 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
     const ComparedFile& compared = outcome_.files.compared.back();
     const Judgement& judgement = compared.judgement;
     std::optional<ResultFile> picture = drawing.MakePicture(judgement);
-    if (!judgement.passes()) {
+    if (!judgement.passes() && !PassesAsNoise(i, compared)) {
       TellDifference(DiffersText(compared), judgement, drawing.Text(judgement));
     }
     if (picture) picture->Publish();
@@ -92,6 +92,18 @@ void BatchCase::RequireSeparatePicture() const {
   }
   roles.Writes(settings_.drawing.picture, "the picture");
   roles.RequireSeparate();
+}
+
+// Diagnoses what differs, if that was asked for.
+bool BatchCase::PassesAsNoise(size_t output, const ComparedFile& compared) {
+  if (!settings_.is_diagnosed) return false;
+  const TensorSlot slot = case_->Slots(TensorRole::kOutput)[output];
+  const LoadedTensor tensor = LoadCompared(compared.file.path, *slot.desc, settings_.rules.shapes);
+  outcome_.diagnoses.push_back(
+      DiagnoseFile({document_->op(), case_->InputViews()}, output, compared.file.path, tensor,
+                   {compared.judgement.tolerance, compared.judgement.units, /*is_thorough=*/false},
+                   settings_.rules.leniency));
+  return outcome_.diagnoses.back().passes();
 }
 
 void BatchCase::TellDifference(const std::string& text, const Judgement& judgement,

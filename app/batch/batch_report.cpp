@@ -10,6 +10,7 @@
 #include "app/files/output.h"
 #include "app/options/option_words.h"
 #include "app/shell_word.h"
+#include "app/text/diagnosis_text.h"
 #include "core/base/counted.h"
 
 namespace dmlop {
@@ -61,6 +62,13 @@ bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
   return IsFurtherOff(worst_a->judgement, worst_b->judgement);
 }
 
+// Whether all that differs has been diagnosed; inputs are not.
+bool IsToldByCause(const CaseOutcome& outcome) {
+  const auto wrong = std::ranges::count_if(
+      outcome.diagnoses, [](const DiagnosedFile& file) { return !file.passes(); });
+  return !outcome.diagnoses.empty() && wrong == std::ssize(outcome.faults);
+}
+
 }  // namespace
 
 std::string CaseJson(const CaseOutcome& outcome, bool times) {
@@ -77,6 +85,9 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
     }
   }
   if (outcome.missing > 0) json["missing"] = outcome.missing;
+  for (const DiagnosedFile& file : outcome.diagnoses) {
+    json["diagnoses"].push_back(DiagnosisJson(file));
+  }
   if (!outcome.name.empty()) json["name"] = outcome.name;
   if (!outcome.type.empty()) json["operator"] = outcome.type;
   if (outcome.descriptor) json["descriptor"] = *outcome.descriptor;
@@ -121,12 +132,14 @@ void BatchSummary::Add(CaseOutcome outcome) {
   ++counts_[static_cast<size_t>(outcome.status)];
   status_ = std::max(status_, outcome.exit_status);
   missing_ += outcome.missing;
+  causes_.Add(outcome);
   if (outcome.lacks_tolerance) without_tolerance_.insert(outcome.type);
   for (const CaseFault& warning : outcome.warnings) {
     if (warning_count_++ < kMostTold) {
       warnings_.push_back(LineOf(outcome, warning, manifest_.name()));
     }
   }
+  if (IsToldByCause(outcome)) return;
   if (!outcome.passed()) return KeepFailure(std::move(outcome));
   const bool is_kept = is_compared() && passes_.size() <= kFewPasses;
   if (!is_kept && !common_.verbose) return;
@@ -146,6 +159,7 @@ void BatchSummary::Tell(std::optional<double> seconds) const {
   TellWarnings();
   TellFailures();
   TellPasses();
+  PrintMessage(causes_.Text(manifest_.name(), total_));
   if (common_.quiet) return;
   TellMissing();
   if (!without_tolerance_.empty()) {

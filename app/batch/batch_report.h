@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/batch/batch_case.h"
+#include "app/batch/cause_groups.h"
 #include "app/files/manifest.h"
 #include "app/options/options.h"
 #include "core/io/file.h"
@@ -73,6 +74,7 @@ class BatchSummary {
   int64_t missing_ = 0;                // files of outputs that are not there
   std::vector<CaseOutcome> failures_;  // to be printed, in this order
   size_t failure_count_ = 0;
+  CauseGroups causes_;
   std::set<std::string> without_tolerance_;  // operators
   std::vector<std::string> warnings_;        // to be printed
   size_t warning_count_ = 0;

@@ -89,6 +89,11 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       "Compare the outputs' files, which a device made, with what is computed here");
   judge->excludes(check);
   command
+      .add_flag_callback(
+          "--diagnose", [options] { options->is_diagnosed = options->keep_going = true; },
+          "With --judge, group all that differs by its cause; noise passes")
+      ->needs(judge);
+  command
       .add_option("--output-path", options->output_folder,
                   "The outputs' folder, in place of the one that all have in common")
       ->type_name("DIR");

@@ -211,6 +211,7 @@ struct BatchOptions {
   std::string manifest;
   bool check = false;
   bool judge = false;
+  bool is_diagnosed = false;  // what differs is grouped by cause
   bool keep_going = false;
   bool resume = false;
   bool expand = false;

@@ -149,6 +149,12 @@ std::string ReportedCase::cause() const {
     if (const std::string text = TextIn(from, "cause"); !text.empty()) return text;
     if (TextIn(from, "verdict") == "noise") return "noise";
   }
+  const Json diagnoses = MemberOf(*line, "diagnoses");
+  for (const Json& one : diagnoses.is_array() ? diagnoses : Json::array()) {
+    const Json causes = MemberOf(one, "causes");
+    if (causes.is_array() && !causes.empty()) return TextIn(causes.front(), "text");
+    if (TextIn(one, "verdict") == "noise") return "noise";
+  }
   return "";
 }
 

@@ -154,7 +154,7 @@ Json DiagnosisJson(const DiagnosedFile& file) {
   if (!file.mismatches.empty()) classes.push_back({{"id", "other-type-or-shape"}, {"count", 1}});
   Json causes = Json::array();
   for (size_t i = 0; i < diagnosis.causes.size(); ++i) {
-    causes.push_back(CauseJson(diagnosis.causes[i], file.checks[i]));
+    causes.push_back(CauseJson(diagnosis.causes[i], i < file.checks.size() ? file.checks[i] : ""));
   }
   Json json = {{"name", file.tensor},
                {"elements", diagnosis.elements},

@@ -2,6 +2,7 @@
 """diagnose: devices that are wrong in one known way, devices that are right, and what nothing explains."""
 
 import json
+import shlex
 import sys
 import unittest
 
@@ -183,6 +184,81 @@ class DiagnoseTest(ProgramTest):
             with self.subTest(name):
                 output = self.diagnosis(document, inputs, actual)
                 self.assertEqual((output["verdict"], output["causes"]), ("unknown", []))
+
+    def test_both_forms_tell_the_same(self):
+        document, inputs, actual, _ = FAULTS["no bias"]
+        output = self.diagnosis(document, inputs, actual)
+        text = self.text_of("diagnose", "d.json", "actual.npy", "-i", "i0.npy", "-i", "i1.npy", "-i", "BiasTensor=i2.npy", status=1)
+        head, *lines, check = text.splitlines()
+        cause = next(line for line in lines if line.startswith("  1  "))
+        self.assertTrue(head.startswith(f"actual.npy differs from OutputTensor in {output['different']} of {output['elements']} elements: "), head)
+        self.assertTrue(head.endswith(f" units at most, in {output['where']['box']}"), head)
+        best = output["causes"][0]
+        self.assertEqual((best["explains"], best["of"], best["sampled"]), (output["beyondNoise"], output["beyondNoise"], False))
+        self.assertRegex(cause, rf"^  1  BiasTensor left out  {best['explains']} of {best['of']} elements .*  /desc/BiasTensor=null$")
+        self.assertEqual(check, "check: " + best["check"])
+        self.assertIn("/bindings/BiasTensor=0", best["same"])
+
+    def test_a_check_finds_the_device_right(self):
+        for name in ("a product without its factor", "operands exchanged", "another slope"):
+            document, inputs, actual, _ = FAULTS[name]
+            check = self.diagnosis(document, inputs, actual)["causes"][0]["check"]
+            with self.subTest(check):
+                words = shlex.split(check)
+                self.assertEqual((words[:3], words[-1]), (["dmlop", "run", "d.json"], "--bits" if "--bits" in words else "sums"))
+                self.run_program(*words[1:])
+
+    def test_large_outputs_are_looked_at_in_part(self):
+        a, b = numbers(300, 400), numbers(400, 300)
+        output = self.diagnosis(gemm(Alpha=0.5), [a, b], a @ b)
+        best = output["causes"][0]
+        self.assertEqual((best["ids"], best["sampled"]), (["/desc/Alpha=1"], True))
+        self.assertLess(best["of"], output["beyondNoise"])
+        thorough = self.diagnosis(gemm(Alpha=0.5), [a, b], a @ b, "--thorough")["causes"][0]
+        self.assertEqual((thorough["of"], thorough["sampled"]), (output["beyondNoise"], False))
+
+    def test_what_cannot_be_the_output(self):
+        for actual in (AB.astype("f8"), AB[:, :-1]):
+            output = self.diagnosis(gemm(), [A, B], actual)
+            self.assertEqual((output["verdict"], [one["id"] for one in output["classes"]]), ("unknown", ["other-type-or-shape"]))
+        self.run_program("diagnose", "d.json", "missing.npy", "-i", "i0.npy", "-i", "i1.npy", status=5)
+        self.run_program("diagnose", "d.json", "X=actual.npy", "-i", "i0.npy", "-i", "i1.npy", status=2)
+        self.run_program("diagnose", "d.json", "actual.npy", "-i", "i0.npy", status=2)
+
+    def test_within_the_tolerance_nothing_differs(self):
+        output = self.diagnosis(gemm(), [A, B], AB + F4(1e-3), "--atol", "1e-2", status=0)
+        self.assertEqual((output["verdict"], output["different"], output["causes"]), ("equal", 0, []))
+
+    def test_one_cause_of_several_outputs_is_told_once(self):
+        self.save(x=CUBE, first=2 * CUBE[:1], rest=2 * CUBE[1:])
+        split = {"type": "SPLIT", "Axis": 0, "OutputTensors": [{"DataType": "FLOAT32", "Sizes": [n, 8, 40]} for n in (1, 2)]}
+        self.write("split.json", split)
+        text = self.text_of("diagnose", "split.json", "first.npy", "rest.npy", "-i", "x.npy", status=1)
+        self.assertEqual((text.count("no cause found"), text.count("one cause explains all")), (2, 0))
+        self.save(rest=CUBE[1:][:, ::-1], first=CUBE[:1][:, ::-1])
+        text = self.text_of("diagnose", "split.json", "first.npy", "rest.npy", "-i", "x.npy", status=1)
+        self.assertEqual(text.splitlines()[-1], "one cause explains all: reversed along axis 1")
+
+
+class BatchTest(ProgramTest):
+    def test_cases_are_grouped_by_cause(self):
+        (self.folder / "gpu").mkdir()
+        lines = []
+        for k, actual in enumerate([AB, AB, AB.T.reshape(AB.shape), AB * F4(1.01), AB * F4(0.5)]):
+            np.save(self.folder / f"gpu/{k}.npy", actual)
+            bindings = {"ATensor": "a.npy", "BTensor": "b.npy", "OutputTensor": f"out/{k}.npy"}
+            alpha = 0.5 if k in (1, 4) else 1  # the second device leaves it out, the last one does not
+            lines.append(json.dumps(gemm(Alpha=alpha) | {"name": f"case {k}", "bindings": bindings}))
+        self.save(a=A, b=B)
+        self.write("cases.jsonl", "\n".join(lines))
+        text = self.errors_of("batch", "cases.jsonl", "--judge", "--diagnose", "--output-path", "gpu", "--report", "r.jsonl", "--no-times", status=1)
+        summary, *groups = text.splitlines()
+        self.assertTrue(summary.startswith("5 of 5 differ: 2 noise; "), text)
+        self.assertEqual(sorted(line.split()[0] for line in groups[:4]), ["1", "1", "1", "2"])
+        self.assertIn("       1  Alpha is 1, as cases.jsonl:2: case 1\n", text)
+        self.assertIn("       1  no cause found, in [*, *], as cases.jsonl:4: case 3\n", text)
+        verdicts = [json.loads(line)["diagnoses"][0]["verdict"] for line in (self.folder / "r.jsonl").read_text().splitlines()]
+        self.assertEqual(verdicts, ["noise", "cause", "cause", "unknown", "noise"])
 
 
 if __name__ == "__main__":
