@@ -9,6 +9,7 @@
 
 #include "core/base/text.h"
 #include "core/io/npz.h"
+#include "core/io/tensor_path.h"
 
 namespace dmlop {
 namespace {
@@ -19,7 +20,8 @@ std::string LowerExtension(const std::string& path) {
 
 class InitialValuesReader {
  public:
-  InitialValuesReader(DataType type, const ValueReader& values) : type_(type), values_(values) {}
+  InitialValuesReader(JsonCursor resource, DataType type, const ValueReader& values)
+      : resource_(resource), type_(type), values_(values) {}
 
   std::optional<InitialValues> Read(JsonCursor source) {
     if (source.is_array())
@@ -132,12 +134,33 @@ class InitialValuesReader {
     const auto member = values_.Require(source, "sourcePath");
     const auto path = member ? values_.FileName(*member) : std::nullopt;
     if (!path) return std::nullopt;
-    if (IsImage(*path)) {
-      values_.Error(*member, "RES-4", "images are no tensors; expected a .npy file or raw bytes");
-      return std::nullopt;
-    }
+    if (IsImage(*path)) return ReadPicture(source, *path, *member);
     if (!IsNpyInput(*path) && !HasType(source)) return std::nullopt;
     return InitialValues{type_, InitialValues::File{*path, *member}};
+  }
+
+  // A picture is a tensor of the resource's "resampleSize".
+  std::optional<InitialValues> ReadPicture(JsonCursor source, const std::string& path,
+                                           JsonCursor place) {
+    if (!HasType(source)) return std::nullopt;
+    if (const auto mode = values_.Find(resource_, "resampleMode")) {
+      if (!mode->is_string() || mode->string() != "scale") {
+        values_.Error(*mode, "RES-4", "pictures are brought to another size by 'scale' only");
+        return std::nullopt;
+      }
+    }
+    InitialValues::File picture{path, place, true};
+    if (const auto size = values_.Find(resource_, "resampleSize")) {
+      const auto sizes = values_.Uint32Array(*size);
+      if (!sizes) return std::nullopt;
+      if (sizes->size() != 4) {
+        values_.Error(*size, "RES-4",
+                      fmt::format("{} sizes; expected four, 1 first", sizes->size()));
+        return std::nullopt;
+      }
+      picture.picture_sizes.emplace(sizes->begin(), sizes->end());
+    }
+    return InitialValues{type_, std::move(picture)};
   }
 
   bool HasElements(JsonCursor source) const {
@@ -152,6 +175,7 @@ class InitialValuesReader {
     return false;
   }
 
+  JsonCursor resource_;
   DataType type_;
   const ValueReader& values_;
 };
@@ -175,7 +199,7 @@ bool IsNpyInput(const std::string& path) {
 }
 
 bool IsImage(const std::string& path) {
-  return std::ranges::count(kImageExtensions, LowerExtension(path)) > 0;
+  return FormatByExtension(path) == FileFormat::kPicture;
 }
 
 std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueReader& values) {
@@ -191,7 +215,7 @@ std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueR
   }
   const auto source = values.Require(resource, "initialValues");
   if (!source) return std::nullopt;
-  return InitialValuesReader(type, values).Read(*source);
+  return InitialValuesReader(resource, type, values).Read(*source);
 }
 
 }  // namespace dmlop

@@ -3,7 +3,7 @@
 //
 //   RES-1   the initializer is missing, unknown or empty
 //   RES-2   the data type is missing, or cannot be used here
-//   RES-4   images and deferred values, which only other kinds of models have
+//   RES-4   a picture that is to become what no tensor is, or by other means than scaling
 #pragma once
 
 #include <optional>
@@ -18,8 +18,6 @@
 
 namespace dmlop {
 
-inline constexpr std::string_view kImageExtensions[] = {".jpg", ".jpeg", ".png"};
-
 struct InitialValues {
   // A list like [1, 2.5], or a mixed one like [{"type": "UINT32", "value": 6}].
   struct List {
@@ -29,10 +27,12 @@ struct InitialValues {
     ValueSequence values;
     uint32_t count;
   };
-  // A .npy file, or raw bytes.
+  // A .npy file, raw bytes, or a picture, which without sizes has its own.
   struct File {
     std::string source_path;
     JsonCursor place;
+    bool is_picture = false;
+    std::optional<Dims> picture_sizes = std::nullopt;
   };
 
   DataType type = DataType::kUnknown;  // unknown for a mixed list, or if the .npy file defines it

@@ -8,7 +8,9 @@
 #include <span>
 
 #include "core/base/counted.h"
+#include "core/base/error.h"
 #include "core/base/integers.h"
+#include "core/io/picture_file.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
@@ -277,13 +279,16 @@ class CommandChecker {
 
   void CheckWrite(const ModelCommand& command, const WriteFileCommand& write) const {
     const auto dimensions = command.place.Find("dimensions");
-    if (!IsNpy(write.target_path)) {
+    const bool is_picture = IsImage(write.target_path);
+    if (!IsNpy(write.target_path) && !is_picture) {
       if (dimensions) {
-        values_.Warning(*dimensions, "JSON-3", "'dimensions' is ignored: only .npy files have any");
+        values_.Warning(*dimensions, "JSON-3",
+                        "'dimensions' is ignored: only .npy files and pictures have any");
       }
       return;
     }
-    CheckTyped(command, write.resource, "written as .npy");
+    CheckTyped(command, write.resource, is_picture ? "written as a picture" : "written as .npy");
+    if (is_picture) CheckPicture(command, write);
     if (write.dimensions.size() > Dims::kMaxCount) {
       values_.Error(*dimensions, "CMD-1",
                     fmt::format("{} dimensions; at most {} are written", write.dimensions.size(),
@@ -300,6 +305,19 @@ class CommandChecker {
           fmt::format("{} of {} do not fit into the {} of '{}'", ToString(write.dimensions),
                       Name(shape.type), Counted(*shape.size, "byte"),
                       model_.resources()[write.resource].name));
+    }
+  }
+
+  void CheckPicture(const ModelCommand& command, const WriteFileCommand& write) const {
+    const ModelResources::Shape& shape = resources_.shape(write.resource);
+    if (!shape.is_known || write.dimensions.size() > Dims::kMaxCount) return;
+    try {
+      Dims sizes(write.dimensions.begin(), write.dimensions.end());
+      if (sizes.empty()) sizes.push_back(static_cast<int64_t>(shape.element_count()));
+      ImageFormOf(shape.type, sizes, write.target_path, ErrorKind::kUsage);
+    } catch (const Error& fault) {
+      values_.Error(command.place.Find("dimensions").value_or(command.place), "CMD-1",
+                    fault.what());
     }
   }
 

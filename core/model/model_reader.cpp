@@ -81,12 +81,10 @@ class ModelReader {
   // --- resources ---------------------------------------------------------------------------------
 
   void ReadResource(JsonCursor value) {
-    constexpr std::array<std::string_view, 4> kKeys = {"initialValues", "initialValuesDataType",
-                                                       "sizeInBytes", "initialValuesOffsetInBytes"};
     resource_names_[value.key()] = kUnreadable;
     if (!values_.Expect(value, JsonKind::kObject)) return;
-    CheckKeys(value, kKeys, kIgnoredResourceKeys);
     auto initial_values = ReadInitialValues(value, values_);
+    CheckResourceKeys(value, initial_values);
     const auto size = OptionalUint64(value, "sizeInBytes");
     const uint64_t offset = OptionalUint64(value, "initialValuesOffsetInBytes").value_or(0);
     if (offset != 0) {
@@ -96,6 +94,19 @@ class ModelReader {
     if (!initial_values) return;
     resource_names_[value.key()] = model_.resources_.size();
     model_.resources_.push_back({value.key(), value, *std::move(initial_values), size, offset});
+  }
+
+  // Two members are for pictures, and ignored beside other values.
+  void CheckResourceKeys(JsonCursor value, const std::optional<InitialValues>& initial) const {
+    constexpr std::array<std::string_view, 6> kKeys = {"initialValues",
+                                                       "initialValuesDataType",
+                                                       "sizeInBytes",
+                                                       "initialValuesOffsetInBytes",
+                                                       kIgnoredResourceKeys[0].name,
+                                                       kIgnoredResourceKeys[1].name};
+    const auto* file = initial ? std::get_if<InitialValues::File>(&initial->source) : nullptr;
+    if (!initial || (file != nullptr && file->is_picture)) return CheckKeys(value, kKeys, {});
+    CheckKeys(value, std::span(kKeys).first(4), kIgnoredResourceKeys);
   }
 
   std::optional<uint64_t> OptionalUint64(JsonCursor object, std::string_view name) const {
@@ -380,18 +391,11 @@ class ModelReader {
     values_.CheckKeys(value, kKeys);
     const auto path_value = values_.Require(value, "targetPath");
     const auto path = path_value ? values_.FileName(*path_value) : std::nullopt;
-    const bool is_image = path && IsImage(*path);
-    if (is_image)
-      values_.Error(
-          *path_value, "CMD-1",
-          fmt::format("'{}' would be an image; expected a .npy file, or another name for raw bytes",
-                      *path));
     const auto dimensions_value = values_.Find(value, "dimensions");
     const auto dimensions =
         dimensions_value ? values_.Uint32Array(*dimensions_value) : std::vector<uint32_t>();
     const auto resource = ReadTarget(value);
-    if (path && !is_image && dimensions && resource)
-      Add(value, WriteFileCommand{*resource, *path, *dimensions});
+    if (path && dimensions && resource) Add(value, WriteFileCommand{*resource, *path, *dimensions});
   }
 
   std::optional<size_t> ReadTarget(JsonCursor value) const {

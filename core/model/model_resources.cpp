@@ -14,6 +14,7 @@
 #include "core/io/npy.h"
 #include "core/io/tensor_file.h"
 #include "core/io/tensor_path.h"
+#include "core/model/model_picture.h"
 
 namespace dmlop {
 namespace {
@@ -116,7 +117,9 @@ void ModelResources::Open(size_t resource, const InitialValues::File& source,
     const bool npy = IsNpyInput(path);
     const size_t stream_limit = StreamLimit(model_.resources()[resource], npy);
     SourceFile file{resource, path, OpenBytes(path, stream_limit), 0, false};
-    if (npy) {
+    if (source.is_picture) {
+      OpenPicture(file, shape, source, values);
+    } else if (npy) {
       OpenNpy(file, shape, source.place, values);
     } else {
       TakePart(model_.resources()[resource], path, file);
@@ -127,6 +130,20 @@ void ModelResources::Open(size_t resource, const InitialValues::File& source,
     values.FileError(source.place, error.kind(), "RES-6", error.what());
     shape.is_known = false;
   }
+}
+
+void ModelResources::OpenPicture(SourceFile& file, Shape& shape, const InitialValues::File& source,
+                                 const ValueReader& values) {
+  auto read = ReadPicture(file.file, file.path, shape.type, source.picture_sizes);
+  if (read.is_scaled) {
+    values.Warning(
+        source.place, "RES-4",
+        "the picture is scaled linearly, with antialiasing; Windows has a cubic filter of "
+        "its own");
+  }
+  const auto elements = std::make_shared<const std::vector<std::byte>>(std::move(read.elements));
+  shape.initial_bytes = elements->size();
+  file.file = InputFile(*elements, elements);
 }
 
 void ModelResources::OpenNpy(SourceFile& file, Shape& shape, JsonCursor place,

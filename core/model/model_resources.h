@@ -2,6 +2,7 @@
 // The buffers of a model: first only their sizes, for the checks; then, for a run, their bytes.
 //
 //   RES-3   the initial values do not fit into sizeInBytes
+//   RES-4   a picture is scaled as Windows would not
 //   RES-5   a .npy file has less data than its shape needs; the rest is zero
 //   RES-6   a file cannot be read, or does not hold what the resource asks for
 #pragma once
@@ -74,6 +75,8 @@ class ModelResources {
  private:
   void Open(size_t resource, const InitialValues::File& source, const std::string& folder,
             const ValueReader& values);
+  static void OpenPicture(SourceFile& file, Shape& shape, const InitialValues::File& source,
+                          const ValueReader& values);
   void OpenNpy(SourceFile& file, Shape& shape, JsonCursor place, const ValueReader& values) const;
   void SetSize(size_t resource, const ValueReader& values);
   void FillFromFile(const SourceFile& file);

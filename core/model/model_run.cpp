@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/io/npy.h"
+#include "core/io/picture_file.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -190,10 +191,16 @@ void ModelRun::Print(const PrintCommand& command,
 
 ModelRun::FileContent ModelRun::Write(const WriteFileCommand& command) const {
   const std::span<const std::byte> data = resources_.bytes(command.resource);
-  if (!IsNpy(command.target_path)) return {"", data};
+  const bool is_picture = IsImage(command.target_path);
+  if (!IsNpy(command.target_path) && !is_picture) return {"", data};
   const ModelResources::Shape& shape = resources_.shape(command.resource);
   Dims dimensions(command.dimensions.begin(), command.dimensions.end());
   if (dimensions.empty()) dimensions.push_back(static_cast<int64_t>(shape.element_count()));
+  if (is_picture) {
+    const ImageForm form =
+        ImageFormOf(shape.type, dimensions, command.target_path, ErrorKind::kUsage);
+    return {EncodePicture(command.target_path, form, data), {}};
+  }
   const size_t bytes = static_cast<size_t>(Product(dimensions)) * ByteWidth(shape.type);
   return {FormatNpyHeader(shape.type, dimensions), data.first(bytes)};
 }

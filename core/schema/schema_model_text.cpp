@@ -39,8 +39,7 @@ Json InitialValues(const Json& value) {
   const Json sequence =
       ModelObject({{"valueStart", value}, {"valueDelta", value}, {"valueCount", count}},
                   {"valueStart", "valueDelta", "valueCount"});
-  const Json no_image = {{"not", {{"pattern", HasExtension(kImageExtensions)}}}};
-  const Json file = SourceFile({{"allOf", {Ref("file-name"), no_image}}});
+  const Json file = SourceFile(Ref("file-name"));
   return {
       {"if", {{"type", "array"}}},
       {"then", list},
@@ -157,12 +156,11 @@ Json NameInAnyCase(std::string_view name) {
 }
 
 void DefineCommand(Json& definitions) {
-  const Json no_image = {{"not", {{"pattern", HasExtension(kImageExtensions)}}}};
   Json dispatch = {{"dispatchable", Text()}, {"bindings", {{"type", "object"}}}};
   AddIgnored(kIgnoredDispatchKeys, dispatch);
   const Json print = {{"resource", Text()}, {"verbose", {{"type", "boolean"}}}};
   const Json write = {{"resource", Text()},
-                      {"targetPath", {{"allOf", {Ref("file-name"), no_image}}}},
+                      {"targetPath", Ref("file-name")},
                       {"dimensions", ArrayOf(Ref("uint32"))}};
   const std::pair<std::string_view, Json> kinds[] = {
       {"dispatch", ModelObject(dispatch, {"dispatchable", "bindings"})},

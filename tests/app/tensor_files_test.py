@@ -218,6 +218,42 @@ class PictureTest(ProgramTest):
                 self.assertIn(part, self.errors_of("run", copy_of((1, 3, 5, 7)), "-i", name, status=4))
                 self.assertIn(part, self.errors_of("show", name, status=4))
 
+    def model(self, resource, sizes, target="out.png", dimensions=None):
+        """A model that copies a picture into a file."""
+        tensor = {"DataType": "FLOAT32", "Sizes": sizes}
+        return {"resources": {"in": {"initialValuesDataType": "FLOAT32", "initialValues": {"sourcePath": "x.png"}} | resource,
+                              "out": {"initialValuesDataType": "FLOAT32", "initialValues": {"value": 0, "valueCount": int(np.prod(sizes))}}},
+                "dispatchables": {"copy": {"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": tensor, "OutputTensor": tensor}}},
+                "commands": [{"type": "dispatch", "dispatchable": "copy", "bindings": {"InputTensor": "in", "OutputTensor": "out"}},
+                             {"type": "writeFile", "resource": "out", "targetPath": target, "dimensions": dimensions or sizes}]}
+
+    def test_pictures_in_models(self):
+        rgb = self.pixels[..., :3]
+        self.write("x.png", png_of(rgb))
+        for resource, sizes in [({}, (1, 3, 5, 7)), ({"resampleSize": [1, 3, 5, 7], "resampleMode": "scale"}, (1, 3, 5, 7))]:
+            self.write("m.json", self.model(resource, sizes, "out.npy"))
+            self.assertEqual(self.errors_of("run", "m.json"), "")
+            self.assert_same(self.load("out"), (rgb.transpose(2, 0, 1)[np.newaxis].astype("f4") / np.float32(255)))
+        self.write("m.json", self.model({"resampleSize": [1, 3, 10, 14]}, (1, 3, 10, 14)))
+        self.assertIn("Windows has a cubic filter of its own [RES-4]", self.errors_of("run", "m.json"))
+        self.run_program("run", copy_of((1, 3, 5, 7)), "-i", "x.png", "-o", "x.npy")
+        scale = {"type": "RESAMPLE3", "InterpolationMode": "LINEAR", "RoundingDirection": "DECREASING", "Scales": [1, 1, 2, 2],
+                 "InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4, "Antialiased": True}
+        self.write("scale.json", scale)
+        self.run_program("run", "scale.json", "-i", "x.npy", "-o", "scaled.png")
+        self.assertEqual((self.folder / "out.png").read_bytes(), (self.folder / "scaled.png").read_bytes())
+
+    def test_pictures_in_models_that_do_not_fit(self):
+        self.write("x.png", png_of(self.pixels[..., :3]))
+        for resource, part in [({"resampleMode": "crop"}, "by 'scale' only [RES-4]"), ({"resampleSize": [3, 5, 7]}, "expected four"),
+                               ({"resampleSize": [2, 3, 5, 7]}, "[1, C, H, W]"), ({"initialValuesDataType": "INT32"}, "FLOAT32 or FLOAT16")]:
+            self.write("m.json", self.model(resource, (1, 3, 5, 7)))
+            self.assertIn(part, self.errors_of("run", "m.json", status=4 if "[1, C" in part or "FLOAT" in part else 3))
+        self.write("m.json", self.model({}, (1, 3, 5, 7), dimensions=[3, 3, 5]))
+        self.run_program("run", "m.json")
+        self.write("m.json", self.model({}, (1, 3, 5, 7), dimensions=[5, 2, 2]))
+        self.assertIn("[CMD-1]", self.errors_of("run", "m.json", status=3))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -13,6 +13,7 @@
 #include "core/exact/rounding.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
+#include "core/ops/picture_scale.h"
 #include "core/ops/weighted/resample_axis.h"
 
 namespace dmlop::resample {
@@ -363,3 +364,30 @@ std::span<const OperatorInfo> Operators() {
 }
 
 }  // namespace dmlop::resample
+
+namespace dmlop {
+
+OperatorDesc PictureScale(DataType type, const std::vector<uint32_t>& from,
+                          const std::vector<uint32_t>& to) {
+  using namespace resample;
+  OperatorDesc op(*FindOperator("RESAMPLE3"));
+  for (const auto& [field, sizes] : {std::pair(&kInputTensor, &from), {&kOutputTensor, &to}}) {
+    op.at(*field).data_type = type;
+    op.at(*field).sizes = *sizes;
+  }
+  op.set(kInterpolationMode, uint32_t{kLinear});
+  op.set(kRoundingDirection, uint32_t{kDecreasing});
+  std::vector<float> scales;
+  for (size_t d = 0; d < from.size(); ++d) {
+    scales.push_back(static_cast<float>(static_cast<double>(to[d]) / from[d]));
+  }
+  op.set(kScales, scales);
+  op.set(kInputPixelOffsets, std::vector<float>(from.size(), 0.5F));
+  op.set(kOutputPixelOffsets, std::vector<float>(from.size(), -0.5F));
+  op.set(kAntialiased, true);
+  Diagnostics none;
+  Check(op, kHighestFeatureLevel, none);
+  return op;
+}
+
+}  // namespace dmlop
