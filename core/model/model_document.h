@@ -36,8 +36,8 @@ struct IgnoredKey {
   std::string_view name;
   std::string_view reason;
 };
-inline constexpr IgnoredKey kIgnoredResourceKeys[] = {{"resampleSize", "it is for pictures"},
-                                                      {"resampleMode", "it is for pictures"}};
+inline constexpr IgnoredKey kIgnoredResourceKeys[] = {{"resampleSize", "it is for images"},
+                                                      {"resampleMode", "it is for images"}};
 inline constexpr IgnoredKey kIgnoredBindingKeys[] = {
     {"elementCount", "the Sizes of the tensor say how many elements are bound"},
     {"format", "it is for shaders"},
