@@ -100,6 +100,13 @@ void DefineResource(Json& definitions) {
   }
   choices.push_back({{"if", Has("initialValuesDataType", Ref("data-type"))},
                      {"else", have("untyped-values-of-resource")}});
+  // Pictures become tensors of four sizes, by scaling.
+  const std::string picture = HasExtension(ExtensionsOf(FileFormat::kPicture));
+  Json sizes = ArrayOf(Ref("uint32"));
+  sizes["minItems"] = sizes["maxItems"] = 4;
+  choices.push_back(
+      IfThen(Has("initialValues", Has("sourcePath", {{"type", "string"}, {"pattern", picture}})),
+             {{"properties", {{"resampleMode", {{"const", "scale"}}}, {"resampleSize", sizes}}}}));
 
   std::vector<std::string_view> types = NamesOf(with_values);
   types.push_back(Name(DataType::kUnknown));

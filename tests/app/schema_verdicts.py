@@ -105,7 +105,6 @@ BEYOND_A_SCHEMA = [
     ("BIND-.*", "", always, "bytes are computed"),
     ("RES-[36]", "", always, "bytes are computed, and files opened"),
     ("CMD-1", "", always, "depends on the resource that a command names"),
-    ("RES-4", "pictures are|expected four", always, "counts for pictures only"),
     ("BUF-8|BUF-9|BUF-11", "", always, "elements and bytes are computed"),
     ("BUF-12", "is less than", always, "compares a number with the width of a type"),
     ("BUF-13", "", has_no_sizes, "Sizes are implied"),
