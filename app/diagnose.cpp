@@ -15,6 +15,8 @@
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
+#include "core/judge/arithmetic.h"
+#include "core/judge/descriptor_change.h"
 
 namespace dmlop {
 namespace {
@@ -92,15 +94,29 @@ class OutputDiagnosis {
     return diagnosed;
   }
 
-  // The command that computes as a cause says, and finds the device's file right.
+  // Whether `run --as` takes the cause.
+  static bool IsComputed(const Cause& cause) {
+    return std::ranges::all_of(cause.ids, [](const std::string& id) {
+      const auto arithmetic = ParseArithmetic(id);
+      return arithmetic ? arithmetic->kind != ArithmeticKind::kFastFunctions
+                        : ParseDescriptorChange(id).has_value();
+    });
+  }
+
+  // The command that computes as a cause says, and finds the device's file right; for a cause that
+  // only a search finds, the one that shows where the file is wrong.
   std::string CheckCommand(const Cause& cause, const FileArgument& file) const {
     std::string command = fmt::format("dmlop run {}", PathWord(options_.descriptor));
     if (options_.line) command += fmt::format(" --line {}", *options_.line);
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
-    for (const std::string& id : cause.ids) command += " --as " + ShellWord(id);
+    const bool is_computed = IsComputed(cause);
+    for (const std::string& id : cause.ids) {
+      if (is_computed) command += " --as " + ShellWord(id);
+    }
     const bool is_named = case_->Slots(TensorRole::kOutput).size() > 1;
     command += " --judge " + ShellWord(is_named ? file.name + "=" + file.path : file.path);
-    command += cause.exact == cause.of ? " --bits" : " --tolerance sums";
+    command += is_computed && cause.exact == cause.of ? " --bits" : " --tolerance sums";
+    if (!is_computed) command += " --map";
     return command + ConfineWords(options_.confine);
   }
 

@@ -208,6 +208,12 @@ class DiagnoseTest(ProgramTest):
                 self.assertEqual((words[:3], words[-1]), (["dmlop", "run", "d.json"], "--bits" if "--bits" in words else "sums"))
                 self.run_program(*words[1:])
 
+    def test_a_check_of_a_place_shows_it(self):
+        document, inputs, actual, _ = FAULTS["the last products missing"]
+        words = shlex.split(self.diagnosis(document, inputs, actual)["causes"][0]["check"])
+        self.assertNotIn("--as", words)
+        self.assertIn("map of ", self.text_of(*words[1:], status=1))
+
     def test_large_outputs_are_looked_at_in_part(self):
         a, b = numbers(300, 400), numbers(400, 300)
         output = self.diagnosis(gemm(Alpha=0.5), [a, b], a @ b)
