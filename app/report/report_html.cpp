@@ -68,8 +68,9 @@ std::vector<std::vector<double>> CellsIn(const Json& map) {
   std::vector<std::vector<double>> cells;
   const Json rows = MemberOf(map, "differenceCounts");
   for (const Json& row : rows.is_array() ? rows : Json::array()) {
-    std::vector<double>& line = cells.emplace_back();
+    std::vector<double> line;
     for (const Json& count : row) line.push_back(count.is_number() ? count.get<double>() : 0);
+    cells.push_back(std::move(line));
   }
   return cells;
 }

@@ -133,7 +133,7 @@ class TensorProtoParser {
   static std::string_view Text(protozero::data_view view) { return {view.data(), view.size()}; }
 
   TensorProto::External& External() {
-    if (!proto_.external) proto_.external.emplace();
+    if (!proto_.external) proto_.external = TensorProto::External();
     return *proto_.external;
   }
 

@@ -116,9 +116,11 @@ class SharedFormula {
     std::optional<bool>& moves = moves_[node];
     if (moves) return *moves;
     moves = formula_.operation(node) == FormulaOperation::kElement && !formula_.IsListed(node);
-    for (const Node operand : formula_.operands(node)) *moves = *moves | Moves(operand);
+    for (const Node operand : formula_.operands(node)) {
+      if (Moves(operand)) *moves = true;
+    }
     const Node definition = formula_.definition(node);
-    if (definition != node) *moves = *moves | Moves(definition);
+    if (definition != node && Moves(definition)) *moves = true;
     return *moves;
   }
 
@@ -127,7 +129,7 @@ class SharedFormula {
   const Region slice_;
   Formula formula_;
   std::optional<Node> last_;
-  Region element_;
+  Region element_{};
   MagnitudeArithmetic::Places places_;
   std::vector<std::optional<bool>> moves_;
   std::optional<FormulaEvaluation<MagnitudeArithmetic>> values_;

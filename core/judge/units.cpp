@@ -65,8 +65,7 @@ std::vector<Dims> SampleOf(const Dims& sizes) {
   std::vector<int64_t> numbers = {0, count / 2, count - 1};
   for (int64_t k = 1; k < kSpread; ++k) numbers.push_back(count * k / kSpread);
   std::ranges::sort(numbers);
-  const auto repeated = std::ranges::unique(numbers);
-  numbers.erase(repeated.begin(), repeated.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<Dims> elements;
   for (const int64_t number : numbers) elements.push_back(IndexOf(sizes, number));
   return elements;

@@ -301,7 +301,7 @@ OnnxType OnnxCall::RequireType(int64_t number) const {
   return type;
 }
 
-OnnxOperand OnnxCall::Out(size_t output, OnnxType type) {
+OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type) {
   OnnxValue& value = builder_.Add(std::string(node_.outputs[output]), type);
   outputs_[output] = &value;
   TensorDesc desc;
@@ -309,11 +309,11 @@ OnnxOperand OnnxCall::Out(size_t output, OnnxType type) {
   return {&value, desc};
 }
 
-OnnxOperand OnnxCall::Out(size_t output, OnnxType type, const OnnxSizes& sizes) {
+OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& sizes) {
   return Out(output, type, sizes, sizes);
 }
 
-OnnxOperand OnnxCall::Out(size_t output, OnnxType type, const OnnxSizes& sizes,
+OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& sizes,
                           const OnnxSizes& laid_out) {
   OnnxOperand operand = Out(output, type);
   operand.value->sizes = sizes;
@@ -321,14 +321,14 @@ OnnxOperand OnnxCall::Out(size_t output, OnnxType type, const OnnxSizes& sizes,
   return operand;
 }
 
-OnnxOperand OnnxCall::Temporary(OnnxType type) {
+OnnxOperand OnnxCall::Temporary(const OnnxType& type) {
   OnnxValue& value = builder_.Add(fmt::format("{}/{}", label_, ++temporaries_), type);
   TensorDesc desc;
   desc.data_type = type.type;
   return {&value, desc};
 }
 
-OnnxOperand OnnxCall::Temporary(OnnxType type, const OnnxSizes& sizes) {
+OnnxOperand OnnxCall::Temporary(const OnnxType& type, const OnnxSizes& sizes) {
   OnnxOperand operand = Temporary(type);
   operand.value->sizes = sizes;
   operand.desc = PackedDesc(type.type, sizes);
@@ -339,7 +339,7 @@ void OnnxCall::Alias(size_t output, OnnxValue& value) {
   outputs_[output] = &value;
 }
 
-OnnxValue& OnnxCall::Constant(OnnxType type, const OnnxSizes& sizes,
+OnnxValue& OnnxCall::Constant(const OnnxType& type, const OnnxSizes& sizes,
                               std::span<const std::byte> elements) {
   OnnxValue& value = *Temporary(type, sizes).value;
   builder_.SetCopied(value, elements);

@@ -195,12 +195,13 @@ class OnnxCall {
   }
   // The tensor that a descriptor fills. Sizes that are left out are those of the completed
   // descriptor. `laid_out` are the sizes in the descriptor where they differ from ONNX's.
-  OnnxOperand Out(size_t output, OnnxType type);
-  OnnxOperand Out(size_t output, OnnxType type, const OnnxSizes& sizes);
-  OnnxOperand Out(size_t output, OnnxType type, const OnnxSizes& sizes, const OnnxSizes& laid_out);
+  OnnxOperand Out(size_t output, const OnnxType& type);
+  OnnxOperand Out(size_t output, const OnnxType& type, const OnnxSizes& sizes);
+  OnnxOperand Out(size_t output, const OnnxType& type, const OnnxSizes& sizes,
+                  const OnnxSizes& laid_out);
   // A tensor between the node's descriptors, which may be read once it is filled.
-  OnnxOperand Temporary(OnnxType type);
-  OnnxOperand Temporary(OnnxType type, const OnnxSizes& sizes);
+  OnnxOperand Temporary(const OnnxType& type);
+  OnnxOperand Temporary(const OnnxType& type, const OnnxSizes& sizes);
   // An output that is one of the inputs or another value.
   void Alias(size_t output, OnnxValue& value);
   // An output whose elements are known, and a tensor of such elements for a descriptor. They are
@@ -209,7 +210,8 @@ class OnnxCall {
                 std::span<const std::byte> elements) {
     Alias(output, Constant(type, sizes, elements));
   }
-  OnnxValue& Constant(OnnxType type, const OnnxSizes& sizes, std::span<const std::byte> elements);
+  OnnxValue& Constant(const OnnxType& type, const OnnxSizes& sizes,
+                      std::span<const std::byte> elements);
   // An output that is the tensor of an attribute.
   void OutTensor(size_t output, const TensorProto& tensor);
 

@@ -26,7 +26,7 @@ void DynamicQuantizeLinear(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   const OnnxType type = OnnxTypeOf(DataType::kUint8, false);
   const OnnxSizes ones(std::max<size_t>(x.rank(), 1), 1);
-  const auto number = [&](size_t output, OnnxType of) {
+  const auto number = [&](size_t output, const OnnxType& of) {
     return call.Wants(output) ? call.Out(output, of, {}, ones) : call.Temporary(of, ones);
   };
   EmitDynamic(call, x, {call.Out(0, type, x.sizes), number(1, kOnnxFloat), number(2, type)});
