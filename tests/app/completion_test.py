@@ -151,7 +151,7 @@ class CompletionTest(ProgramTest):
             {"DataType": "FLOAT32", "Sizes": [1, 2]}, {"DataType": "FLOAT32", "Sizes": [3, 2]}]}))
         all_files = files | {"join.data", "in"}
         documents = {"d.json", "times.json", "m.jsonl", "in"}
-        tensors = {"x.npy", "x.npz", "x.bin", "in"}
+        tensors = {"x.npy", "x.npz", "x.bin", "x.png", "in"}
         operators = {line.split()[0] for line in self.text_of("ops").splitlines()} | {"SCATTER_ELEMENTS"}  # including an older name
         levels = [f"6_{i}" for i in range(5)]
         isas = self.text_of("--version").split("instruction sets: ")[1].strip().split(", ")
@@ -169,7 +169,7 @@ class CompletionTest(ProgramTest):
             ("dmlop run d.json -i ", tensors), ("dmlop run d.json --input=", tensors), ("dmlop run d.json -i InputTensor=", tensors),
             ("dmlop run d.json --input InputTensor=x.n", ["x.npy", "x.npz"]), ("dmlop run d.json --input=InputTensor=x.b", ["x.bin"]),
             ("dmlop run d.json --output=", tensors), ("dmlop run d.json --judge Out=x.", tensors - {"in"}), ("dmlop run d.json --keep edge=x.b", ["x.bin"]),
-            ("dmlop run d.json ", []), ("dmlop compare ", tensors), ("dmlop compare x.npy x.b", ["x.bin"]), ("dmlop compare x.npy x.bin ", []),
+            ("dmlop run d.json ", []), ("dmlop compare ", tensors), ("dmlop compare x.npy x.b", ["x.bin"]), ("dmlop compare x.npy x.bin ", tensors),  # slices may stand between
             ("dmlop compare -o ", ["x.png", "in"]), ("dmlop show x.npy ", []), ("dmlop show --output=", ["x.png", "in"]),
             ("dmlop bench --baseline ", ["d.json", "times.json", "in"]), ("dmlop run --report ", all_files), ("dmlop run --report=no", ["notes.txt"]),
             ("dmlop run --output-path ", ["in"]), ("dmlop run --output-path=", ["in"]), ("dmlop run -t ", []), ("dmlop run --shar", []),

@@ -23,7 +23,7 @@ REFUSED = {
         compress_.* unique_.* nonmaxsuppression_.* tfidfvectorizer_.* det_.* gridsample(_.*)?
         nllloss_((?!expanded).)* sce_.*
         if_opt if_seq loop11 range_(float|int32)_type_.*_expanded scan9_sum scan_sum sequence_model.*""",
-    r"holds STRING, which is no DirectML data type": """
+    r"DirectML has no type STRING \[ONX-6\]": """
         cast(like)?_STRING_to_FLOAT castlike_STRING_to_FLOAT_expanded castlike_FLOAT_to_STRING(_expanded)?
         strnorm(alizer|_model)_.*""",
     r"DirectML has no type (STRING|BFLOAT16) \[ONX-6\]": """

@@ -73,7 +73,7 @@ WRONG_COMMAND_LINES = [
     ("a tolerance beside equal bits", [*READ_X, "-e", "x.npy", "--tolerance", "webnn", "--bits"], "--bits"),
     ("an unknown tolerance rule", [*READ_X, "--tolerance", "loose"], "--tolerance"),
     ("an unknown operator", ["ops", "REDUZE"], "did you mean 'REDUCE'?"),
-    ("one file to compare", ["compare", "x.npy"], "expected"),
+    ("one file to compare", ["compare", "x.npy"], "EXPECTED"),
     ("no file to show", ["show"], "file"),
 ]
 
