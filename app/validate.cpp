@@ -55,14 +55,17 @@ struct Verdict {
   }
 };
 
-void JudgeOperator(FeatureLevel level, Verdict& verdict) {
-  OperatorCase files(*verdict.document.op);
-  files.Bind(TensorRole::kInput, {});
+void JudgeOperator(const ValidateOptions& options, Verdict& verdict) {
+  OperatorCase files(*verdict.document.op, {.shapes = options.shapes});
+  files.Bind(TensorRole::kInput, options.inputs);
   files.Bind(TensorRole::kOutput, {});
-  files.Judge(level, verdict.diagnostics);
+  files.Judge(options.level, verdict.diagnostics);
 }
 
 void JudgeModel(const ValidateOptions& options, Verdict& verdict) {
+  if (!options.inputs.empty()) {
+    throw Error(ErrorKind::kUsage, "-i is not for DxDispatch models, which bind their resources");
+  }
   const ModelDocument& model = *verdict.document.model;
   const std::string& folder =
       options.input_folder.empty() ? verdict.descriptor.folder : options.input_folder;
@@ -93,7 +96,7 @@ void Judge(const ValidateOptions& options, Verdict& verdict) {
   WithFaults(verdict, [&] {
     verdict.document = ReadDocument(verdict.descriptor, options.level,
                                     {options.confine, options.input_folder}, verdict.diagnostics);
-    if (verdict.document.op) JudgeOperator(options.level, verdict);
+    if (verdict.document.op) JudgeOperator(options, verdict);
     if (verdict.document.model) JudgeModel(options, verdict);
   });
   verdict.diagnostics.SortByPlace();

@@ -98,7 +98,7 @@ struct ValidateOptions {
   FileShapes shapes = FileShapes::kAsTheyAre;
   bool print_complete = false;
   bool to_model = false;
-  std::vector<std::string> inputs;  // [NAME=]FILE, of a model
+  std::vector<std::string> inputs;  // [NAME=]FILE
   ModelSizes sizes;
   std::string output_folder;  // for the arrays of a model that is printed; empty for none
   std::string cases_folder;   // for one descriptor a node; empty for none

@@ -20,8 +20,7 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddFormat(command, options->format);
   AddInputPath(command, options->input_folder);
-  AddFiles(command, "-i,--input", "Bind the next (or the named) input of a model to a file",
-           options->inputs);
+  AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddModelSizes(command, options->sizes);
   AddConfine(command, options->confine);
   command

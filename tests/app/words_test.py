@@ -44,7 +44,7 @@ class CommandLineTest(ProgramTest):
             (["run", "--", "sum.json", "--full"], "'--full' is one argument too many\n"),
             (["batch", "--", "a", "b"], "'b' is one argument too many\n"),
             (["explain", SUM, "OutputTensor[0,0]", "-o", "y.png"], "there is no option '-o'\n"),
-            (["validate", SUM, "-i", "x.npy"], "there is no option '-i'\n"),
+            (["show", "x.npy", "-i", "x.npy"], "there is no option '-i'\n"),
             ([*RUN, "--tolerance", "foo"], "--tolerance: 'foo' is not one of webnn, sums, sums=FLOAT32, sums=FLOAT16, noise\n"),
             ([*RUN, "-t"], "--threads needs a value: --threads N\n"),
             (["compare", "x.npy", "x.npy", "--ulp"], "--ulp needs a value: --ulp [TYPE=]N\n"),
