@@ -229,7 +229,7 @@ class TutorialTest(ProgramTest):
             with self.subTest(commands):
                 done = run_shell(commands, self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  env=os.environ | {"LC_ALL": "C.UTF-8", "COLUMNS": "80"})
-                differs = re.search("compare|judge", commands)
+                differs = re.search("compare|judge|diagnose", commands)
                 self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stdout)
                 self.assertRegex(done.stdout, rf"\A{shown_pattern(shown)}\Z")
         drawn, installed = (decode_png((folder / "differences.png").read_bytes())

@@ -124,12 +124,12 @@ dmlop bench model.onnx
 A file that ends in
 .Ql .onnx
 is a graph of DirectML operators with names.
-Each node means what ONNX says, computed by the operators of the table below, with one rounding an
-operator; nothing is fused.
+Each node means what ONNX says, computed by the operators of the table below,
+with one rounding an operator; nothing is fused.
 A file that ends in
 .Ql .bin
-is taken for a serialized graph of DirectML, which the same commands run, list and judge by the
-names of its edges.
+is taken for a serialized graph of DirectML, which the same commands run, list
+and judge by the names of its edges.
 .Ss Tensors
 Files are bound by name:
 .Fl i Ar name Ns = Ns Ar file .
