@@ -152,13 +152,14 @@ Files that are kept are named by node and tensor, as
 A node without a name is called by its operator and a number.
 .Ss Sizes
 Free sizes are those of the files that are bound, or those of
-.Fl f Ar name Ns : Ns Ar size ,
-.Fl F Ar denotation Ns : Ns Ar size
+.Fl f Ar name Ns \&: Ns Ar size ,
+.Fl F Ar denotation Ns \&: Ns Ar size
 and
-.Fl b Ar input Ns : Ns Ar sizes ,
+.Fl b Ar input Ns \&: Ns Ar sizes ,
 and otherwise 1, of which a warning tells.
-Values on which sizes depend are computed while the model is read: constants, shapes, what follows
-from them, and inputs that are bound, up to 2^20 elements each.
+Values on which sizes depend are computed while the model is read: constants,
+shapes, what follows from them, and inputs that are bound, up to 2^20 elements
+each.
 The branch of an
 .Ql If
 whose condition is known so is part of the graph.
@@ -186,7 +187,8 @@ are
 .Ql deferred
 gets the size of the output that is bound to it.
 .Ss Batches
-A line of a manifest may be a model with ONNX's test data, whose outputs are compared with
+A line of a manifest may be a model with ONNX's test data, whose outputs are
+compared with
 .Pa output_0.pb
 and so on:
 .Bd -literal -offset indent
@@ -201,8 +203,8 @@ are 1e-3 and 1e-7 unless the line says otherwise.
 Every fault of a model is reported, with the node and its operator.
 .Bl -tag -width ONX-1 -compact
 .It ONX-1
-The file is no ONNX model, is cut off, or exceeds a limit: graphs nested 64 deep, names of 64 KiB,
-2^20 nodes, sizes of 2^31 - 1.
+The file is no ONNX model, is cut off, or exceeds a limit: graphs nested 64
+deep, names of 64 KiB, 2^20 nodes, sizes of 2^31 - 1.
 .It ONX-2
 No DirectML operator computes the node, or its version is not known.
 .It ONX-3
@@ -212,7 +214,8 @@ Nothing says a size, or it is said twice.
 .It ONX-5
 A size depends on values that are not known.
 .It ONX-6
-DirectML does not have the type: text, bfloat16, float8, complex numbers, sequences.
+DirectML does not have the type: text, bfloat16, float8, complex numbers,
+sequences.
 .It ONX-7
 A name is used before it is computed, twice, or without being computed.
 .It ONX-8
@@ -223,7 +226,8 @@ The condition of an
 is not known.
 .El
 .Pp
-The exit status is 3, but for external data 5 if the file cannot be read and 4 if it is too short.
+The exit status is 3, but for external data 5 if the file cannot be read and 4
+if it is too short.
 Rules of the operators have the codes that
 .Xr dmlop-ops 1
 lists.

@@ -460,7 +460,7 @@ def with_one_element_replaced(document):
 
 class CompleteTest(ProgramTest):
     def test_files_give_sizes(self):
-        np.save(self.work / "x.npy", np.zeros((2, 5), np.float16))
+        self.save(x=np.zeros((2, 5), np.float16))
         said = self.text_of("validate", SUM, "-i", "x.npy")
         self.assertIn("valid: REDUCE runs from feature level", said)
         self.assertIn("it reads 20 bytes and writes 10", said)
