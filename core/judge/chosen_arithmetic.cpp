@@ -49,8 +49,8 @@ Operation Exchanged(ArithmeticKind kind, Operation operation) {
 
 // a - b in the type that both have.
 FormulaValue WrappedDifference(const TypedValue& a, const TypedValue& b) {
-  const FormulaValue operands[] = {a, b};
-  const FormulaValue difference = ExactArithmetic::Apply(Operation::kDifference, operands);
+  const TypedValue both[] = {a, b};
+  const FormulaValue difference = ExactArithmetic::Apply(Operation::kDifference, Untyped(both));
   if (a.type == DataType::kUnknown || a.type != b.type) return difference;
   const Dyadic count = Dyadic(1).TimesPowerOfTwo(BitWidth(a.type));
   const Dyadic least = IsSigned(a.type) ? -count.TimesPowerOfTwo(-1) : Dyadic();

@@ -30,7 +30,8 @@ std::optional<std::vector<Neighbours>> NeighboursOf(const TapAxis& axis, int64_t
     for (size_t i = 0; i < taps.offsets.size(); ++i) {
       one.offsets[i] = taps.offsets[i];
       one.weights[i] = taps.parts[i].Truncated() / taps.whole.Truncated();
-      one.coordinate += one.weights[i] * static_cast<double>(taps.offsets[i] / stride);
+      const int64_t place = taps.offsets[i] / stride;
+      one.coordinate += one.weights[i] * static_cast<double>(place);
     }
     if (taps.offsets.size() == 1) one.offsets[1] = one.offsets[0];
   }

@@ -153,13 +153,12 @@ void RequireRoom(const OnnxValue& value, const TensorDesc& desc) {
 void RequireValid(OperatorDesc& op, FeatureLevel level) {
   Diagnostics found;
   Check(op, level, found);
-  OnnxRefusal refusal;
+  std::vector<OnnxRefusal::Fault> faults;
   for (const Diagnostic& one : found.list()) {
     if (one.severity != Severity::kError) continue;
-    refusal.faults.push_back(
-        {one.code, fmt::format("{}: {}: {}", op.name(), one.pointer, one.message)});
+    faults.push_back({one.code, fmt::format("{}: {}: {}", op.name(), one.pointer, one.message)});
   }
-  if (!refusal.faults.empty()) throw refusal;
+  if (!faults.empty()) throw OnnxRefusal{std::move(faults)};
 }
 
 }  // namespace
