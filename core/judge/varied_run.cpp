@@ -27,9 +27,18 @@ bool IsWithin(const ArithmeticVariation& variation) {
          variation.kind != ArithmeticKind::kInputs;
 }
 
+// Those of place_change.h and input_change.h, which a search makes from a device's values.
+constexpr std::string_view kOnlyFound[] = {
+    "not-written",  "from-input",   "shifted",      "reversed",     "permuted",    "exchanged",
+    "tail-missing", "head-missing", "part-missing", "other-layout", "padding-edge"};
+
 [[noreturn]] void RefuseId(std::string_view option, const std::string& id) {
   const std::vector<std::string> ids = ArithmeticIds();
   const std::string base = WithoutDetails(id);
+  if (std::ranges::find(kOnlyFound, base) != std::end(kOnlyFound)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} {}: only 'dmlop diagnose' tries variations of place", option, id));
+  }
   if (std::ranges::find(ids, base) == ids.end()) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} {}: there is no such variation{}", option, id,

@@ -292,6 +292,7 @@ class ArithmeticTest(ProgramTest):
     def test_ids_that_are_refused(self):
         self.save(x=self.normal(3, 9, dtype=HALF))
         for ids, said in [(["sums-flaot16"], "there is no such variation (did you mean 'sums-float16'?)"),
+                          (["tail-missing:axis=1,from=8"], "only 'dmlop diagnose' tries variations of place"),
                           (["sums-float16:block=4"], "sums-float16 has no such detail (did you mean 'blocks=4'?)"),
                           (["toward-zero:x"], "toward-zero has no details"),
                           (["nan-passes"], "nan-passes: makes no difference to REDUCE of these types"),
