@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/explain/exact_arithmetic.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -15,7 +16,7 @@ namespace {
 using Operation = FormulaOperation;
 using Values = std::span<const Magnitude>;
 
-Magnitude Exactly(double value) {
+Magnitude WithoutError(double value) {
   return {value, std::abs(value), 1, Magnitude::kExact};
 }
 
@@ -133,6 +134,15 @@ Magnitude Logarithm(const Magnitude& x) {
   return {value, std::abs(value) + more, x.terms, Magnitude::kOther, /*adds_up=*/false};
 }
 
+// The value of any function that formulas have.
+double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
+               std::span<const double> x) {
+  if (IsApproximated(function)) return ExactElement(function, x, parameters).head;
+  std::vector<FormulaValue> operands;
+  for (const double operand : x) operands.push_back(Approximately({operand, 0}));
+  return ExactArithmetic::Function(function, parameters, operands).number.head;
+}
+
 // How much a function makes of the error of an operand. Gates of networks, which are at most 1
 // steep, count as if they were everywhere, since the error before them is that of a step before,
 // too.
@@ -140,10 +150,10 @@ double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
                std::vector<double> x, size_t operand, double size) {
   using F = ElementWiseFunction;
   if (function == F::kTanh || function == F::kSigmoid || function == F::kSoftsign) return 1;
-  const double before = ExactElement(function, x, parameters).head;
+  const double before = ValueOf(function, parameters, x);
   const double step = size * 0x1p-20;
   x[operand] += step;
-  const double slope = std::abs(ExactElement(function, x, parameters).head - before) / step;
+  const double slope = std::abs(ValueOf(function, parameters, x) - before) / step;
   return std::isfinite(slope) ? slope : 0;
 }
 
@@ -182,13 +192,14 @@ Formula::Node MagnitudeArithmetic::Instead(const Formula& formula, Formula::Node
 
 Magnitude MagnitudeArithmetic::Element(const ConstTensorView& view, int64_t offset) {
   Magnitude element;
-  VisitDataType(AllTypes(), view.type,
-                [&]<typename T>() { element = Exactly(AsDouble(view.elements<T>()[offset])); });
+  VisitDataType(AllTypes(), view.type, [&]<typename T>() {
+    element = WithoutError(AsDouble(view.elements<T>()[offset]));
+  });
   return element;
 }
 
 Magnitude MagnitudeArithmetic::Number(double value, const std::optional<Dyadic>&) {
-  return Exactly(value);
+  return WithoutError(value);
 }
 
 Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
@@ -201,7 +212,7 @@ Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
   }
   std::vector<double> x;
   for (const Magnitude& operand : operands) x.push_back(operand.value);
-  Magnitude value = OfValue(ExactElement(function, x, parameters).head, operands);
+  Magnitude value = OfValue(ValueOf(function, parameters, x), operands);
   for (size_t i = 0; i < x.size(); ++i) {
     if (IsRelative(operands[i]) || operands[i].size == 0) continue;
     value.size += SlopeAt(function, parameters, x, i, operands[i].size) * operands[i].size;
@@ -214,11 +225,11 @@ Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Values x) {
     case Operation::kSum:
       return Sum(x);
     case Operation::kMean:
-      return Quotient(Sum(x), Exactly(static_cast<double>(x.size())));
+      return Quotient(Sum(x), WithoutError(static_cast<double>(x.size())));
     case Operation::kProduct:
       return Product(x);
     case Operation::kWeighted:
-      return x[0].value == 0 ? Exactly(0) : Product(x);
+      return x[0].value == 0 ? WithoutError(0) : Product(x);
     case Operation::kMaximum:
     case Operation::kAtLeast:
       return Extreme(x, std::greater<>());
