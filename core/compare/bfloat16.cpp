@@ -67,7 +67,8 @@ std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor) {
   VisitDataType(Join<TypeList<double>, Floats>{}, tensor.type, [&]<typename T>() {
     Dims index = Dims::Filled(layout.rank(), 0);
     for (int64_t i = 0; i < layout.element_count(); ++i) {
-      to[i] = ToBfloat16(AsDouble(tensor.elements<T>()[OffsetOf(layout, index)]));
+      to[i] = ToBfloat16(
+          AsDouble(ElementOf<T>(tensor.data + OffsetOf(layout, index) * int64_t{sizeof(T)})));
       Advance(layout.sizes, index);
     }
   });

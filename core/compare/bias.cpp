@@ -30,14 +30,19 @@ void Count(Wide actual, Wide expected, Bias& bias) {
   bias.toward_zero += (is_above && actual <= 0) || (is_below && actual >= 0);
 }
 
+// Elements of archives need not be aligned.
+template <typename T>
+T ElementAt(const ConstTensorView& view, const Dims& index) {
+  return ElementOf<T>(view.data + OffsetOf(view.layout, index) * int64_t{sizeof(T)});
+}
+
 template <typename T, typename E>
 Bias CountAll(const ConstTensorView& actual, const ConstTensorView& expected) {
   Bias bias;
   const Dims& sizes = expected.layout.sizes;
   Dims index = Dims::Filled(expected.layout.rank(), 0);
   for (int64_t i = 0; i < expected.layout.element_count(); ++i) {
-    Count(Comparable(actual.elements<T>()[OffsetOf(actual.layout, index)]),
-          Comparable(expected.elements<E>()[OffsetOf(expected.layout, index)]), bias);
+    Count(Comparable(ElementAt<T>(actual, index)), Comparable(ElementAt<E>(expected, index)), bias);
     Advance(sizes, index);
   }
   return bias;
