@@ -309,7 +309,8 @@ class Description {
   std::string ShareText() const {
     if (count_ == PlaceCount()) return "every element";
     const double share = static_cast<double>(count_) / static_cast<double>(PlaceCount());
-    return fmt::format("{:.2g} % of the elements", 100 * share);
+    const double percent = std::min(100 * share, 99.0);  // some are right
+    return fmt::format("{:.2g} % of the elements", percent);
   }
 
   // Returns how many elements have the patterns told.
