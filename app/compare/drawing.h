@@ -26,7 +26,7 @@ class Drawing {
   // file.
   void RequireOne(size_t comparisons) const;
 
-  // What Judge must record for it.
+  // Returns the records that Judge must keep for it.
   JudgeDetails details() const;
 
   // The map to be printed, and what the picture shows; empty if there are none, as for tensors that

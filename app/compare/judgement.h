@@ -40,7 +40,7 @@ bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& docume
 // What is said of that, once for all of these operators.
 std::string LacksToleranceText(const std::vector<std::string>& operators);
 
-// What is recorded of a comparison besides its figures.
+// The records that a comparison keeps besides its figures.
 struct JudgeDetails {
   bool is_located = true;  // where the differences lie and of what classes they are
   size_t most_listed = 0;

@@ -21,7 +21,7 @@ namespace dmlop {
 // graphs have two names: "y" and "graph.y".
 std::vector<std::string> TracedNames(const ModelDocument& model);
 
-// What is traced: a document that has been bound, or a graph.
+// The thing that is traced: a document that has been bound, or a graph.
 struct TracedModel {
   // A tensor that the model begins or ends with, besides those that operators fill.
   struct Resource {

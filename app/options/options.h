@@ -190,7 +190,7 @@ struct OpsOptions {
 
 enum class ReportFormat { kTable, kCsv, kMarkdown, kJson, kJunit, kHtml };
 
-// What the cases of reports can be grouped by.
+// The keys by which the cases of reports can be grouped.
 inline constexpr std::string_view kReportKeys[] = {"operator",  "type",  "sizes", "name",
                                                    "tolerance", "where", "cause", "status"};
 

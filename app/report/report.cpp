@@ -21,7 +21,7 @@ std::vector<std::string> TitlesOf(const std::string& prefix) {
   return titles;
 }
 
-// What counts for more stays longer in a narrow table.
+// More important columns stay longer in a narrow table.
 constexpr int kWorthsOfTitles[] = {6, 5, 8, 7, 1, 3, 4, 2};
 
 std::vector<std::string> CellsOf(const DeviceCounts& device) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device has, or may have computed, in place of an element of DirectML's result.
+// The value that a device has, or may have computed, in place of an element of the result.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct VariedValue {
   std::string text;  // the ids, each with its meaning
   ElementBytes value{};
   ElementBytes exact{};  // DirectML's result
-  // Of each sum that is rounded.
+  // This is counted for each sum that is rounded.
   std::vector<std::vector<PartialSum>> sums;
 };
 

@@ -104,7 +104,7 @@ std::string ExampleBlock(const OperatorInfo& info) {
 
 // --- ONNX ----------------------------------------------------------------------------------------
 
-// What the page says before and behind the table of operators.
+// The text of the page before and behind the table of operators.
 constexpr std::string_view kOnnxBegin = R"(.Dt DMLOP-ONNX 5
 .ds doc-volume dmlop Manual
 .Os

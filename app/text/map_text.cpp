@@ -121,7 +121,7 @@ class PanelRows {
   }
 
  private:
-  // What stands above each panel.
+  // The title above each panel.
   template <typename TextOf>
   std::string Line(size_t first, size_t end, TextOf&& text_of) const {
     std::string line(label_width_ + 1, ' ');

@@ -29,7 +29,7 @@ class Canvas {
  public:
   Canvas(Picture& picture, uint8_t ink) : picture_(picture), ink_(ink) {}
 
-  // What lies beyond the picture is left out.
+  // Marks beyond the picture are left out.
   void Fill(int64_t x, int64_t y, int64_t width, int64_t height, uint8_t color) {
     const int64_t count = std::min(width, picture_.width - x);
     for (int64_t row = y; row < std::min(y + height, picture_.height) && count > 0; ++row) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the errors of single elements are measured in, for maps.
+// The measure of the errors of single elements, for maps.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the values of wrong elements may have in common, as a sample of them tells.
+// Properties that the values of wrong elements may share, as a sample of them tells.
 #pragma once
 
 #include <algorithm>

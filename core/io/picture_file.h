@@ -15,7 +15,7 @@
 
 namespace dmlop {
 
-// What the dimensions of a tensor are to a picture.
+// The roles of a tensor's dimensions in a picture.
 struct ImageForm {
   int64_t height;
   int64_t width;

@@ -16,7 +16,7 @@ constexpr FloatFormat kSumFormats[] = {FloatFormat::kFloat32, FloatFormat::kFloa
 
 // --- names ---------------------------------------------------------------------------------------
 
-// What an id begins with, and what it means.
+// The beginning of an id, and its meaning.
 struct KindNames {
   std::string id, text;
 };

@@ -19,7 +19,7 @@ struct Neighbours {
   double coordinate;  // in the input
 };
 
-// Of all indices; none if one has more than two.
+// Returns those of all indices; none if one has more than two.
 std::optional<std::vector<Neighbours>> NeighboursOf(const TapAxis& axis, int64_t count,
                                                     int64_t stride) {
   std::vector<Neighbours> all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rounding of coordinates adds to the size of an interpolated element.
+// The share of rounded coordinates in the size of an interpolated element.
 #pragma once
 
 #include <vector>

@@ -80,7 +80,7 @@ bool IsWhole(const Formula& formula, Node node, const std::vector<bool>& is_whol
 
 // --- values --------------------------------------------------------------------------------------
 
-// What is beyond the range of both parts has no tail.
+// A number beyond the range of both parts has no tail.
 DoubleDouble Checked(double head, DoubleDouble value) {
   return std::isfinite(head) && head != 0 ? value : DoubleDouble{head, 0};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device wrote beside what is right, and hypotheses that are counted on it.
+// The output of a device beside the right one, and hypotheses that are counted on it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct PackedOutput {
   ConstTensorView view() const { return {buffer.data(), type, PackedLayout(sizes)}; }
 };
 
-// What it means that a hypothesis reproduces an element.
+// The ways in which a hypothesis can reproduce an element.
 enum class Criterion {
   kRounding,  // to the bit, or as if it had been rounded in another order
   kBits,

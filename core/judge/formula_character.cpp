@@ -92,7 +92,7 @@ class Characters {
     return character;
   }
 
-  // Of all of them together.
+  // This holds for all of them together.
   FormulaCharacter OfOperands(Node node) {
     FormulaCharacter all;
     for (const Node operand : Operands(node)) all.Add(Of(operand));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a formula without a look at the values of elements.
+// The properties of a formula that do not depend on the values of elements.
 #pragma once
 
 #include <optional>

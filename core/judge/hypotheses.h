@@ -9,7 +9,7 @@
 
 namespace dmlop {
 
-// Of equally good hypotheses, the one with the least rank is told.
+// The least rank decides between equally good hypotheses.
 struct Rank {
   int kind = 0;
   size_t number = 0;

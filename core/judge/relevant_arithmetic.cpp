@@ -17,7 +17,7 @@ namespace {
 using Kind = ArithmeticKind;
 using Operation = FormulaOperation;
 
-// What a formula has.
+// The parts that a formula has.
 struct Features {
   size_t most_terms = 0;       // of a sum of numbers that are not whole
   bool has_many_sums = false;  // of which each depends on others, in a long formula

@@ -15,7 +15,7 @@ struct SizesAndTerms {
   std::vector<int64_t> terms;
 };
 
-// Of all elements of an output, in row-major order.
+// These are those of all elements of an output, in row-major order.
 SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                             size_t output);
 

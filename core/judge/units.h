@@ -19,7 +19,7 @@
 namespace dmlop {
 
 struct ErrorUnits {
-  // What is known of the error of a right device.
+  // The kinds of bounds on the error of a right device.
   enum class Bound {
     kExact,     // none, for what is only chosen
     kProved,    // n units, for sums of products

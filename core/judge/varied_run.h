@@ -23,7 +23,7 @@ class VariedRun {
 
   bool empty() const { return changes_.empty() && arithmetics_.empty(); }
 
-  // What is changed, in words.
+  // The change in words.
   std::string text() const;
 
   // The operator and inputs with the changes of these. Throws an Error of kind kUsage if the

@@ -12,7 +12,7 @@
 namespace dmlop {
 namespace {
 
-// What changes how ORT runs a model, but not what it means.
+// These change how ORT runs a model, but not its meaning.
 constexpr std::array<std::string_view, 3> kOfSessions = {"sessionOptionsConfigEntries",
                                                          "graphOptimizationLevel", "loggingLevel"};
 

@@ -8,7 +8,7 @@
 namespace dmlop::onnx_element_wise {
 std::span<const OnnxRow> Rows();
 }
-// What copies, selects, places and fills elements.
+// Operators that copy, select, place and fill elements.
 namespace dmlop::onnx_shape {
 std::span<const OnnxRow> Rows();
 }
@@ -32,7 +32,7 @@ std::span<const OnnxRow> Rows();
 namespace dmlop::onnx_reduction {
 std::span<const OnnxRow> Rows();
 }
-// What takes elements by indices, or puts them elsewhere.
+// Operators that take elements by indices, or put them elsewhere.
 namespace dmlop::onnx_index {
 std::span<const OnnxRow> Rows();
 }

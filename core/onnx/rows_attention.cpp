@@ -157,7 +157,7 @@ void Attention(OnnxCall& call) {
   call.Emit("MULTIHEAD_ATTENTION", settings);
 }
 
-// What the tensors of queries, keys and values are, by the number of their dimensions.
+// The forms of queries, keys and values, by the number of their dimensions.
 struct Heads {
   int64_t new_keys = 0, past_keys = 0, head_size = 0, value_size = 0;
 };

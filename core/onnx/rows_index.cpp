@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes elements by indices, or puts them elsewhere.
+// Operators that take elements by indices, or put them elsewhere.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -22,7 +22,7 @@ bool HasFloats(const OperatorDesc& op) {
          (output != slots.end() && IsFloat(*output->desc->data_type));
 }
 
-// What follows another operator in one test adds its own tolerance.
+// An operator that follows another one in a test adds its own tolerance.
 Tolerance WebnnTolerance(const OperatorDesc& op) {
   const auto granted = op.info().hardware_tolerance;
   Tolerance tolerance = granted == nullptr ? Tolerance{} : granted(op);
