@@ -119,4 +119,28 @@ OnnxWindows WindowsOf(const OnnxCall& call, const OnnxSizes& input, const OnnxSi
   return result;
 }
 
+void EmitConvolution(OnnxCall& call, std::string_view op, size_t filter_input, const OnnxType& type,
+                     OnnxSettings settings) {
+  OnnxValue& x = call.In(0);
+  OnnxValue& filter = call.In(filter_input);
+  const OnnxSizes input = SpatialSizes(call, x);
+  const OnnxSizes taps = SpatialSizes(call, filter);
+  if (taps.size() != input.size()) {
+    call.Refuse("ONX-4", "the filter {} is none for {}", ToString(filter.sizes), ToString(x.sizes));
+  }
+  const OnnxWindows windows = WindowsOf(call, input, KernelShape(call, input.size(), &taps));
+  OnnxSizes sizes = {x.sizes[0], filter.sizes[0]};
+  sizes.insert(sizes.end(), windows.output.begin(), windows.output.end());
+  const OnnxSettings own = {{"InputTensor", Packed(x)},
+                            {"FilterTensor", Packed(filter)},
+                            {"OutputTensor", call.Out(0, type, sizes)},
+                            {"Strides", windows.strides},
+                            {"Dilations", windows.dilations},
+                            {"StartPadding", windows.starts},
+                            {"EndPadding", windows.ends},
+                            {"GroupCount", call.Int("group", 1)}};
+  settings.insert(settings.end(), own.begin(), own.end());
+  call.Emit(op, settings);
+}
+
 }  // namespace dmlop

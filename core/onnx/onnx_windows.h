@@ -32,4 +32,9 @@ OnnxSizes SpatialOnes(OnnxSizes sizes, size_t rank);
 // A list of one number for each spatial dimension, which are positive.
 OnnxSizes SpatialNumbers(const OnnxCall& call, std::string_view attribute, size_t spatial);
 
+// Emits a convolution of the first input with the filter, in windows as the attributes say.
+// `settings` are those that only this operator has.
+void EmitConvolution(OnnxCall& call, std::string_view op, size_t filter_input, const OnnxType& type,
+                     OnnxSettings settings);
+
 }  // namespace dmlop

@@ -88,30 +88,11 @@ void MatMul(OnnxCall& call) {
 
 void Conv(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  OnnxValue& filter = call.In(1);
-  const OnnxSizes input = SpatialSizes(call, x);
-  const OnnxSizes taps = SpatialSizes(call, filter);
-  if (taps.size() != input.size()) {
-    call.Refuse("ONX-4", "the filter {} is none for {}", ToString(filter.sizes), ToString(x.sizes));
-  }
-  const OnnxWindows windows = WindowsOf(call, input, KernelShape(call, input.size(), &taps));
-  OnnxSizes sizes = {x.sizes[0], filter.sizes[0]};
-  sizes.insert(sizes.end(), windows.output.begin(), windows.output.end());
-  OnnxSettings settings = {{"InputTensor", Packed(x)},
-                           {"FilterTensor", Packed(filter)},
-                           {"OutputTensor", call.Out(0, x.type, sizes)},
-                           {"Mode", "CROSS_CORRELATION"},
+  OnnxSettings settings = {{"Mode", "CROSS_CORRELATION"},
                            {"Direction", "FORWARD"},
-                           {"Strides", windows.strides},
-                           {"Dilations", windows.dilations},
-                           {"StartPadding", windows.starts},
-                           {"EndPadding", windows.ends},
-                           {"OutputPadding", OnnxSizes(input.size(), 0)},
-                           {"GroupCount", call.Int("group", 1)}};
-  if (call.Has(2)) {
-    settings.insert(settings.begin() + 2, {"BiasTensor", Along(call.In(2), 1, x.rank())});
-  }
-  call.Emit("CONVOLUTION", settings);
+                           {"OutputPadding", OnnxSizes(SpatialSizes(call, x).size(), 0)}};
+  if (call.Has(2)) settings.push_back({"BiasTensor", Along(call.In(2), 1, x.rank())});
+  EmitConvolution(call, "CONVOLUTION", 1, x.type, settings);
 }
 
 const OnnxRow kRows[] = {
