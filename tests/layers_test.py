@@ -21,6 +21,7 @@ BELOW = {
     "explain": {"ops", "compare", "exact", "tensor", "base"},
     "document": {"ops", "io", "exact", "tensor", "base"},
     "judge": {"document", "explain", "compare", "ops", "io", "engine", "exact", "tensor", "base"},
+    "fuzz": {"judge", "document", "explain", "compare", "ops", "io", "engine", "exact", "tensor", "base"},
     "api": {"document", "ops", "io", "tensor", "base"},
     "graph": {"ops", "io", "tensor", "base"},
     "onnx": {"graph", "ops", "io", "exact", "tensor", "base"},
