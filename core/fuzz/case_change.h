@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes a case so that it stays valid: whatever hangs on what is changed follows, and the inputs
+// keep elements of what they were.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/fuzz/values.h"
+#include "core/judge/computation.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+struct CaseBounds {
+  FeatureLevel level = kHighestFeatureLevel;
+  int64_t max_elements = 4096;  // of each tensor
+  bool packed_only = false;
+  bool open = false;  // also what DirectML leaves open
+};
+
+// How the elements of a tensor lie in memory. A dimension of size 1 makes no difference.
+enum class LayoutKind : uint8_t { kPacked, kBroadcast, kPermuted, kPadded };
+inline constexpr std::string_view kLayoutKinds[] = {"packed", "broadcast", "permuted", "padded"};
+LayoutKind LayoutKindOf(const TensorDesc& desc);
+
+// Where a tensor comes from: its path in the original, and for each dimension the one there;
+// nothing for a new dimension.
+struct TensorOrigin {
+  std::string path;
+  std::vector<std::optional<size_t>> dims;
+};
+
+// A descriptor that is being changed. Strides, and the sizes of outputs that follow from the rest,
+// are left out. Paths are relative to the descriptor, as "InputTensor/Sizes/3".
+struct CaseDraft {
+  OperatorDesc op;
+  std::map<std::string, TensorOrigin> origins;  // by paths in `op`; none for a new tensor
+  // What must stay as it is now: paths, and what numbers were before.
+  std::map<std::string, int64_t> kept;
+  std::map<std::string, LayoutKind> layouts;  // others are laid out as before
+  bool keeps_last = false;  // a smaller tensor keeps its last elements along each axis
+
+  // Sets a whole number, and keeps it.
+  void Set(const std::string& path, int64_t value);
+  // Takes `count` dimensions from `first` on out of all tensors that have the rank of the first
+  // one, or puts dimensions of size 1 there. Entries of arrays go with them, and axes follow.
+  void EraseDims(size_t first, size_t count);
+  void InsertDims(size_t first, size_t count);
+  // Takes a tensor out of an array of them.
+  void EraseEntry(const Field& field, size_t entry);
+};
+
+// A case with what its changes have in common.
+class CaseChanger {
+ public:
+  CaseChanger(Computation original, const CaseBounds& bounds);
+
+  const Computation& original() const { return original_; }
+  const CaseBounds& bounds() const { return bounds_; }
+  const CaseDraft& draft() const { return draft_; }
+
+  // Completes the descriptor: what contradicts a number that is kept is changed, too. Returns
+  // nothing if no valid one was found.
+  std::optional<OperatorDesc> Fitted(const CaseDraft& draft) const;
+  // Returns the same as a case within the bounds. A new tensor has values of the class.
+  std::optional<Computation> Case(const CaseDraft& draft, const ValueClasses& classes = {}) const;
+
+ private:
+  void Relayout(const CaseDraft& draft, OperatorDesc& op) const;
+  bool FillInputs(const CaseDraft& draft, const ValueClasses& classes, int64_t modulus,
+                  Computation& result) const;
+
+  Computation original_;
+  CaseBounds bounds_;
+  CaseDraft draft_;
+  std::map<std::string, TensorDesc> descs_;       // of all tensors of the original
+  std::map<std::string, ConstTensorView> views_;  // of its inputs
+};
+
+// Returns the element of a type that is nearest to a number.
+ElementBytes ConvertedTo(DataType type, double value);
+
+// Whether nothing warns of the values of inputs, such as indices out of range.
+bool HasSoundValues(const Computation& computation);
+
+// The rank of the first tensor.
+size_t RankOf(const OperatorDesc& op);
+
+}  // namespace dmlop

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fuzz/condition_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/fuzz/simplest_condition.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kKindNames[] = {"any",   "only",   "atLeast",  "atMost", "residue",
+                                           "oneOf", "noneOf", "relation", "unclear"};
+
+// --- words ---------------------------------------------------------------------------------------
+
+// "StartPadding[1]" for "/desc/StartPadding/1".
+std::string ShortName(std::string_view of) {
+  constexpr std::string_view kRoot = "/desc/";
+  if (!of.starts_with(kRoot)) return std::string(of);
+  std::string name;
+  of.remove_prefix(kRoot.size());
+  while (!of.empty()) {
+    const std::string_view part = of.substr(0, of.find('/'));
+    of.remove_prefix(std::min(part.size() + 1, of.size()));
+    const bool is_number = part.find_first_not_of("0123456789") == part.npos;
+    if (name.empty()) {
+      name = part;
+    } else {
+      name += is_number ? fmt::format("[{}]", part) : fmt::format(".{}", part);
+    }
+  }
+  return name;
+}
+
+// "1, 2 or 3"
+std::string Listed(const std::vector<SettingValue>& values, std::string_view last) {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += i + 1 == values.size() ? fmt::format(" {} ", last) : ", ";
+    text += ToText(values[i]);
+  }
+  return text;
+}
+
+class ConditionWords {
+ public:
+  explicit ConditionWords(const Condition& condition)
+      : condition_(condition), of_(condition.of.front()) {}
+
+  bool is_type() const { return of_.ends_with("/DataType"); }
+  bool is_layout() const {
+    return of_.ends_with("Tensor/Strides") || of_.find("Tensors/") != of_.npos;
+  }
+  bool is_values() const { return of_.starts_with(kValuesPrefix); }
+
+  std::string Text() const {
+    const std::vector<SettingValue>& values = condition_.values;
+    switch (condition_.kind) {
+      case ConditionKind::kAny:
+        return "any " + ShortName(of_);
+      case ConditionKind::kOnly:
+        return Only();
+      case ConditionKind::kAtLeast:
+        return fmt::format("{} >= {}", ShortName(of_), ToText(values[0]));
+      case ConditionKind::kAtMost:
+        return fmt::format("{} <= {}", ShortName(of_), ToText(values[0]));
+      case ConditionKind::kResidue:
+        return fmt::format("{} mod {} = {}", ShortName(of_), ToText(values[0]), ToText(values[1]));
+      case ConditionKind::kOneOf:
+        return is_type() ? Listed(values, "and") : "only with " + With(Listed(values, "or"));
+      case ConditionKind::kNoneOf:
+        return "not with " + With(Listed(values, "or"));
+      case ConditionKind::kRelation:
+        return fmt::format(
+            "{} {} {}", ShortName(of_),
+            condition_.relation == "multiple" ? "a multiple of" : condition_.relation,
+            ShortName(condition_.of[1]));
+      case ConditionKind::kUnclear:
+        return fmt::format("{} {}, not {}", ShortName(of_), Listed(condition_.failed, "or"),
+                           Listed(condition_.passed, "or"));
+    }
+    return "";
+  }
+
+ private:
+  std::string Only() const {
+    const std::string value = ToText(condition_.values[0]);
+    if (value == kPresent) return "only with " + ShortName(of_);
+    if (value == kAbsent) return "not with " + ShortName(of_);
+    if (is_type()) return "only " + value;
+    return "only with " + With(value);
+  }
+
+  // "Direction BACKWARD", "BTensor permuted", "values of BTensor NaN"
+  std::string With(const std::string& value) const {
+    std::string name = ShortName(of_);
+    if (is_values()) name = "values of " + name.substr(kValuesPrefix.size());
+    if (name.ends_with(".Strides")) name = name.substr(0, name.rfind('.'));
+    if (name.ends_with(".Type")) name = name.substr(0, name.rfind('.'));
+    return name + " " + value;
+  }
+
+  const Condition& condition_;
+  const std::string& of_;
+};
+
+// --- other cases ---------------------------------------------------------------------------------
+
+class OtherCase {
+ public:
+  OtherCase(const Conditions& conditions, const OperatorDesc& smallest, const OperatorDesc& other)
+      : conditions_(conditions), other_(other), same_rank_(RankOf(smallest) == RankOf(other)) {}
+
+  bool Meets(const Condition& condition) const {
+    const bool is_of_values = condition.of.front().starts_with(kValuesPrefix);
+    if (condition.kind == ConditionKind::kAny || is_of_values) return true;
+    const std::vector<SettingValue> values = ValuesOf(condition.of.front());
+    if (condition.kind == ConditionKind::kRelation) return AreRelated(condition, values);
+    if (values.empty()) return condition.kind == ConditionKind::kNoneOf;
+    return std::ranges::any_of(values,
+                               [&](const SettingValue& value) { return Fits(condition, value); });
+  }
+
+ private:
+  std::vector<SettingValue> ValuesOf(const std::string& of) const {
+    const auto sizes = conditions_.sizes.find(of);
+    return ValuesIn(other_, of,
+                    sizes == conditions_.sizes.end() ? std::vector<std::string>() : sizes->second,
+                    same_rank_);
+  }
+
+  bool AreRelated(const Condition& condition, const std::vector<SettingValue>& first) const {
+    const std::vector<SettingValue> second = ValuesOf(condition.of[1]);
+    for (size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+      const auto* a = std::get_if<int64_t>(&first[i]);
+      const auto* b = std::get_if<int64_t>(&second[i]);
+      if (a != nullptr && b != nullptr && IsRelated(*a, condition.relation, *b)) return true;
+    }
+    return false;
+  }
+
+  static bool Fits(const Condition& condition, const SettingValue& value) {
+    const auto has = [&](const std::vector<SettingValue>& list) {
+      return std::ranges::find(list, value) != list.end();
+    };
+    const auto* number = std::get_if<int64_t>(&value);
+    switch (condition.kind) {
+      case ConditionKind::kOnly:
+      case ConditionKind::kOneOf:
+        return has(condition.values);
+      case ConditionKind::kNoneOf:
+        return !has(condition.values);
+      case ConditionKind::kAtLeast:
+        return value >= condition.values[0];
+      case ConditionKind::kAtMost:
+        return value <= condition.values[0];
+      case ConditionKind::kResidue:
+        return number != nullptr && *number % std::get<int64_t>(condition.values[0]) ==
+                                        std::get<int64_t>(condition.values[1]);
+      case ConditionKind::kUnclear:
+        return !has(condition.passed);
+      default:
+        return true;
+    }
+  }
+
+  const Conditions& conditions_;
+  const OperatorDesc& other_;
+  bool same_rank_;
+};
+
+// --- JSON ----------------------------------------------------------------------------------------
+
+Json AsJson(const SettingValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return NumberJson(*number);
+  return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+Json AsJson(const std::vector<SettingValue>& values) {
+  Json list = Json::array();
+  for (const SettingValue& value : values) list.push_back(AsJson(value));
+  return list;
+}
+
+Json AsJson(const Condition& condition) {
+  Json json = {{"of", condition.of}, {"kind", kKindNames[static_cast<size_t>(condition.kind)]}};
+  switch (condition.kind) {
+    case ConditionKind::kOnly:
+    case ConditionKind::kAtLeast:
+    case ConditionKind::kAtMost:
+      json["value"] = AsJson(condition.values[0]);
+      break;
+    case ConditionKind::kResidue:
+      json["modulus"] = AsJson(condition.values[0]);
+      json["residue"] = AsJson(condition.values[1]);
+      break;
+    case ConditionKind::kOneOf:
+    case ConditionKind::kNoneOf:
+      json["values"] = AsJson(condition.values);
+      break;
+    case ConditionKind::kRelation:
+      json["relation"] = condition.relation;
+      break;
+    case ConditionKind::kUnclear:
+      json["failed"] = AsJson(condition.failed);
+      json["passed"] = AsJson(condition.passed);
+      break;
+    default:
+      break;
+  }
+  return json;
+}
+
+SettingValue ValueFrom(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<int64_t>();
+  if (json.is_number()) return json.get<double>();
+  return json.get<std::string>();
+}
+
+std::vector<SettingValue> ValuesFrom(const Json& json, const char* member) {
+  std::vector<SettingValue> values;
+  if (!json.contains(member)) return values;
+  for (const Json& value : json[member]) values.push_back(ValueFrom(value));
+  return values;
+}
+
+Condition ConditionFrom(const Json& json) {
+  Condition condition{json.at("of").get<std::vector<std::string>>()};
+  const auto kind = std::ranges::find(kKindNames, json.at("kind").get<std::string>());
+  condition.kind = static_cast<ConditionKind>(kind - std::begin(kKindNames));
+  condition.values = ValuesFrom(json, "values");
+  for (const char* member : {"value", "modulus", "residue"}) {
+    if (json.contains(member)) condition.values.push_back(ValueFrom(json[member]));
+  }
+  condition.relation = json.value("relation", "");
+  condition.failed = ValuesFrom(json, "failed");
+  condition.passed = ValuesFrom(json, "passed");
+  return condition;
+}
+
+}  // namespace
+
+std::string TextOf(const Conditions& conditions, const std::vector<std::string>& types) {
+  std::string text;
+  bool other_field = false;
+  bool other_size = false;
+  bool type_is_told = types.empty();
+  for (const Condition& condition : conditions.list) {
+    if (condition.kind == ConditionKind::kAny) continue;
+    const ConditionWords words(condition);
+    const bool is_size = conditions.sizes.contains(condition.of.front());
+    other_size |= is_size;
+    other_field |= condition.of.front().starts_with("/desc/") && !words.is_type();
+    type_is_told |= words.is_type();
+    const std::string told = words.Text();
+    const bool stands_alone = told.starts_with("only ") || told.starts_with("not ");
+    if (text.empty()) {
+      text = (stands_alone ? "fails " : "fails with ") + told;
+    } else {
+      text += "; " + told;
+    }
+  }
+  text += text.empty() ? "fails with " : "; ";
+  text += other_field ? "any other field" : "any field";
+  text += other_size ? ", any other size" : ", any size";
+  if (type_is_told) return text;
+  return text + ", " + Listed({types.begin(), types.end()}, "and");
+}
+
+bool Holds(const Conditions& conditions, const OperatorDesc& smallest, const OperatorDesc& other) {
+  const OtherCase with(conditions, smallest, other);
+  return std::ranges::all_of(conditions.list,
+                             [&](const Condition& one) { return with.Meets(one); });
+}
+
+void SetConditions(const Conditions& conditions, Json& finding) {
+  Json& list = finding["conditions"] = Json::array();
+  for (const Condition& condition : conditions.list) list.push_back(AsJson(condition));
+  finding["sizes"] = conditions.sizes;
+  finding["text"] = conditions.text;
+}
+
+Conditions ConditionsOf(const Json& finding) {
+  Conditions conditions;
+  if (!finding.contains("conditions")) return conditions;
+  for (const Json& one : finding["conditions"]) conditions.list.push_back(ConditionFrom(one));
+  if (finding.contains("sizes")) finding["sizes"].get_to(conditions.sizes);
+  conditions.text = finding.value("text", "");
+  return conditions;
+}
+
+}  // namespace dmlop

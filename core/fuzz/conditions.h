@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds what a failure hangs on: each setting of the smallest case is varied alone, and what was
+// seen is told as the simplest condition that fits all of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/document/document_json.h"
+#include "core/fuzz/setting.h"
+#include "core/fuzz/shrink.h"
+#include "core/fuzz/values.h"
+
+namespace dmlop {
+
+enum class ConditionKind : uint8_t {
+  kAny,
+  kOnly,     // `values` is the one with which it fails
+  kAtLeast,  // `values` is the bound
+  kAtMost,
+  kResidue,  // `values` are the modulus and the residue
+  kOneOf,
+  kNoneOf,
+  kRelation,  // of the first to the second
+  kUnclear,
+};
+
+struct Condition {
+  // Pointers of a document; symbols of sizes; "rank"; "values:InputTensor". The pointer of a tensor
+  // stands for whether it is there, that of its Strides for its layout, of its DataType for types.
+  std::vector<std::string> of;
+  ConditionKind kind = ConditionKind::kAny;
+  std::vector<SettingValue> values{};
+  std::string relation{};              // "=", "!=", "<", ">", "multiple"
+  std::vector<SettingValue> failed{};  // if it is unclear
+  std::vector<SettingValue> passed{};
+};
+
+struct Conditions {
+  std::vector<Condition> list;
+  // The pointers that each symbol of a size stands for; the first has the value of the symbol.
+  std::map<std::string, std::vector<std::string>> sizes;
+  std::string text;  // "fails with EndPadding[0] != StartPadding[0]; any other field, any size"
+  int64_t runs = 0;
+};
+
+// `classes` are those of the values of the case that was shrunk.
+Conditions FindConditions(const Computation& smallest, const ValueClasses& classes,
+                          const TryAll& run, int64_t most_runs, const CaseBounds& bounds);
+
+// Returns whether another case of the operator meets the conditions found for `smallest`: at any of
+// its axes, if the ranks differ. Classes of values are not compared.
+bool Holds(const Conditions& conditions, const OperatorDesc& smallest, const OperatorDesc& other);
+
+// Writes and reads the members "conditions", "sizes" and "text" of a finding.
+void SetConditions(const Conditions& conditions, Json& finding);
+Conditions ConditionsOf(const Json& finding);
+
+}  // namespace dmlop

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fuzz/setting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/ops/support_check.h"
+#include "core/tensor/convert_element.h"
+
+namespace dmlop {
+namespace {
+
+constexpr std::string_view kDescRoot = "/desc/";
+constexpr std::string_view kTypeMember = "/Type";
+
+bool IsDigit(char c) {
+  return '0' <= c && c <= '9';
+}
+
+std::string PointerTo(std::string_view path) {
+  return std::string(kDescRoot) + std::string(path);
+}
+
+// --- symbols of sizes ----------------------------------------------------------------------------
+
+// "N", "C", "H", "W", as sizes of images are called.
+std::string NameOfDimension(size_t dimension, size_t rank) {
+  constexpr std::string_view kFromLast = "WHDEFG";
+  if (rank > 2 && dimension < 2) return dimension == 0 ? "N" : "C";
+  return std::string(1, kFromLast[rank - 1 - dimension]);
+}
+
+std::vector<std::string> SizePathsOf(const OperatorDesc& op) {
+  std::vector<std::string> paths;
+  for (const TensorSlot& slot : TensorSlots(op)) {
+    for (size_t d = 0; d < slot.desc->rank(); ++d) {
+      paths.push_back(fmt::format("{}/Sizes/{}", slot.path, d));
+    }
+  }
+  return paths;
+}
+
+class SymbolFinder {
+ public:
+  explicit SymbolFinder(const CaseChanger& changer)
+      : changer_(changer), paths_(SizePathsOf(changer.draft().op)) {}
+
+  std::vector<Setting> All() {
+    for (const std::string& path : paths_) {
+      if (!covered_.contains(path)) Add(path);
+    }
+    return std::move(symbols_);
+  }
+
+ private:
+  int64_t SizeAt(const std::string& path) const { return *NumberAt(changer_.draft().op, path); }
+
+  // Returns the sizes that change if one does, itself first; none if it cannot be so.
+  std::vector<std::string> TiesIf(const std::string& path, int64_t size) const {
+    if (size < 1) return {};
+    CaseDraft draft = changer_.draft();
+    draft.Set(path, size);
+    const std::optional<OperatorDesc> fitted = changer_.Fitted(draft);
+    if (!fitted) return {};
+    std::vector<std::string> ties = {path};
+    for (const std::string& other : paths_) {
+      if (other != path && NumberAt(*fitted, other) != SizeAt(other)) ties.push_back(other);
+    }
+    return ties;
+  }
+
+  void Add(const std::string& path) {
+    const int64_t size = SizeAt(path);
+    std::vector<std::string> ties;
+    for (const int64_t other : {2 * size, size + 1, size + 2, size - 1}) {
+      if (ties.empty()) ties = TiesIf(path, other);
+    }
+    covered_.insert(path);
+    if (ties.empty()) return;  // it cannot be varied
+    // One that is a multiple of another cannot be any number.
+    if (ties.size() > 1 && TiesIf(path, size + 1).empty()) {
+      std::ranges::stable_sort(ties, {}, [&](const std::string& tie) { return SizeAt(tie); });
+    }
+    covered_.insert(ties.begin(), ties.end());
+    symbols_.push_back({NewName(ties.front()), SettingKind::kSize, SizeAt(ties.front()),
+                        ties.front(), nullptr, ties});
+  }
+
+  std::string NewName(const std::string& path) {
+    const size_t member = path.rfind("/Sizes/");
+    const std::string tensor = path.substr(0, member);
+    const auto slots = TensorSlots(changer_.draft().op);
+    const auto slot = std::ranges::find(slots, tensor, &TensorSlot::path);
+    std::string name = NameOfDimension(std::stoul(path.substr(member + 7)), slot->desc->rank());
+    if (!names_.insert(name).second) name = fmt::format("{}.{}", DisplayName(tensor), name);
+    names_.insert(name);
+    return name;
+  }
+
+  const CaseChanger& changer_;
+  std::vector<std::string> paths_;
+  std::set<std::string> covered_;
+  std::set<std::string> names_;
+  std::vector<Setting> symbols_;
+};
+
+// --- lists ---------------------------------------------------------------------------------------
+
+SettingKind KindOf(const PlainValue& plain) {
+  constexpr SettingKind kKinds[] = {SettingKind::kBool, SettingKind::kInteger, SettingKind::kScalar,
+                                    SettingKind::kEnum};
+  return kKinds[plain.value.index()];
+}
+
+class SettingList {
+ public:
+  explicit SettingList(const CaseChanger& changer)
+      : changer_(changer), op_(changer.original().op) {}
+
+  std::vector<Setting> All() {
+    for (size_t i = 0; i < op_.fields().size(); ++i) AddField(*op_.fields()[i], op_.values()[i]);
+    if (const size_t rank = RankOf(op_); rank > 0) {
+      Add(std::string(kRankSetting), SettingKind::kRank, static_cast<int64_t>(rank));
+    }
+    for (const PlainValue& plain : PlainValuesOf(op_)) {
+      Add(PointerTo(plain.path), KindOf(plain), plain.value, plain.path, plain.field);
+    }
+    AddTypes();
+    for (const TensorSlot& slot : TensorSlots(op_)) AddLayout(slot);
+    return std::move(settings_);
+  }
+
+ private:
+  void Add(std::string of, SettingKind kind, SettingValue value, std::string path = {},
+           const Field* field = nullptr) {
+    settings_.push_back({std::move(of), kind, std::move(value), std::move(path), field, {}});
+  }
+
+  void AddField(const Field& field, const FieldValue& value) {
+    const std::string name(field.name);
+    const bool is_there = !std::holds_alternative<std::monostate>(value);
+    if (field.optional) {
+      Add(PointerTo(name), SettingKind::kPresence, std::string(is_there ? kPresent : kAbsent), name,
+          &field);
+    }
+    if (const auto* tensors = std::get_if<std::vector<TensorDesc>>(&value)) {
+      Add(PointerTo(name), SettingKind::kCount, static_cast<int64_t>(tensors->size()), name,
+          &field);
+    }
+    const auto* activations = std::get_if<std::vector<OperatorDesc>>(&value);
+    if (activations == nullptr) return;
+    for (size_t i = 0; i < activations->size(); ++i) {
+      const bool is_one = field.kind == FieldKind::kActivation;
+      const std::string path = is_one ? name : fmt::format("{}/{}", name, i);
+      Add(PointerTo(path + std::string(kTypeMember)), SettingKind::kEnum,
+          std::string((*activations)[i].name()), path, &field);
+    }
+  }
+
+  // One for each type variable, called like the first tensor that has it.
+  void AddTypes() {
+    std::set<TypeVariable> seen;
+    for (const TensorSlot& slot : TensorSlots(op_)) {
+      if (!seen.insert(slot.type).second) continue;
+      Add(PointerTo(slot.path + "/DataType"), SettingKind::kType,
+          std::string(Name(*slot.desc->data_type)), slot.path, slot.field);
+    }
+  }
+
+  void AddLayout(const TensorSlot& slot) {
+    if (changer_.bounds().packed_only) return;
+    Add(PointerTo(slot.path + "/Strides"), SettingKind::kLayout,
+        std::string(kLayoutKinds[static_cast<size_t>(LayoutKindOf(*slot.desc))]), slot.path,
+        slot.field);
+  }
+
+  const CaseChanger& changer_;
+  const OperatorDesc& op_;
+  std::vector<Setting> settings_;
+};
+
+// --- drafts --------------------------------------------------------------------------------------
+
+FieldValue& ValueOfField(OperatorDesc& op, const Field& field) {
+  const auto fields = op.fields();
+  return op.values()[static_cast<size_t>(std::ranges::find(fields, &field) - fields.begin())];
+}
+
+// An activation with plain fields; those that another one has, too, keep their values.
+OperatorDesc PlainActivation(const OperatorInfo& info, const OperatorDesc* like) {
+  OperatorDesc activation(info);
+  for (size_t i = 0; i < info.fields.size(); ++i) {
+    const Field& field = *info.fields[i];
+    FieldValue& value = activation.values()[i];
+    value = FieldValue();
+    if (field.is_tensor() || field.optional) continue;
+    if (field.kind == FieldKind::kFloat) value = 1.0f;
+    if (field.kind == FieldKind::kEnum) value = uint32_t{0};
+    if (field.kind == FieldKind::kUints) value = std::vector<uint32_t>{0};
+    if (field.kind == FieldKind::kUint) value = uint32_t{0};
+    for (size_t k = 0; like != nullptr && k < like->fields().size(); ++k) {
+      if (like->fields()[k] == &field) value = like->values()[k];
+    }
+  }
+  return activation;
+}
+
+std::vector<const OperatorInfo*> ActivationsOf(ActivationHost host) {
+  std::vector<const OperatorInfo*> all(Operators().begin(), Operators().end());
+  std::erase_if(all, [&](const OperatorInfo* info) { return !info->fusable.In(host); });
+  return all;
+}
+
+// The simplest activation is one without fields.
+const OperatorInfo& SimplestActivation(ActivationHost host) {
+  const auto all = ActivationsOf(host);
+  return **std::ranges::min_element(all, {},
+                                    [](const OperatorInfo* info) { return info->fields.size(); });
+}
+
+std::vector<DataType> TypesFor(const OperatorDesc& op, const Field& field) {
+  const SupportTable* table = SupportFor(op);
+  std::vector<DataType> types;
+  for (size_t i = 1; table != nullptr && i < DataTypeNames().size(); ++i) {
+    const auto type = static_cast<DataType>(i);
+    if (table->rows.back().TypesOf(field.type).Contains(type)) types.push_back(type);
+  }
+  return types;
+}
+
+class DraftMaker {
+ public:
+  DraftMaker(const CaseDraft& begun, const Setting& setting) : begun_(begun), setting_(setting) {}
+
+  std::vector<CaseDraft> With(const SettingValue& value) {
+    const auto* number = std::get_if<int64_t>(&value);
+    const auto* word = std::get_if<std::string>(&value);
+    CaseDraft draft = begun_;
+    switch (setting_.kind) {
+      case SettingKind::kPresence:
+        *word == kPresent ? AddTensorOrField() : Remove(draft);
+        break;
+      case SettingKind::kCount:
+        SetCount(draft, static_cast<size_t>(*number));
+        break;
+      case SettingKind::kRank:
+        SetRank(*number);
+        break;
+      case SettingKind::kSize:
+        draft.Set(setting_.path, *number);
+        drafts_.push_back(draft);
+        break;
+      case SettingKind::kType:
+        SetType(draft, *word);
+        break;
+      case SettingKind::kLayout:
+        draft.layouts[setting_.path] = static_cast<LayoutKind>(
+            std::ranges::find(kLayoutKinds, *word) - std::begin(kLayoutKinds));
+        drafts_.push_back(draft);
+        break;
+      case SettingKind::kValues:
+        break;
+      default:
+        SetPlain(draft, value);
+    }
+    return std::move(drafts_);
+  }
+
+ private:
+  void SetPlain(CaseDraft& draft, const SettingValue& value) {
+    if (setting_.field->kind == FieldKind::kActivation ||
+        setting_.field->kind == FieldKind::kActivations) {
+      if (setting_.of.ends_with(kTypeMember))
+        return SetActivation(draft, std::get<std::string>(value));
+    }
+    if (const auto* number = std::get_if<int64_t>(&value)) {
+      draft.Set(setting_.path, *number);
+    } else if (!SetValueAt(draft.op, setting_.path, value)) {
+      return;
+    }
+    draft.kept.emplace(setting_.path, 0);
+    drafts_.push_back(draft);
+  }
+
+  void SetActivation(CaseDraft& draft, const std::string& name) {
+    auto& all = std::get<std::vector<OperatorDesc>>(ValueOfField(draft.op, *setting_.field));
+    const size_t slash = setting_.path.find('/');
+    OperatorDesc& one =
+        all[slash == std::string::npos ? 0 : std::stoul(setting_.path.substr(slash + 1))];
+    one = PlainActivation(*FindOperator(name), &one);
+    drafts_.push_back(draft);
+  }
+
+  void Remove(CaseDraft& draft) {
+    ValueOfField(draft.op, *setting_.field) = FieldValue();
+    std::erase_if(draft.origins, [&](const auto& origin) {
+      return origin.first == setting_.path || origin.first.starts_with(setting_.path + "/");
+    });
+    drafts_.push_back(draft);
+  }
+
+  void AddTensorOrField() {
+    const Field& field = *setting_.field;
+    CaseDraft draft = begun_;
+    FieldValue& value = ValueOfField(draft.op, field);
+    if (field.kind == FieldKind::kTensor) return AddTensor(field);
+    if (field.kind == FieldKind::kScaleBias) value = ScaleBias{2, 1};
+    if (field.kind == FieldKind::kActivation) {
+      value = std::vector<OperatorDesc>{PlainActivation(SimplestActivation(field.host), nullptr)};
+    }
+    if (!std::holds_alternative<std::monostate>(value)) drafts_.push_back(draft);
+  }
+
+  // Tries the sizes of the first tensor, then 1 for each dimension, then a single size.
+  void AddTensor(const Field& field) {
+    TensorDesc tensor;
+    tensor.data_type = StatedType(begun_.op, field.type);
+    const std::vector<DataType> types = TypesFor(begun_.op, field);
+    if (!tensor.data_type && !types.empty()) tensor.data_type = types.front();
+    const auto add = [&](std::optional<std::vector<uint32_t>> sizes) {
+      tensor.sizes = std::move(sizes);
+      drafts_.push_back(begun_);
+      ValueOfField(drafts_.back().op, field) = tensor;
+    };
+    if (field.role == TensorRole::kOutput) return add(std::nullopt);
+    const auto slots = TensorSlots(begun_.op);
+    add(*slots.front().desc->sizes);
+    add(std::vector<uint32_t>(slots.front().desc->rank(), 1));
+    for (size_t rank = 1; rank <= 4; ++rank) add(std::vector<uint32_t>(rank, 1));
+  }
+
+  // Takes the last tensors out, or else the first ones; repeats the last one.
+  void SetCount(CaseDraft draft, size_t count) {
+    const Field& field = *setting_.field;
+    const size_t before = std::get<std::vector<TensorDesc>>(ValueOfField(draft.op, field)).size();
+    CaseDraft other = draft;
+    for (size_t i = count; i < before; ++i) {
+      draft.EraseEntry(field, count);
+      other.EraseEntry(field, 0);
+    }
+    for (size_t i = before; i < count; ++i) Repeat(draft, field, i);
+    draft.kept.emplace(setting_.path, 0);
+    other.kept.emplace(setting_.path, 0);
+    drafts_.push_back(draft);
+    if (count < before) drafts_.push_back(other);
+  }
+
+  static void Repeat(CaseDraft& draft, const Field& field, size_t entry) {
+    auto& tensors = std::get<std::vector<TensorDesc>>(ValueOfField(draft.op, field));
+    const TensorDesc last = tensors.back();
+    tensors.push_back(last);
+    draft.origins[fmt::format("{}/{}", field.name, entry)] =
+        draft.origins[fmt::format("{}/{}", field.name, entry - 1)];
+  }
+
+  void SetRank(int64_t rank) {
+    const auto before = static_cast<int64_t>(RankOf(begun_.op));
+    const auto change = static_cast<size_t>(std::abs(rank - before));
+    for (int64_t first = 0; first <= std::min(rank, before); ++first) {
+      if (change == 0) return;
+      drafts_.push_back(begun_);
+      const auto at = static_cast<size_t>(first);
+      rank < before ? drafts_.back().EraseDims(at, change) : drafts_.back().InsertDims(at, change);
+    }
+  }
+
+  void SetType(CaseDraft& draft, const std::string& name) {
+    const auto type =
+        static_cast<DataType>(std::ranges::find(DataTypeNames(), name) - DataTypeNames().begin());
+    const TypeVariable variable = setting_.field->type;
+    for (const MutableTensorSlot& slot : TensorSlots(draft.op)) {
+      if (slot.type == variable) slot.desc->data_type = type;
+    }
+    for (size_t i = 0; i < draft.op.fields().size(); ++i) {
+      const Field& field = *draft.op.fields()[i];
+      FieldValue& value = draft.op.values()[i];
+      if (field.type != variable) continue;
+      if (auto* stated = std::get_if<DataType>(&value)) *stated = type;
+      if (auto* scalar = std::get_if<Scalar>(&value)) Retype(type, *scalar);
+    }
+    drafts_.push_back(draft);
+  }
+
+  static void Retype(DataType type, Scalar& scalar) {
+    const double number = ValueOf(scalar.type, scalar.bytes.data());
+    scalar = {type, ConvertElement(static_cast<float>(number), type)};
+  }
+
+  const CaseDraft& begun_;
+  const Setting& setting_;
+  std::vector<CaseDraft> drafts_;
+};
+
+// --- values --------------------------------------------------------------------------------------
+
+// Ranges of whole numbers, both ends included.
+struct Range {
+  int64_t first;
+  int64_t last;
+};
+
+std::vector<SettingValue> NumbersOf(std::span<const Range> ranges) {
+  std::vector<SettingValue> numbers;
+  for (const auto [first, last] : ranges) {
+    for (int64_t number = first; number <= last; ++number) numbers.emplace_back(number);
+  }
+  return numbers;
+}
+
+std::vector<SettingValue> NumbersToTry(SettingKind kind, bool many) {
+  constexpr Range kSizes[] = {{1, 5}, {8, 8}, {15, 17}, {31, 33}, {64, 64}};
+  constexpr Range kIntegers[] = {{0, 4}, {8, 8}};
+  constexpr Range kRanks[] = {{1, kMaxRank}};
+  constexpr Range kCounts[] = {{1, 5}, {8, 8}};
+  constexpr Range kMany[] = {{0, 33}, {47, 49}, {63, 65}, {127, 129}, {255, 257}};
+  if (kind == SettingKind::kRank) return NumbersOf(kRanks);
+  if (kind == SettingKind::kCount) return NumbersOf(kCounts);
+  if (many) return NumbersOf(kMany);
+  if (kind == SettingKind::kSize) return NumbersOf(kSizes);
+  return NumbersOf(kIntegers);
+}
+
+template <typename Names>
+std::vector<SettingValue> WordsFrom(const Names& names) {
+  std::vector<SettingValue> words;
+  for (const auto& name : names) words.emplace_back(std::string(name));
+  return words;
+}
+
+std::vector<SettingValue> EnumeratorsOf(const Setting& setting) {
+  if (setting.field->kind == FieldKind::kEnum) return WordsFrom(setting.field->names.names);
+  std::vector<SettingValue> names;
+  for (const OperatorInfo* info : ActivationsOf(setting.field->host)) {
+    names.emplace_back(std::string(info->name));
+  }
+  return names;
+}
+
+// "StartPadding/0" for "StartPadding/2"; the path itself if it names no entry.
+std::string FirstOfAll(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const bool is_entry = slash != std::string::npos && IsDigit(path[slash + 1]);
+  return is_entry ? path.substr(0, slash + 1) + "0" : path;
+}
+
+// One value, or those of all entries.
+std::vector<SettingValue> PlainValuesIn(const OperatorDesc& op, const std::string& path,
+                                        bool same_rank) {
+  const std::string first = FirstOfAll(path);
+  std::vector<SettingValue> values;
+  if (same_rank || path.find('/') == std::string::npos || !IsDigit(first.back())) {
+    if (const auto value = ValueAt(op, path)) values.push_back(*value);
+    return values;
+  }
+  const std::string array = first.substr(0, first.size() - 1);
+  for (size_t entry = 0; const auto value = ValueAt(op, array + std::to_string(entry)); ++entry) {
+    values.push_back(*value);
+  }
+  return values;
+}
+
+SettingValue PresenceOf(const FieldValue& value) {
+  if (const auto* tensors = std::get_if<std::vector<TensorDesc>>(&value)) {
+    return static_cast<int64_t>(tensors->size());
+  }
+  return std::string(std::holds_alternative<std::monostate>(value) ? kAbsent : kPresent);
+}
+
+std::optional<SettingValue> TypeOfActivation(const std::vector<OperatorDesc>& activations,
+                                             const std::string& path) {
+  if (!path.ends_with(kTypeMember)) return std::nullopt;
+  const size_t slash = path.find('/');
+  const size_t entry = IsDigit(path[slash + 1]) ? std::stoul(path.substr(slash + 1)) : 0;
+  if (entry >= activations.size()) return std::nullopt;
+  return std::string(activations[entry].name());
+}
+
+std::string_view WithoutRoot(std::string_view of) {
+  return of.starts_with(kDescRoot) ? of.substr(kDescRoot.size()) : of;
+}
+
+}  // namespace
+
+std::vector<Setting> SymbolsOf(const CaseChanger& changer) {
+  return SymbolFinder(changer).All();
+}
+
+std::vector<Setting> SettingsButSizesOf(const CaseChanger& changer) {
+  return SettingList(changer).All();
+}
+
+std::vector<Setting> SettingsOf(const CaseChanger& changer) {
+  std::vector<Setting> settings = SettingsButSizesOf(changer);
+  std::vector<Setting> symbols = SymbolsOf(changer);
+  settings.insert(settings.end(), symbols.begin(), symbols.end());
+  return settings;
+}
+
+std::vector<CaseDraft> DraftsWith(const CaseDraft& begun, const Setting& setting,
+                                  const SettingValue& value) {
+  return DraftMaker(begun, setting).With(value);
+}
+
+std::optional<Computation> Varied(const CaseChanger& changer, const Setting& setting,
+                                  const SettingValue& value, const ValueClasses& classes) {
+  for (const CaseDraft& draft : DraftsWith(changer.draft(), setting, value)) {
+    auto varied = changer.Case(draft, classes);
+    if (varied && ValuesIn(varied->op, setting.of, setting.ties, true) == std::vector{value}) {
+      return varied;
+    }
+  }
+  return std::nullopt;
+}
+
+SettingValue DefaultOf(const PlainValue& plain) {
+  const Field& field = *plain.field;
+  if (field.kind == FieldKind::kEnum) return std::string(field.names.names.front());
+  if (std::holds_alternative<bool>(plain.value)) return false;
+  const bool is_factor = field.limits.min == 1 || field.name == "Alpha" ||
+                         field.name.ends_with("Scales") || plain.path.ends_with("/Scale") ||
+                         field.name.ends_with("Strides");
+  if (std::holds_alternative<int64_t>(plain.value)) return int64_t{is_factor};
+  return is_factor ? 1.0 : 0.0;
+}
+
+std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc& op, bool many) {
+  switch (setting.kind) {
+    case SettingKind::kPresence:
+      return {std::string(kPresent), std::string(kAbsent)};
+    case SettingKind::kBool:
+      return {false, true};
+    case SettingKind::kScalar:
+      return {DefaultOf({setting.path, setting.field, setting.value}), 0.0, 1.0, -1.0};
+    case SettingKind::kEnum:
+      return EnumeratorsOf(setting);
+    case SettingKind::kLayout:
+      return WordsFrom(kLayoutKinds);
+    case SettingKind::kType: {
+      std::vector<SettingValue> names;
+      for (const DataType type : TypesFor(op, *setting.field)) {
+        names.emplace_back(std::string(Name(type)));
+      }
+      return names;
+    }
+    case SettingKind::kValues:
+      return {};
+    default:
+      break;
+  }
+  std::vector<SettingValue> numbers = NumbersToTry(setting.kind, many);
+  if (setting.kind == SettingKind::kSize && !many) {
+    // It may have to be a multiple of something.
+    const auto size = std::get<int64_t>(setting.value);
+    for (const int64_t times : {2, 3, 4}) numbers.emplace_back(times * size);
+    if (size % 2 == 0) numbers.emplace_back(size / 2);
+  }
+  std::ranges::sort(numbers);
+  const auto repeated = std::ranges::unique(numbers);
+  numbers.erase(repeated.begin(), repeated.end());
+  return numbers;
+}
+
+std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of,
+                                   const std::vector<std::string>& sizes, bool same_rank) {
+  if (of == kRankSetting) return {static_cast<int64_t>(RankOf(op))};
+  const std::string path(WithoutRoot(sizes.empty() ? of : sizes.front()));
+  if (ValueAt(op, path) || ValueAt(op, FirstOfAll(path))) return PlainValuesIn(op, path, same_rank);
+  for (const TensorSlot& slot : TensorSlots(op)) {
+    if (path == slot.path + "/DataType") return {std::string(Name(*slot.desc->data_type))};
+    if (path == slot.path + "/Strides") {
+      return {std::string(kLayoutKinds[static_cast<size_t>(LayoutKindOf(*slot.desc))])};
+    }
+  }
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const std::string_view name = op.fields()[i]->name;
+    if (!path.starts_with(name)) continue;
+    const FieldValue& value = op.values()[i];
+    if (path == name) return {PresenceOf(value)};
+    if (const auto* activations = std::get_if<std::vector<OperatorDesc>>(&value)) {
+      if (const auto type = TypeOfActivation(*activations, path)) return {*type};
+    }
+  }
+  return {};
+}
+
+}  // namespace dmlop

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of a case that can be varied alone: symbols of sizes, the rank, numbers of tensors,
+// numbers and enumerators of fields, optional tensors, types and layouts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/fuzz/case_change.h"
+#include "core/fuzz/field_value.h"
+
+namespace dmlop {
+
+enum class SettingKind : uint8_t {
+  kPresence,
+  kCount,  // of tensors in an array
+  kRank,
+  kSize,
+  kInteger,
+  kScalar,
+  kEnum,
+  kBool,
+  kType,
+  kLayout,
+  kValues,  // the class of values of an input
+};
+
+struct Setting {
+  std::string of;  // see Condition
+  SettingKind kind;
+  SettingValue value;
+  std::string path{};               // of the tensor or the plain value that is set
+  const Field* field = nullptr;     // null for the rank and for sizes
+  std::vector<std::string> ties{};  // the paths of a symbol's sizes; the first has its value
+};
+
+inline constexpr std::string_view kRankSetting = "rank";
+inline constexpr std::string_view kValuesPrefix = "values:";
+inline constexpr std::string_view kPresent = "present";
+inline constexpr std::string_view kAbsent = "absent";
+
+// Lists the settings of a case, but not the classes of values.
+std::vector<Setting> SettingsOf(const CaseChanger& changer);
+
+// Only the symbols of its sizes: sizes that change together are one. Sizes that cannot change are
+// none.
+std::vector<Setting> SymbolsOf(const CaseChanger& changer);
+std::vector<Setting> SettingsButSizesOf(const CaseChanger& changer);
+
+// Returns drafts with another value of the setting, the most natural first; any of them may turn
+// out to be invalid.
+std::vector<CaseDraft> DraftsWith(const CaseDraft& begun, const Setting& setting,
+                                  const SettingValue& value);
+
+// Returns the first valid case of those.
+std::optional<Computation> Varied(const CaseChanger& changer, const Setting& setting,
+                                  const SettingValue& value, const ValueClasses& classes);
+
+// The value of a field that is at its default: the first enumerator, 0 or false; 1 for what
+// multiplies, divides or counts.
+SettingValue DefaultOf(const PlainValue& plain);
+
+// The values that a setting is tried with, its own included. `many`: those of sizes and integers
+// that tell residues apart.
+std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc& op, bool many);
+
+// The value that a descriptor has for a setting: none if it has no such thing. If its rank is not
+// that of the case that has the setting, the values of all axes.
+std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of,
+                                   const std::vector<std::string>& sizes, bool same_rank);
+
+}  // namespace dmlop
