@@ -57,6 +57,34 @@ class Chain {
   std::map<size_t, const TensorDesc*> computed_;
 };
 
+// Returns whether a node reads nothing, and fills one tensor that another node reads.
+bool IsSource(const Graph& graph, const EdgeUses& uses, const NodeRange& range) {
+  const GraphNode& node = graph.nodes[range.begin];
+  const std::vector<TensorSlot> slots = TensorSlots(node.op);
+  return range.size() == 1 && slots.size() == 1 && slots[0].role() == TensorRole::kOutput &&
+         uses.IsBetween(node.edges[0]) && uses.Last(node.edges[0]) > range.begin;
+}
+
+// Moves sources to where their tensors are read first, so that they take no memory before.
+std::vector<NodeRange> WithSourcesLate(const Graph& graph, const std::vector<NodeRange>& ranges) {
+  const EdgeUses uses(graph);
+  std::map<size_t, NodeRange> waiting;  // by the edge that is filled
+  std::vector<NodeRange> ordered;
+  for (const NodeRange& range : ranges) {
+    if (IsSource(graph, uses, range)) {
+      waiting.emplace(graph.nodes[range.begin].edges[0], range);
+      continue;
+    }
+    for (size_t n = range.begin; n < range.end; ++n) {
+      for (const size_t edge : graph.nodes[n].edges) {
+        if (const auto source = waiting.extract(edge)) ordered.push_back(source.mapped());
+      }
+    }
+    ordered.push_back(range);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 std::vector<NodeRange> ChainsOf(const Graph& graph) {
@@ -72,7 +100,7 @@ std::vector<NodeRange> ChainsOf(const Graph& graph) {
     }
     ranges.push_back({begin, end});
   }
-  return ranges;
+  return WithSourcesLate(graph, ranges);
 }
 
 std::vector<NodeRange> SingleNodes(const Graph& graph) {

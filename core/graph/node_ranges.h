@@ -17,9 +17,10 @@ struct NodeRange {
   size_t size() const { return end - begin; }
 };
 
-// Returns ranges that contain every node once, in order. In a range with several, each node
-// computes an element from the corresponding ones, and reads what others of the range compute
-// exactly as it was written.
+// Returns ranges that contain every node once, in the order in which they run: the graph's, but
+// that nodes which read nothing come just before the first that reads what they fill. In a range
+// with several, each node computes an element from the corresponding ones, and reads what others of
+// the range compute exactly as it was written.
 std::vector<NodeRange> ChainsOf(const Graph& graph);
 
 // Returns ranges of one node each.

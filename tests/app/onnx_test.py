@@ -5,13 +5,14 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
 import unittest
 
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import X, ProgramTest
+from program import DMLOP, X, ProgramTest
 from tensor_files_test import TYPES, field, tensor
 
 NUMBERS = {np.dtype(name): number for number, name in TYPES.items()} | {np.dtype("?"): 9}
@@ -159,6 +160,22 @@ class OnnxTest(ProgramTest):
             np.testing.assert_array_equal(np.load(self.folder / "y.npy"), X + w)
             self.run_program("run", "m.onnx", "-i", "x.npy", "-i", "W=w.npy", "-o", "y.npy")
             np.testing.assert_array_equal(np.load(self.folder / "y.npy"), 0 * X)
+
+    def test_constants_are_filled_only_where_they_are_read(self):
+        count, size = 24, 2**22
+        sizes = constant("s", np.array([1, size]))
+        nodes = [node("ConstantOfShape", "s", f"W{i}") for i in range(count)]
+        nodes += [node("ReduceMax", f"W{i}", f"M{i}") for i in range(count)]
+        nodes.append(node("Sum", ",".join(["X", *(f"M{i}" for i in range(count))]), "Y"))
+        self.write("m.onnx", model(nodes, [value("X", "f4", [1, 1])], outputs("Y"), [sizes]))
+        np.save(self.folder / "x.npy", np.array([[7]], "f4"))
+        arguments = [DMLOP, "run", "m.onnx", "-i", "x.npy", "-o", "y.npy"]
+        process = subprocess.Popen(arguments, cwd=self.folder)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual((process.returncode, np.load(self.folder / "y.npy")), (0, 7))
+        if not os.environ.get("SANITIZE"):
+            self.assertLess(used.ru_maxrss, count * size * 4 // 1024 // 2)
 
     def test_external_data_lie_beside_the_model(self):
         def entry(key, content):
