@@ -28,6 +28,7 @@ using protozero::tag_and_type;
 enum Field : protozero::pbf_tag_type {
   kDims = 1,
   kDataType = 2,
+  kSegment = 3,  // which no file has
   kFloatData = 4,
   kInt32Data = 5,
   kInt64Data = 7,
@@ -182,6 +183,29 @@ class TensorProtoParser {
   CheckedU64 bytes_ = 8;  // the widest type's, so that no later product can overflow
 };
 
+// Says whether a message is no tensor, but a sequence or an optional value. These begin with a
+// name, where tensors have their sizes, and their third field are tensors or what they hold
+// otherwise.
+bool IsSequence(std::span<const std::byte> bytes) try {
+  uint64_t elements = 0;  // if the name were sizes
+  protozero::pbf_reader message = ReaderOf(bytes);
+  while (message.next()) {
+    if (message.tag() == kName || message.tag() == kRawData) return false;
+    if (message.tag() == kSegment) return true;
+    if (message.tag_and_type() == tag_and_type(kDims, pbf_wire_type::length_delimited)) {
+      elements = 1;
+      for (const char c : std::string(message.get_view())) {
+        elements = c < ' ' ? 0 : std::min(elements * static_cast<uint64_t>(c), uint64_t{1} << 40);
+      }
+    } else {
+      message.skip();
+    }
+  }
+  return elements > 2 * bytes.size();
+} catch (const protozero::exception&) {
+  return false;
+}
+
 // Collects numbers as raw data: of each the first `width` bytes, for both are little-endian.
 class RawNumbers {
  public:
@@ -335,6 +359,9 @@ LoadedTensor TensorOf(const TensorProto& proto, std::shared_ptr<const void> owne
 
 LoadedTensor LoadTensorProto(const std::string& path, Placement placement) {
   const auto file = std::make_shared<const InputFile>(InputFile::Open(path));
+  if (IsSequence(file->bytes())) {
+    FailTensorFile(path, "is no tensor, but a sequence or an optional value of ONNX [ONX-6]");
+  }
   const TensorProto proto = ParseTensorProto(file->bytes(), path);
   if (proto.external) {
     FailTensorFile(path, fmt::format("has its elements in another file, '{}'; a tensor file has "

@@ -72,6 +72,9 @@ WHOLE = tensor(1, (3,), field(9, X[0].tobytes()))
 # The fault, the file, and a part of the message.
 WRONG = [
     ("nothing", b"", "UNDEFINED"),
+    ("a sequence", field(1, b"x") + field(2, 1) + field(3, WHOLE), "is no tensor, but a sequence or an optional value of ONNX [ONX-6]"),
+    ("an optional sequence", field(1, b"maybe") + field(2, 3) + field(5, field(2, 1) + field(3, WHOLE)), "is no tensor, but a sequence"),
+    ("an empty optional", field(1, b"optional_input") + field(2, 0), "is no tensor, but a sequence"),
     ("cut within its data", WHOLE[:-1], "truncated"),
     ("cut within a field", WHOLE[:4], "truncated"),
     ("no message", b"\xff" * 40, "is no tensor of ONNX"),
