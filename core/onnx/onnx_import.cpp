@@ -261,6 +261,7 @@ class Importer {
     const size_t begin = builder_.node_count();
     OnnxCall call(builder_, node, row, version, label, std::move(values));
     const bool is_right = Guarded(place, [&] {
+      RefuseOldBroadcast(call);
       row.import(call);
       RequireOutputs(node, call);
     });
@@ -293,6 +294,14 @@ class Importer {
       OnnxValue& value = builder_.Add(std::string(node.outputs[i]), type, sizes);
       if (!value.empty()) builder_.AddInput(value, nullptr);
       outputs[i] = &value;
+    }
+  }
+
+  // In old models, the axis that an attribute names says which dimensions are repeated. C of Gemm
+  // has none.
+  static void RefuseOldBroadcast(const OnnxCall& call) {
+    if (call.name() != "Gemm" && call.Int("broadcast", 0) != 0) {
+      call.Refuse("ONX-3", "the attribute broadcast is of old models");
     }
   }
 

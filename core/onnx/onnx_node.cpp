@@ -141,6 +141,13 @@ bool DropEmptyOutputs(const OperatorInfo& info, OnnxSettings& settings) {
   return has_output;
 }
 
+void RequireFewDimensions(const OnnxOperand& operand) {
+  if (!operand.desc.sizes || operand.desc.sizes->size() <= kMaxRank) return;
+  throw OnnxRefusal{
+      {{"ONX-1", fmt::format("'{}' has {} dimensions; tensors of DirectML have 1 to {}",
+                             operand.value->name, operand.desc.sizes->size(), kMaxRank)}}};
+}
+
 // Refuses a tensor that is larger in the descriptor than it is: a row has not looked at its sizes.
 void RequireRoom(const OnnxValue& value, const TensorDesc& desc) {
   const int64_t has = SaturatedProduct({CountOf(value.sizes), BitWidth(value.type.type)});
@@ -356,8 +363,9 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
   OperatorDesc op(*FindOperator(name));
   if (!DropEmptyOutputs(op.info(), given)) return;
   for (const OnnxSetting& setting : given) Set(op, setting);
-  RequireValid(op, builder_.level());
   const std::vector<const OnnxOperand*> operands = OperandsOf(op, given);
+  for (const OnnxOperand* operand : operands) RequireFewDimensions(*operand);
+  RequireValid(op, builder_.level());
   const std::vector<TensorSlot> slots = TensorSlots(std::as_const(op));
   assert(operands.size() == slots.size());
   std::vector<OnnxValue*> values;

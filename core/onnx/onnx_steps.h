@@ -49,6 +49,23 @@ OnnxOperand QuantizationParameter(OnnxValue& value, size_t axis, size_t rank);
 void AddParameter(OnnxCall& call, std::string_view field, size_t input, size_t axis, size_t rank,
                   OnnxSettings& settings);
 
+// The operands of a product of matrices, repeated over the dimensions in front of them, and the
+// sizes of the output: ONNX's, and those of its descriptor, which has at most 4.
+struct OnnxProduct {
+  OnnxOperand a, b;
+  OnnxSizes sizes, laid_out;
+
+  size_t rank() const { return laid_out.size(); }
+};
+
+// As NumPy's matmul takes them: a vector is one row, or as the second operand one column.
+OnnxProduct ProductOf(const OnnxCall& call, OnnxValue& a, OnnxValue& b);
+
+// Joins dimensions in front of the last two, which are equal in all tensors, until there are at
+// most
+// 4. Refuses the node if a tensor is repeated over more.
+void JoinBatches(const OnnxCall& call, const std::vector<TensorDesc*>& tensors);
+
 // Refuses a value of another rank.
 void RequireRank(const OnnxCall& call, const OnnxValue& value, size_t rank);
 

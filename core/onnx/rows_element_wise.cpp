@@ -39,8 +39,6 @@ void Abs(OnnxCall& call) {
 void EmitBinary(OnnxCall& call, const OnnxType& type) {
   OnnxValue& a = call.In(0);
   OnnxValue& b = call.In(1);
-  if (call.Int("broadcast", 0) != 0)
-    call.Refuse("ONX-3", "the attribute broadcast is of old models");
   const OnnxSizes sizes = BroadcastSizes(call, a.sizes, b.sizes);
   call.Emit(call.row().operators, {{"ATensor", BroadcastTo(a, sizes)},
                                    {"BTensor", BroadcastTo(b, sizes)},

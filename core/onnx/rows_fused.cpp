@@ -52,9 +52,11 @@ OnnxOperand EmitProduct(OnnxCall& call, bool is_output) {
   sizes.push_back(*(left.sizes.end() - (trans_a ? 1 : 2)));
   sizes.push_back(*(right.sizes.end() - (trans_b ? 2 : 1)));
   const OnnxOperand out = is_output ? call.Out(0, a.type, sizes) : call.Temporary(a.type, sizes);
-  call.Emit("GEMM", {{"ATensor", OverBatch(a, left, batch)},
-                     {"BTensor", OverBatch(b, right, batch)},
-                     {"OutputTensor", out},
+  OnnxOperand of_a = OverBatch(a, left, batch), of_b = OverBatch(b, right, batch), laid_out = out;
+  JoinBatches(call, {&of_a.desc, &of_b.desc, &laid_out.desc});
+  call.Emit("GEMM", {{"ATensor", of_a},
+                     {"BTensor", of_b},
+                     {"OutputTensor", laid_out},
                      {"TransA", trans_a ? "TRANSPOSE" : "NONE"},
                      {"TransB", trans_b ? "TRANSPOSE" : "NONE"},
                      {"Alpha", call.Float("alpha", 1)},

@@ -173,15 +173,22 @@ void ReverseSequence(OnnxCall& call) {
 
 // --- places --------------------------------------------------------------------------------------
 
-OnnxSizes BlockSizes(const OnnxCall& call, const OnnxValue& x) {
+// No product of it with other sizes overflows.
+int64_t BlockSize(const OnnxCall& call) {
+  const int64_t block = call.Int("blocksize", 0);
+  if (block < 1 || block > 0x7FFF) call.Refuse("ONX-3", "blocksize {}", block);
+  return block;
+}
+
+OnnxSizes ImageSizes(const OnnxCall& call, const OnnxValue& x) {
   if (x.rank() != 4) call.Refuse("ONX-4", "{} is no image", ToString(x.sizes));
   return x.sizes;
 }
 
 void DepthToSpace(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  const int64_t block = std::max<int64_t>(call.Int("blocksize", 0), 1);
-  OnnxSizes sizes = BlockSizes(call, x);
+  const int64_t block = BlockSize(call);
+  OnnxSizes sizes = ImageSizes(call, x);
   sizes = {sizes[0], sizes[1] / (block * block), sizes[2] * block, sizes[3] * block};
   const bool is_crd = call.Text("mode", "DCR") == "CRD";
   if (!is_crd) call.RequireText("mode", "DCR");
@@ -191,8 +198,8 @@ void DepthToSpace(OnnxCall& call) {
 
 void SpaceToDepth(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  const int64_t block = std::max<int64_t>(call.Int("blocksize", 0), 1);
-  OnnxSizes sizes = BlockSizes(call, x);
+  const int64_t block = BlockSize(call);
+  OnnxSizes sizes = ImageSizes(call, x);
   sizes = {sizes[0], sizes[1] * block * block, sizes[2] / block, sizes[3] / block};
   EmitUnary(call, "SPACE_TO_DEPTH", Packed(x), call.Out(0, x.type, call.CheckedSizes(sizes)),
             {{"BlockSize", block}});

@@ -32,35 +32,6 @@ void DynamicQuantizeLinear(OnnxCall& call) {
   EmitDynamic(call, x, {call.Out(0, type, x.sizes), number(1, kOnnxFloat), number(2, type)});
 }
 
-// The operands of a product, laid out with as many dimensions and equal batches.
-struct Product {
-  OnnxOperand a, b;
-  OnnxSizes sizes, laid_out;  // of the output
-
-  size_t rank() const { return laid_out.size(); }
-};
-
-Product ProductOf(const OnnxCall& call, OnnxValue& a, OnnxValue& b) {
-  if (a.rank() == 0 || b.rank() == 0) call.Refuse("ONX-4", "a scalar is no matrix");
-  OnnxSizes left = a.sizes, right = b.sizes;
-  if (a.rank() == 1) left.insert(left.begin(), 1);
-  if (b.rank() == 1) right.push_back(1);
-  const OnnxSizes batch =
-      BroadcastSizes(call, {left.begin(), left.end() - 2}, {right.begin(), right.end() - 2});
-  const auto of_batch = [&](int64_t rows, int64_t columns) {
-    OnnxSizes all = batch;
-    all.insert(all.end(), {rows, columns});
-    return all;
-  };
-  const int64_t rows = left[left.size() - 2], columns = right.back();
-  OnnxSizes sizes = batch;
-  if (a.rank() > 1) sizes.push_back(rows);
-  if (b.rank() > 1) sizes.push_back(columns);
-  return {RepeatedTo(a, left, of_batch(rows, left.back())),
-          RepeatedTo(b, right, of_batch(right[right.size() - 2], columns)), sizes,
-          of_batch(rows, columns)};
-}
-
 // The inputs of a node that are the scales and zero points of A and B; those that a node has not
 // are beyond its inputs.
 struct Parameters {
@@ -68,7 +39,7 @@ struct Parameters {
 };
 constexpr size_t kNone = 99;
 
-OnnxSettings ProductSettings(OnnxCall& call, const Product& product, const Parameters& inputs) {
+OnnxSettings ProductSettings(OnnxCall& call, const OnnxProduct& product, const Parameters& inputs) {
   const size_t rank = product.rank();
   OnnxSettings settings = {{"ATensor", product.a}, {"BTensor", product.b}};
   AddParameter(call, "AScaleTensor", inputs.a_scale, rank - 2, rank, settings);
@@ -79,7 +50,7 @@ OnnxSettings ProductSettings(OnnxCall& call, const Product& product, const Param
 }
 
 void MatMulInteger(OnnxCall& call) {
-  const Product product = ProductOf(call, call.In(0), call.In(1));
+  const OnnxProduct product = ProductOf(call, call.In(0), call.In(1));
   OnnxSettings settings = ProductSettings(call, product, {kNone, 2, kNone, 3});
   const OnnxType type = OnnxTypeOf(DataType::kInt32, false);
   settings.emplace_back("OutputTensor", call.Out(0, type, product.sizes, product.laid_out));
@@ -87,7 +58,7 @@ void MatMulInteger(OnnxCall& call) {
 }
 
 void QLinearMatMul(OnnxCall& call) {
-  const Product product = ProductOf(call, call.In(0), call.In(3));
+  const OnnxProduct product = ProductOf(call, call.In(0), call.In(3));
   OnnxSettings settings = ProductSettings(call, product, {1, 2, 4, 5});
   const size_t rank = product.rank();
   AddParameter(call, "OutputScaleTensor", 6, rank - 2, rank, settings);
@@ -97,7 +68,7 @@ void QLinearMatMul(OnnxCall& call) {
   call.Emit("QUANTIZED_LINEAR_MATRIX_MULTIPLY", settings);
 }
 
-void EmitProductToFloat(OnnxCall& call, const Product& product, OnnxSettings settings,
+void EmitProductToFloat(OnnxCall& call, const OnnxProduct& product, OnnxSettings settings,
                         const OnnxType& type, size_t bias) {
   if (call.Has(bias)) {
     settings.emplace_back("BiasTensor", BroadcastTo(call.In(bias), product.laid_out));
@@ -107,7 +78,7 @@ void EmitProductToFloat(OnnxCall& call, const Product& product, OnnxSettings set
 }
 
 void MatMulIntegerToFloat(OnnxCall& call) {
-  const Product product = ProductOf(call, call.In(0), call.In(1));
+  const OnnxProduct product = ProductOf(call, call.In(0), call.In(1));
   EmitProductToFloat(call, product, ProductSettings(call, product, {2, 4, 3, 5}), call.In(2).type,
                      6);
 }
@@ -119,7 +90,7 @@ void DynamicQuantizeMatMul(OnnxCall& call) {
   const Quantized a{call.Temporary(type, x.sizes), call.Temporary(kOnnxFloat, ones),
                     call.Temporary(type, ones)};
   EmitDynamic(call, x, a);
-  const Product product = ProductOf(call, *a.integers.value, call.In(1));
+  const OnnxProduct product = ProductOf(call, *a.integers.value, call.In(1));
   const size_t rank = product.rank();
   OnnxSettings settings = ProductSettings(call, product, {kNone, kNone, 2, 3});
   settings.emplace_back("AScaleTensor", QuantizationParameter(*a.scale.value, 0, rank));

@@ -165,11 +165,24 @@ Nearest NearestCalled(const OnnxCall& call, std::string_view mode) {
 
 // --- rows ----------------------------------------------------------------------------------------
 
-// RESAMPLE3 has at most 4 dimensions: those of size 1 are left out as far as there are more.
-void LeaveOutOnes(std::vector<Axis>& axes) {
+bool IsOne(const Axis& axis) {
+  return axis.input == 1 && axis.output == 1;
+}
+
+bool IsCopied(const Axis& axis) {
+  return axis.scale == 1 && axis.input == axis.output && axis.begin == 0 && axis.end == 1;
+}
+
+// RESAMPLE3 has at most 4 dimensions. As far as there are more, those of size 1 are left out, and
+// those that are copied joined.
+void JoinCopied(std::vector<Axis>& axes) {
   for (size_t d = axes.size(); d-- > 0 && axes.size() > 4;) {
-    if (axes[d].input == 1 && axes[d].output == 1)
-      axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(d));
+    if (!IsOne(axes[d])) {
+      if (d == 0 || !IsCopied(axes[d]) || !IsCopied(axes[d - 1])) continue;
+      axes[d - 1].input = SaturatedProduct({axes[d - 1].input, axes[d].input});
+      axes[d - 1].output = axes[d - 1].input;
+    }
+    axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(d));
   }
 }
 
@@ -188,7 +201,7 @@ struct Modes {
 void EmitResample(OnnxCall& call, const Modes& modes, std::vector<Axis> axes) {
   OnnxValue& x = call.In(0);
   const OnnxSizes sizes = call.CheckedSizes(SizesOf(axes, &Axis::output));
-  LeaveOutOnes(axes);
+  JoinCopied(axes);
   const Nearest nearest = modes.is_nearest ? NearestCalled(call, modes.nearest) : kNearest[2];
   std::vector<float> scales, input_offsets, output_offsets;
   for (const Axis& axis : axes) {
@@ -238,8 +251,13 @@ void Upsample(OnnxCall& call) {
   const bool has_attribute = call.version() < 9 && call.name() == "Upsample";
   SetScales(call, has_attribute ? ScalesOfAttribute(call) : call.Numbers(1), false,
             AxesOf(call, axes.size()), axes);
-  call.Note("ORT's DirectML provider computes half_pixel and round_prefer_floor here");
-  EmitResample(call, {IsNearest(call), "asymmetric", "floor"}, std::move(axes));
+  const bool is_nearest = IsNearest(call);
+  const bool are_whole = std::ranges::all_of(
+      axes, [](const Axis& axis) { return axis.scale == std::floor(axis.scale); });
+  if (!is_nearest || !are_whole) {
+    call.Note("ORT's DirectML provider computes half_pixel and round_prefer_floor here");
+  }
+  EmitResample(call, {is_nearest, "asymmetric", "floor"}, std::move(axes));
 }
 
 void Resize(OnnxCall& call) {

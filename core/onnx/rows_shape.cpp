@@ -248,6 +248,10 @@ std::vector<int64_t> PartsOf(const OnnxCall& call, int64_t size) {
     call.Refuse("ONX-4", "{} elements cannot be split into {} equal parts", size, count);
   }
   const int64_t part = (size + count - 1) / count;
+  if (call.HasAttribute("num_outputs") && part * (count - 1) >= size) {
+    call.Refuse("ONX-4", "of {} elements in {} parts of {}, none is left for the last", size, count,
+                part);
+  }
   std::vector<int64_t> parts(static_cast<size_t>(std::min<int64_t>(count, 1 << 16)), part);
   parts.back() = size - part * (count - 1);
   return parts;
@@ -287,6 +291,7 @@ Window WindowOf(int64_t start, int64_t end, int64_t step, int64_t size) {
     const int64_t begin = place(start, 0, size);
     return {begin, std::max<int64_t>(place(end, 0, size) - begin, 0), step};
   }
+  if (size == 0) return {0, 0, step};
   const int64_t first = place(start, 0, size - 1);
   const int64_t last = place(end, -1, size - 1) + 1;
   return {last, std::max<int64_t>(first + 1 - last, 0), step};

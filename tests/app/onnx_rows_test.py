@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the table of ONNX's operators, as nodes of one each: their values by NumPy, and their refusals."""
+
+import sys
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from onnx_test import constant, model, node, text, value
+from program import ProgramTest
+
+F, I = np.float32, np.int64
+
+
+def of(*sizes, start=0, kind="f4"):
+    """Numbers that any sum of few products keeps exact."""
+    return ((np.arange(np.prod(sizes, dtype=int)) + start) % 7 - 3).reshape(sizes).astype(kind)
+
+
+def model_of(op, inputs, outputs="Y", opset=17, domain="", **attributes):
+    """A model of one node 'n', and the tensors of its inputs. Names in capitals are inputs, the others constants."""
+    made = node(op, ",".join(inputs), outputs, "n", domain, **attributes)
+    bound = {name: np.asarray(array) for name, array in inputs.items() if name.isupper()}
+    return model([made], [value(name, array.dtype, array.shape) for name, array in bound.items()],
+                 [text(1, name) for name in outputs.split(",")],
+                 [constant(name, array) for name, array in inputs.items() if name and name not in bound],
+                 opset=opset, domains=[(domain, 1)] if domain else []), bound
+
+
+def matmul(*sizes):
+    a, b = of(*sizes[0]), of(*sizes[1], start=2)
+    return f"MatMul of {sizes}", model_of("MatMul", {"A": a, "B": b}), np.matmul(a, b)
+
+
+def integer_matmul(*sizes):
+    a, b = of(*sizes[0], start=3, kind="u1") % 7, of(*sizes[1], start=2, kind="i1")
+    return f"MatMulInteger of {sizes}", model_of("MatMulInteger", {"A": a, "B": b, "Z": np.uint8(2)}), np.matmul(a.astype("i4") - 2, b.astype("i4"))
+
+
+def fused_matmul(*sizes):
+    a, b = of(*sizes[0]), of(*sizes[1], start=2)
+    return f"FusedMatMul of {sizes}", model_of("FusedMatMul", {"A": a, "B": b}, domain="com.microsoft", transB=1), np.matmul(a, np.swapaxes(b, -1, -2))
+
+
+VOLUMES = of(2, 3, 2, 3, 2)
+
+# What it is, the model with its tensors, and the expected output.
+VALUES = [
+    # Matrices in more dimensions than GEMM has, of which some are repeated.
+    *(matmul(*sizes) for sizes in [((2, 3, 2, 3, 4), (4, 5)), ((3, 4), (2, 3, 2, 4, 5)), ((2, 3, 2, 3, 4), (2, 4, 5)), ((2, 2, 2, 2, 3, 4), (2, 2, 1, 1, 4, 5)),
+                                   ((2, 1, 2, 3, 4), (1, 1, 2, 4, 5)), ((2, 1, 1, 3, 4), (2, 3, 1, 4, 5)), ((4,), (2, 1, 2, 3, 4, 5))]),
+    integer_matmul((2, 3, 2, 3, 4), (4, 5)), integer_matmul((2, 3, 2, 3, 4), (2, 3, 2, 4, 5)),
+    fused_matmul((2, 3, 2, 3, 4), (2, 3, 2, 5, 4)), fused_matmul((2, 3, 2, 3, 4), (5, 4)),
+    # Images of three dimensions, of which those in front are copied.
+    ("Resize of volumes", model_of("Resize", {"X": VOLUMES, "": F(0), "s": np.array([1, 1, 2, 1, 3], F)}, mode="nearest"), VOLUMES.repeat(2, 2).repeat(3, 4)),
+    ("Slice backwards of nothing", model_of("Slice", {"X": of(0, 6), "s": I([-1]), "e": I([-9]), "a": I([0]), "t": I([-1])}), of(0, 6)),
+    ("Split with a smaller last part", model_of("Split", {"X": of(5)}, "Y,Z", opset=18, num_outputs=2), of(5)[:3]),
+]
+
+# The rule, words of the message, and the model.
+REFUSED = [
+    ("ONX-1", "has 9 dimensions", model_of("Relu", {"X": of(*[1] * 8, 2)})),
+    *(("ONX-3", "broadcast", model_of(op, {"X": of(2, 3, kind=kind), "B": of(3, kind=kind)}, opset=6, broadcast=1)) for op, kind in [("Sub", "f4"), ("Pow", "f4"), ("PRelu", "f4"), ("And", "?")]),
+    ("ONX-3", "more dimensions", matmul((2, 1, 2, 3, 4), (1, 3, 1, 4, 5))[1]),
+    ("ONX-3", "blocksize", model_of("SpaceToDepth", {"X": of(1, 1, 2, 2)}, blocksize=2**40)),
+    ("ONX-4", "none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
+]
+
+
+class RowsTest(ProgramTest):
+    def write(self, content, tensors):
+        (self.folder / "m.onnx").write_bytes(content)
+        for name, array in tensors.items():
+            np.save(self.folder / f"{name}.npy", array)
+        return [part for name in tensors for part in ("-i", f"{name}={name}.npy")]
+
+    def test_values_are_those_of_numpy(self):
+        for name, made, expected in VALUES:
+            with self.subTest(name):
+                self.run_program("run", "m.onnx", *self.write(*made), "-o", "Y=y.npy", "-q")
+                found = np.load(self.folder / "y.npy")
+                self.assertEqual(found.dtype, expected.dtype)
+                np.testing.assert_array_equal(found, expected)
+
+    def test_refusals_name_the_node_and_the_rule(self):
+        for code, words, made in REFUSED:
+            with self.subTest(f"{code} {words}"):
+                self.write(*made)
+                told = self.run_program("validate", "m.onnx", status=3).stderr.decode()
+                self.assertRegex(told, rf"node 'n' .*{words}.* \[{code}\]")
+
+
+if __name__ == "__main__":
+    unittest.main()
