@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "tests/support/random.h"
 #include "tests/support/random_calls.h"
 
 namespace dmlop {

@@ -11,29 +11,18 @@
 #include <string>
 #include <string_view>
 
+#include "core/fuzz/elements.h"
 #include "core/judge/computation.h"
 
 namespace dmlop {
 
-enum class ValueClass : uint8_t {
-  kOrdinary,      // in the domain of the function, of moderate magnitude
-  kTies,          // few small numbers: equal elements, results half-way between two others
-  kCancellation,  // large numbers of both signs beside small ones
-  kEnds,          // the least and the largest numbers, zeros of both signs, ones
-  kSubnormals,
-  kInfinities,  // a few among ordinary numbers
-  kNan,         // likewise
-};
-inline constexpr size_t kValueClasses = 7;
-std::string_view Name(ValueClass value_class);  // "ordinary", "NaN"
-
 // By paths of tensors; ordinary where one is missing.
-using ValueClasses = std::map<std::string, ValueClass, std::less<>>;
+using ValueClasses = std::map<std::string, InputClass, std::less<>>;
 
 // Returns the classes that an input may have: integers have neither subnormals nor infinities, and
 // indices are ordinary. Unless `open`, NaN and infinities are left out where DirectML does not say
 // which operand an operator chooses.
-std::span<const ValueClass> ValueClassesOf(const OperatorDesc& op, const TensorSlot& input,
+std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorSlot& input,
                                            bool open);
 
 // Draws all inputs of a valid descriptor, in the layouts that it states. The values of an input

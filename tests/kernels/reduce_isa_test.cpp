@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/fuzz/random_desc.h"
 #include "core/ops/support_check.h"
 #include "tests/kernels/kernel_cases.h"
 #include "tests/support/desc.h"
 #include "tests/support/operator_call.h"
-#include "tests/support/random_desc.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_functions.h"
 #include "tests/support/settings.h"

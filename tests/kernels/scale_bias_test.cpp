@@ -9,13 +9,13 @@
 #include <limits>
 #include <string>
 
+#include "core/fuzz/random_desc.h"
 #include "core/kernels/copy/stream.h"
 #include "core/ops/support.h"
 #include "tests/reference/element.h"
 #include "tests/support/desc.h"
 #include "tests/support/on_isa.h"
 #include "tests/support/operator_call.h"
-#include "tests/support/random_desc.h"
 #include "tests/support/random_tensor.h"
 
 namespace dmlop {

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 
+#include "core/fuzz/random_desc.h"
 #include "core/ops/support_check.h"
 #include "core/tensor/visit_data_type.h"
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"
 #include "tests/support/group_values.h"
-#include "tests/support/random_desc.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/reduce_forms.h"
 #include "tests/support/reduce_functions.h"

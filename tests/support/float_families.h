@@ -6,42 +6,13 @@
 #include <cmath>
 #include <vector>
 
+#include "core/fuzz/elements.h"
 #include "tests/exact/mpfr_oracle.h"
 #include "tests/support/random.h"
 
 namespace dmlop {
 
 using Values = std::vector<double>;
-
-// A kind of operand, drawn in the range of T; the caller rounds it to T.
-struct FloatFamily {
-  const char* name;
-  double (*draw)(Engine& engine, double max, double least);
-};
-
-inline constexpr FloatFamily kFamilies[] = {
-    {"uniform", [](Engine& engine, double, double) { return Uniform(engine, -1.0, 1.0); }},
-    {"normal", [](Engine& engine, double,
-                  double) { return std::normal_distribution<double>(0.0, 1.0)(engine); }},
-    {"ill-conditioned",
-     [](Engine& engine, double max, double) {
-       const double big = max < 1e8 ? 4096.0 : 1e8;
-       const int kind = UniformInt(engine, 0, 2);
-       return kind == 0 ? big : kind == 1 ? -big : Uniform(engine, -1e-4, 1e-4);
-     }},
-    {"huge", [](Engine& engine, double max,
-                double) { return WithRandomSign(engine, max * Uniform(engine, 0.5, 1.0)); }},
-    {"subnormal",
-     [](Engine& engine, double, double least) {
-       return WithRandomSign(engine, least * UniformInt(engine, 1, 1000));
-     }},
-    {"all magnitudes",
-     [](Engine& engine, double max, double least) {
-       // Avoids exp2, whose last bit differs between machines.
-       const int exponent = UniformInt(engine, std::ilogb(least), std::ilogb(max));
-       return RandomSign(engine) * std::min(max, std::ldexp(Uniform(engine, 1.0, 2.0), exponent));
-     }},
-};
 
 template <typename T>
 double Draw(const FloatFamily& family, Engine& engine) {

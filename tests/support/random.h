@@ -6,12 +6,13 @@
 
 #include <cstdint>
 #include <iterator>
-#include <random>
 #include <string>
+
+#include "core/fuzz/entropy.h"
 
 namespace dmlop {
 
-using Engine = std::mt19937_64;
+using Engine = RandomEngine;
 
 // DMLOP_TEST_SEED, or a fixed default.
 uint64_t TestSeed();
@@ -35,11 +36,12 @@ std::string CaseTrace(int number);
 Engine TestEngine();
 
 inline double Uniform(Engine& engine, double low, double high) {
-  return std::uniform_real_distribution<double>(low, high)(engine);
+  return DrawReal(engine, low, high);
 }
 
 inline int UniformInt(Engine& engine, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(engine);
+  return low + static_cast<int>(DrawBetween(
+                   engine, 0, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)));
 }
 
 inline double RandomSign(Engine& engine) {

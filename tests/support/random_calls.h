@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/fuzz/random_desc.h"
 #include "tests/support/operator_call.h"
-#include "tests/support/random_desc.h"
 
 namespace dmlop {
 

@@ -2,15 +2,13 @@
 // Tensors of random layouts and values.
 #pragma once
 
+#include "core/fuzz/elements.h"
+#include "core/fuzz/random_layout.h"
 #include "tests/support/random.h"
-#include "tests/support/random_layout.h"
 #include "tests/support/test_tensor.h"
 
 namespace dmlop {
 
-// Fills every element, mostly with values of one family and occasionally with those of another.
-// Families are those of float_families.h for floats, a few small numbers, special values, and all
-// bit patterns.
 void FillRandomly(Engine& engine, TestTensor& tensor);
 
 TestTensor RandomInput(Engine& engine, DataType type, const Dims& sizes);

@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
+#include "core/fuzz/random_layout.h"
 #include "tests/reference/element.h"
 #include "tests/support/case_name.h"
 #include "tests/support/random.h"
-#include "tests/support/random_layout.h"
 
 namespace dmlop {
 namespace {

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/fuzz/random_layout.h"
 #include "tests/reference/element.h"
-#include "tests/support/random_layout.h"
+#include "tests/support/random.h"
 
 namespace dmlop {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/random_desc.h"
+#include "core/fuzz/random_desc.h"
 
 #include <algorithm>
 #include <array>
@@ -8,38 +8,59 @@
 #include <limits>
 #include <numeric>
 
+#include "core/fuzz/elements.h"
+#include "core/fuzz/named_fields.h"
+#include "core/fuzz/rows.h"
 #include "core/ops/support_check.h"
-#include "tests/support/desc.h"
-#include "tests/support/linked_sizes.h"
-#include "tests/support/random_tensor.h"
 
 namespace dmlop {
 namespace {
 
-constexpr int64_t kMaxElements = 2000;
+constexpr int64_t kUsualElements = 400;
 
 bool IsLeftOut(const FieldValue& value) {
   return std::holds_alternative<std::monostate>(value);
 }
 
-bool IsTensor(const Field& field) {
-  return field.kind == FieldKind::kTensor || field.kind == FieldKind::kTensors;
+Sizes SizesOf(const Dims& sizes) {
+  return {sizes.begin(), sizes.end()};
+}
+
+// The types that the variable T may have.
+std::vector<DataType> TypesWithin(const SupportRow& row, const DescLimits& limits) {
+  std::vector<DataType> types = TypesOf(row.types[0]);
+  if (limits.types.empty()) return types;
+  std::erase_if(types, [&](DataType type) { return !limits.types.Contains(type); });
+  return types;
+}
+
+std::vector<size_t> RanksWithin(const SupportRow& row, const DescLimits& limits) {
+  std::vector<size_t> ranks;
+  for (size_t rank = row.min_rank; rank <= row.max_rank; ++rank) {
+    if (limits.ranks.empty() || std::ranges::find(limits.ranks, rank) != limits.ranks.end()) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
 }
 
 class DescDrawer {
  public:
-  DescDrawer(const Entropy& from, OperatorDesc begun) : from_(from), op_(std::move(begun)) {}
+  DescDrawer(const DescEntropy& from, OperatorDesc begun)
+      : from_(from), op_(std::move(begun)), linked_(SizesRowOf(op_.info())) {}
 
   OperatorDesc Draw() {
     DrawEnums(op_);  // the table may depend on them
-    const SupportRow& row = SupportFor(op_)->rows.back();
-    DrawTypes(row);
+    row_ = RowWithin(op_, from_.limits());
+    if (row_ == nullptr) return std::move(op_);
+    DrawTypes();
     for (const MutableTensorSlot& slot : TensorSlots(op_)) {
       if (!slot.desc->data_type) slot.desc->data_type = TypeOf(*slot.field);
     }
-    row_ = &row;
-    sizes_ = SizesOf(RandomSizes(from_, Rank(RankGroup::kMain), kMaxElements));
-    DrawLinkedSizes(from_, sizes_, op_);
+    const int64_t most = from_.limits().max_elements;
+    room_ = from_.OneIn(8) ? most : std::min(most, kUsualElements);
+    sizes_ = SizesOf(RandomSizes(from_, MainRank(), room_));
+    if (linked_ != nullptr) linked_->draw(from_, sizes_, op_);
     DrawFields(op_);
     Complete(op_);
     for (const MutableTensorSlot& slot : TensorSlots(op_)) DrawStrides(slot.role(), *slot.desc);
@@ -56,10 +77,11 @@ class DescDrawer {
   }
 
   // A type variable without types has those of the first one.
-  void DrawTypes(const SupportRow& row) {
+  void DrawTypes() {
     for (size_t i = 0; i < kTypeVariables; ++i) {
-      const DataTypeSet set = row.TypesOf(static_cast<TypeVariable>(i));
-      types_[i] = set.empty() ? types_[0] : from_.OneOf(TypesOf(set));
+      std::vector<DataType> types = TypesOf(row_->TypesOf(static_cast<TypeVariable>(i)));
+      if (i == 0) types = TypesWithin(*row_, from_.limits());
+      types_[i] = types.empty() ? types_[0] : from_.OneOf(types);
     }
   }
 
@@ -70,6 +92,11 @@ class DescDrawer {
     return static_cast<size_t>(from_.Between(ranks.min, ranks.max));
   }
 
+  size_t MainRank() {
+    const std::vector<size_t> ranks = RanksWithin(*row_, from_.limits());
+    return from_.OneOf(ranks);
+  }
+
   bool HasInputs() const { return !TensorSlots(op_, TensorRole::kInput).empty(); }
 
   void DrawFields(OperatorDesc& op) {
@@ -77,7 +104,7 @@ class DescDrawer {
       const Field& field = *op.fields()[i];
       FieldValue& value = op.values()[i];
       if (field.kind == FieldKind::kCount) BeginArrays(*op.fields()[i + 1]);
-      if (IsTensor(field)) {
+      if (field.is_tensor()) {
         DrawTensors(field, value);
       } else if (IsLeftOut(value) && !(field.optional && from_.OneIn(2))) {
         value = Value(field);
@@ -96,7 +123,8 @@ class DescDrawer {
 
   void DrawTensors(const Field& field, FieldValue& value) {
     if (IsLeftOut(value)) {
-      if (field.optional && (DrawsOptionalTensors(op_) || from_.OneIn(2))) return;
+      const bool is_drawn = linked_ != nullptr && linked_->draws_tensors;
+      if (field.optional && (is_drawn || from_.OneIn(2))) return;
       if (field.kind == FieldKind::kTensor) {
         value = TensorDesc();
       } else {
@@ -113,15 +141,15 @@ class DescDrawer {
     if (tensor.sizes || (field.role == TensorRole::kOutput && HasInputs())) return;
     const SupportRow::Ranks ranks = row_->RanksOf(field.ranks);
     const bool is_like_first = ranks.min <= sizes_.size() && sizes_.size() <= ranks.max;
-    tensor.sizes =
-        is_like_first ? sizes_ : SizesOf(RandomSizes(from_, Rank(field.ranks), kMaxElements));
+    tensor.sizes = is_like_first ? sizes_ : SizesOf(RandomSizes(from_, Rank(field.ranks), room_));
   }
 
   void DrawStrides(TensorRole role, TensorDesc& tensor) {
     if (!tensor.complete() || tensor.strides) return;
     const Dims sizes(tensor.sizes->begin(), tensor.sizes->end());
-    const Layout layout = role == TensorRole::kInput ? RandomInputLayout(from_, sizes)
-                                                     : RandomOutputLayout(from_, sizes);
+    const LayoutForms forms = from_.limits().layouts;
+    const Layout layout = role == TensorRole::kInput ? RandomInputLayout(from_, sizes, forms)
+                                                     : RandomOutputLayout(from_, sizes, forms);
     if (layout.strides != PackedStrides(sizes)) tensor.strides = SizesOf(layout.strides);
     tensor.total_tensor_size_in_bytes = 0;
   }
@@ -140,16 +168,16 @@ class DescDrawer {
       case FieldKind::kInts:
         return Repeated<int32_t>(field.limits, [&] { return Int(); });
       case FieldKind::kFloat:
-        return RandomFactor(from_);
+        return field.name == "Epsilon" && !from_.limits().open ? Epsilon() : from_.Factor();
       case FieldKind::kFloats:
-        return Repeated<float>(field.limits, [&] { return RandomFactor(from_); });
+        return Repeated<float>(field.limits, [&] { return from_.Factor(); });
       case FieldKind::kBool:
         return from_.OneIn(2);
       case FieldKind::kDataType:
         return TypeOf(field);
       case FieldKind::kScaleBias: {
-        const float scale = RandomFactor(from_);
-        return ScaleBias{scale, RandomFactor(from_)};
+        const float scale = from_.Factor();
+        return ScaleBias{scale, from_.Factor()};
       }
       case FieldKind::kSize2d: {
         const uint32_t width = Number(field.limits);
@@ -191,6 +219,12 @@ class DescDrawer {
                                                 : from_.Int(-3, 3));
   }
 
+  // Positive, so that no variance of 0 makes NaN.
+  float Epsilon() {
+    const float plain[] = {1e-5f, 1e-3f, 0.1f, 1.0f, 1e-12f};
+    return from_.OneOf(plain);
+  }
+
   template <typename T, typename Draw>
   std::vector<T> Repeated(const Limits& limits, Draw&& draw) {
     std::vector<T> values;
@@ -200,11 +234,14 @@ class DescDrawer {
   }
 
   Scalar Value(DataType type) {
-    TestTensor one(type, PackedLayout({1}));
-    Engine engine = from_.Fork();
-    FillRandomly(engine, one);
     Scalar scalar{type, {}};
-    std::copy_n(one.view().data, ByteWidth(type), scalar.bytes.begin());
+    RandomEngine engine = from_.Fork();
+    const TensorView view{scalar.bytes.data(), type, PackedLayout({1})};
+    if (from_.limits().open) {
+      FillRandomly(engine, view);
+    } else {
+      FillByClass(engine, from_.OneIn(4) ? InputClass::kEnds : InputClass::kOrdinary, {}, view);
+    }
     return scalar;
   }
 
@@ -227,18 +264,20 @@ class DescDrawer {
       for (size_t i = 0; i < activation.fields().size(); ++i) {
         const Field& field = *activation.fields()[i];
         FieldValue& value = activation.values()[i];
-        if (IsTensor(field)) value = FieldValue();
+        if (field.is_tensor()) value = FieldValue();
         if (field.kind == FieldKind::kCount) BeginArrays(*activation.fields()[i + 1]);
-        if (!IsTensor(field) && IsLeftOut(value) && !field.optional) value = Value(field);
+        if (!field.is_tensor() && IsLeftOut(value) && !field.optional) value = Value(field);
       }
     }
     return activations;
   }
 
-  const Entropy& from_;
+  const DescEntropy& from_;
   OperatorDesc op_;
+  const SizesRow* linked_;
   const SupportRow* row_ = nullptr;
   std::array<DataType, kTypeVariables> types_{};
+  int64_t room_ = 0;             // for the elements of a tensor
   std::vector<uint32_t> sizes_;  // sizes of the first tensor
   size_t count_ = 0;
 };
@@ -254,8 +293,39 @@ std::vector<DataType> TypesOf(DataTypeSet set) {
   return types;
 }
 
-OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun) {
-  return DescDrawer(from, std::move(begun)).Draw();
+OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits) {
+  return DescDrawer(DescEntropy(from, limits), std::move(begun)).Draw();
+}
+
+const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits) {
+  const SupportTable* table = SupportFor(op);
+  const SupportRow* row = table == nullptr ? nullptr : RowAt(*table, limits.level);
+  const bool fits = row != nullptr && !RanksWithin(*row, limits).empty() &&
+                    (limits.types.empty() || !TypesWithin(*row, limits).empty());
+  return fits ? row : nullptr;
+}
+
+// --- numbers -------------------------------------------------------------------------------------
+
+Sizes DescEntropy::Numbers(size_t count, uint64_t low, uint64_t high) const {
+  Sizes numbers(count);
+  for (uint32_t& number : numbers) number = Number(low, high);
+  return numbers;
+}
+
+uint32_t DescEntropy::Size(uint64_t most) const {
+  return static_cast<uint32_t>(RandomSize(*this, static_cast<int64_t>(most)));
+}
+
+float DescEntropy::Factor() const {
+  if (limits_.open) return RandomFactor(*this);
+  const float plain[] = {1.0f, 0.0f, -0.0f, -1.0f, 0.5f, 3.0f, 6.0f, -0.75f};
+  constexpr float kMax = std::numeric_limits<float>::max();
+  const float ends[] = {kMax, -kMax, std::numeric_limits<float>::min(),
+                        std::numeric_limits<float>::denorm_min()};
+  if (OneIn(16)) return OneOf(ends);
+  if (OneIn(2)) return OneOf(plain);
+  return static_cast<float>(Int(-4000, 4000)) / 1000;
 }
 
 float RandomFactor(const Entropy& from) {
@@ -266,11 +336,10 @@ float RandomFactor(const Entropy& from) {
                            std::numeric_limits<float>::max()};
   if (from.OneIn(3)) return from.OneOf(plain);
   if (from.OneIn(8)) return from.OneOf(special);
-  TestTensor one(DataType::kFloat32, PackedLayout({1}));
-  Engine engine = from.Fork();
-  FillRandomly(engine, one);
   float factor;
-  std::memcpy(&factor, one.view().data, sizeof factor);
+  RandomEngine engine = from.Fork();
+  FillRandomly(engine,
+               {reinterpret_cast<std::byte*>(&factor), DataType::kFloat32, PackedLayout({1})});
   return factor;
 }
 

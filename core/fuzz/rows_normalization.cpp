@@ -3,43 +3,37 @@
 
 #include <algorithm>
 
-#include "tests/support/desc.h"
-#include "tests/support/linked_sizes.h"
+#include "core/fuzz/named_fields.h"
+#include "core/fuzz/rows.h"
 
 namespace dmlop {
+namespace normalization_rows {
 namespace {
 
-using Sizes = std::vector<uint32_t>;
-
-void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
-  std::get<TensorDesc>(ValueOf(op, tensor)).sizes = sizes;
-}
-
 // Reduces the sizes, because the reference visits a whole slice for each element.
-Sizes Fewer(Sizes sizes) {
-  constexpr uint64_t kMost = 150;
+Sizes Fewer(const DescEntropy& from, Sizes sizes) {
   while (true) {
     uint64_t count = 1;
     for (const uint32_t size : sizes) count *= size;
-    if (count <= kMost) return sizes;
+    if (count <= static_cast<uint64_t>(from.limits().max_slice_elements)) return sizes;
     uint32_t& largest = *std::max_element(sizes.begin(), sizes.end());
     largest = (largest + 1) / 2;
   }
 }
 
-void DrawFewer(const Entropy&, const Sizes& sizes, OperatorDesc& op) {
-  SetSizes(op, "InputTensor", Fewer(sizes));
+void DrawFewer(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
+  SetSizes(op, "InputTensor", Fewer(from, sizes));
 }
 
 // Leading sizes are 1.
-void DrawMatrix(const Entropy&, const Sizes& sizes, OperatorDesc& op) {
-  Sizes matrix = Fewer(sizes);
+void DrawMatrix(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
+  Sizes matrix = Fewer(from, sizes);
   for (size_t d = 0; d + 2 < matrix.size(); ++d) matrix[d] = 1;
   SetSizes(op, "InputTensor", matrix);
 }
 
 // Each size of a parameter is 1 or the input's.
-Sizes DrawParameter(const Entropy& from, const Sizes& sizes) {
+Sizes DrawParameter(const DescEntropy& from, const Sizes& sizes) {
   Sizes parameter = sizes;
   for (uint32_t& size : parameter) {
     if (from.OneIn(2)) size = 1;
@@ -52,7 +46,7 @@ bool HasField(const OperatorDesc& op, const Field& field) {
 }
 
 // Draws an activation whose result is within the same bounds as its argument.
-void DrawActivation(const Entropy& from, OperatorDesc& op) {
+void DrawActivation(const DescEntropy& from, OperatorDesc& op) {
   if (!HasField(op, kFusedActivation)) return;
   OperatorDesc activation =
       OperatorNamed(from.OneIn(2) ? "ACTIVATION_IDENTITY" : "ACTIVATION_RELU");
@@ -61,8 +55,8 @@ void DrawActivation(const Entropy& from, OperatorDesc& op) {
 }
 
 // Draws the sizes of each parameter independently.
-void DrawParameters(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const Sizes input = Fewer(sizes);
+void DrawParameters(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const Sizes input = Fewer(from, sizes);
   DrawActivation(from, op);
   for (const Field* field : TensorFieldsOf(op.info())) {
     if (field->role == TensorRole::kOutput) continue;
@@ -73,8 +67,8 @@ void DrawParameters(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
 }
 
 // All parameters have the same sizes.
-void DrawSlices(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const Sizes input = Fewer(sizes);
+void DrawSlices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const Sizes input = Fewer(from, sizes);
   const Sizes parameter = DrawParameter(from, input);
   DrawActivation(from, op);
   for (const Field* field : TensorFieldsOf(op.info())) {
@@ -88,7 +82,7 @@ void DrawSlices(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
 }
 
 // The step has one element.
-void DrawStep(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawStep(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   for (const Field* field : TensorFieldsOf(op.info())) {
     if (field->role == TensorRole::kInput) SetSizes(op, field->name, sizes);
   }
@@ -99,7 +93,7 @@ void DrawStep(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   }
 }
 
-constexpr LinkedSizes kRows[] = {
+constexpr SizesRow kRows[] = {
     {"ACTIVATION_HARDMAX", DrawMatrix},
     {"ACTIVATION_HARDMAX1", DrawFewer},
     {"ACTIVATION_LOG_SOFTMAX", DrawMatrix},
@@ -119,9 +113,10 @@ constexpr LinkedSizes kRows[] = {
 };
 
 }  // namespace
+}  // namespace normalization_rows
 
-std::span<const LinkedSizes> NormalizationSizes() {
-  return kRows;
+std::span<const SizesRow> NormalizationSizes() {
+  return normalization_rows::kRows;
 }
 
 }  // namespace dmlop

@@ -6,47 +6,26 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/support/desc.h"
-#include "tests/support/linked_sizes.h"
+#include "core/fuzz/named_fields.h"
+#include "core/fuzz/rows.h"
 
 namespace dmlop {
+namespace window_rows {
 namespace {
 
-using Sizes = std::vector<uint32_t>;
-
-uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
-  return static_cast<uint32_t>(from.Between(low, high));
-}
-
-Sizes Numbers(const Entropy& from, size_t count, uint64_t low, uint64_t high) {
-  Sizes numbers(count);
-  for (uint32_t& number : numbers) number = NumberIn(from, low, high);
-  return numbers;
-}
-
-void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
-  std::get<TensorDesc>(ValueOf(op, tensor)).sizes = sizes;
-}
-
-bool HasField(const OperatorDesc& op, std::string_view name) {
-  const auto fields = op.fields();
-  return std::any_of(fields.begin(), fields.end(),
-                     [&](const Field* field) { return field->name == name; });
-}
-
 // Usually few taps; paddings may be longer than windows.
-void DrawWindows(const Entropy& from, size_t count, OperatorDesc& op) {
+void DrawWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
   const bool is_wide = from.OneIn(6);
-  Set(op, "WindowSize", Numbers(from, count, 1, is_wide ? 9 : 3));
-  Set(op, "Strides", Numbers(from, count, 1, from.OneIn(3) ? 1 : 3));
+  Set(op, "WindowSize", from.Numbers(count, 1, is_wide ? 9 : 3));
+  Set(op, "Strides", from.Numbers(count, 1, from.OneIn(3) ? 1 : 3));
   const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(5) ? 9 : 2;
-  Set(op, "StartPadding", Numbers(from, count, 0, padding));
-  Set(op, "EndPadding", Numbers(from, count, 0, padding));
-  if (HasField(op, "Dilations")) Set(op, "Dilations", Numbers(from, count, 1, 3));
+  Set(op, "StartPadding", from.Numbers(count, 0, padding));
+  Set(op, "EndPadding", from.Numbers(count, 0, padding));
+  if (HasField(op, "Dilations")) Set(op, "Dilations", from.Numbers(count, 1, 3));
 }
 
 // The sizes that windows make of a tensor's sizes, perhaps one more if there is a remainder.
-Sizes Pooled(const Entropy& from, const OperatorDesc& op, const Sizes& sizes) {
+Sizes Pooled(const DescEntropy& from, const OperatorDesc& op, const Sizes& sizes) {
   const auto number = [&](std::string_view field, size_t d) {
     return int64_t{Get<Sizes>(op, field)[d]};
   };
@@ -63,19 +42,19 @@ Sizes Pooled(const Entropy& from, const OperatorDesc& op, const Sizes& sizes) {
   return pooled;
 }
 
-void DrawPooling(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawPooling(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawWindows(from, sizes.size() - 2, op);
   SetSizes(op, "InputTensor", sizes);
   if (from.OneIn(2)) SetSizes(op, "OutputTensor", Pooled(from, op, sizes));
 }
 
-void DrawNorm(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawNorm(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawPooling(from, sizes, op);
-  Set(op, "P", from.OneIn(8) ? NumberIn(from, 1, UINT32_MAX) : NumberIn(from, 1, 5));
+  Set(op, "P", from.OneIn(8) ? from.Number(1, UINT32_MAX) : from.Number(1, 5));
 }
 
 // For one operator, the output's sizes follow from its InputTensor.
-void DrawGradient(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawGradient(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawWindows(from, sizes.size() - 2, op);
   SetSizes(op, "InputGradientTensor", Pooled(from, op, sizes));
   if (HasField(op, "InputTensor")) SetSizes(op, "InputTensor", sizes);
@@ -83,7 +62,7 @@ void DrawGradient(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
 }
 
 // One element, or one for each channel.
-Sizes ChannelSizes(const Entropy& from, uint32_t channels) {
+Sizes ChannelSizes(const DescEntropy& from, uint32_t channels) {
   const size_t rank = static_cast<size_t>(from.Between(1, 5));
   Sizes sizes(rank, 1);
   if (from.OneIn(2)) return sizes;
@@ -91,7 +70,7 @@ Sizes ChannelSizes(const Entropy& from, uint32_t channels) {
   return sizes;
 }
 
-void DrawQuantized(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawQuantized(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   for (const Field* field : TensorFieldsOf(op.info())) {
     if (field->optional && from.OneIn(2)) op.AddTensor(*field);
   }
@@ -101,7 +80,7 @@ void DrawQuantized(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawPooling(from, sizes, op);
 }
 
-constexpr LinkedSizes kRows[] = {
+constexpr SizesRow kRows[] = {
     {"AVERAGE_POOLING", DrawPooling},
     {"AVERAGE_POOLING1", DrawPooling},
     {"AVERAGE_POOLING_GRAD", DrawGradient},
@@ -115,9 +94,10 @@ constexpr LinkedSizes kRows[] = {
 };
 
 }  // namespace
+}  // namespace window_rows
 
-std::span<const LinkedSizes> WindowSizes() {
-  return kRows;
+std::span<const SizesRow> WindowSizes() {
+  return window_rows::kRows;
 }
 
 }  // namespace dmlop

@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes of queries, keys, values and the tensors that belong to them.
 
-#include "tests/support/desc.h"
-#include "tests/support/linked_sizes.h"
-#include "tests/support/random_desc.h"
+#include "core/fuzz/named_fields.h"
+#include "core/fuzz/rows.h"
 
 namespace dmlop {
+namespace attention_rows {
 namespace {
-
-using Sizes = std::vector<uint32_t>;
 
 class Drawer {
  public:
-  Drawer(const Entropy& from, OperatorDesc& op) : from_(from), op_(op) {}
+  Drawer(const DescEntropy& from, OperatorDesc& op) : from_(from), op_(op) {}
 
   void Draw() {
     const bool is_grouped = op_.name() == "MULTIHEAD_ATTENTION1";
     const uint32_t form = Number(0, 4);
     const bool are_stacked = form == 1 || form == 3;
-    batches_ = Number(1, 2);
-    queries_ = Number(1, 4);
-    fresh_ = are_stacked ? queries_ : form == 4 ? 0 : Number(1, 5);
-    key_heads_ = Number(1, 2);
+    batches_ = Number(1, 3);
+    queries_ = from_.SmallSize(4, 33);
+    fresh_ = are_stacked ? queries_ : form == 4 ? 0 : from_.SmallSize(5, 33);
+    key_heads_ = from_.SmallSize(2, 5);
     query_heads_ = is_grouped && !are_stacked ? key_heads_ * Number(1, 2) : key_heads_;
-    size_ = Number(1, 5);
-    value_size_ = form == 0 || form == 1 || form == 4 ? Number(1, 5) : size_;
+    size_ = from_.SmallSize(5, 33);
+    value_size_ = form == 0 || form == 1 || form == 4 ? from_.SmallSize(5, 33) : size_;
     DrawQueries(form);
     const bool has_past = form == 4 || from_.OneIn(2);
-    past_ = has_past ? Number(1, 3) : 0;
+    past_ = has_past ? from_.SmallSize(3, 17) : 0;
     if (has_past) DrawPast();
     const bool has_lengths = is_grouped && from_.OneIn(2);
     if (has_lengths) SetSizes("PastSequenceLengthsTensor", {batches_});
@@ -103,7 +101,7 @@ class Drawer {
     if (type > 0) SetSizes("MaskTensor", masks[type]);
   }
 
-  const Entropy& from_;
+  const DescEntropy& from_;
   OperatorDesc& op_;
   uint32_t batches_ = 0;
   uint32_t queries_ = 0;
@@ -115,19 +113,20 @@ class Drawer {
   uint32_t value_size_ = 0;
 };
 
-void DrawAttention(const Entropy& from, const Sizes&, OperatorDesc& op) {
+void DrawAttention(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   Drawer(from, op).Draw();
 }
 
-constexpr LinkedSizes kRows[] = {
+constexpr SizesRow kRows[] = {
     {"MULTIHEAD_ATTENTION", DrawAttention, true},
     {"MULTIHEAD_ATTENTION1", DrawAttention, true},
 };
 
 }  // namespace
+}  // namespace attention_rows
 
-std::span<const LinkedSizes> AttentionSizes() {
-  return kRows;
+std::span<const SizesRow> AttentionSizes() {
+  return attention_rows::kRows;
 }
 
 }  // namespace dmlop

@@ -3,23 +3,14 @@
 
 #include <algorithm>
 
-#include "tests/support/desc.h"
-#include "tests/support/linked_sizes.h"
+#include "core/fuzz/named_fields.h"
+#include "core/fuzz/rows.h"
 
 namespace dmlop {
+namespace indexing_rows {
 namespace {
 
-using Sizes = std::vector<uint32_t>;
-
-uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
-  return static_cast<uint32_t>(from.Between(low, high));
-}
-
-void SetSizes(OperatorDesc& op, std::string_view tensor, const Sizes& sizes) {
-  std::get<TensorDesc>(ValueOf(op, tensor)).sizes = sizes;
-}
-
-uint32_t DrawAxis(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+uint32_t DrawAxis(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
   Set(op, "Axis", axis);
   return axis;
@@ -31,14 +22,14 @@ Sizes WithAxis(Sizes sizes, uint32_t axis, uint32_t size) {
 }
 
 // `count` sizes after leading 1s.
-Sizes LastOf(const Entropy& from, size_t rank, size_t count, uint32_t most) {
+Sizes LastOf(const DescEntropy& from, size_t rank, size_t count, uint32_t most) {
   Sizes sizes(rank, 1);
-  for (size_t d = rank - count; d < rank; ++d) sizes[d] = NumberIn(from, 1, most);
+  for (size_t d = rank - count; d < rank; ++d) sizes[d] = from.SmallSize(most, 4 * most);
   return sizes;
 }
 
 // Leading 1s make room for more dimensions of the indices.
-void DrawGather(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawGather(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   Sizes input = sizes;
   const size_t ones = from.Index(input.size());
   std::fill_n(input.begin(), ones, 1u);
@@ -46,19 +37,37 @@ void DrawGather(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   const size_t count = static_cast<size_t>(from.Between(0, most));
   SetSizes(op, "InputTensor", input);
   SetSizes(op, "IndicesTensor", LastOf(from, input.size(), count, count > 4 ? 2 : 5));
-  Set(op, "Axis", NumberIn(from, ones, input.size() - 1));
+  Set(op, "Axis", from.Number(ones, input.size() - 1));
   Set(op, "IndexDimensions", static_cast<uint32_t>(count));
 }
 
-void DrawElements(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawElements(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t axis = DrawAxis(from, sizes, op);
-  const Sizes indices = WithAxis(sizes, axis, NumberIn(from, 1, 9));
+  // Updates of one element may not be the same, unless it does not matter which of them wins.
+  const bool are_free = from.limits().open || op.name() != "SCATTER";
+  const uint32_t most = are_free ? 33 : sizes[axis];
+  const Sizes indices = WithAxis(sizes, axis, from.SmallSize(std::min(9u, most), most));
   SetSizes(op, "InputTensor", sizes);
   SetSizes(op, "IndicesTensor", indices);
   if (op.name() == "SCATTER") SetSizes(op, "UpdatesTensor", indices);
 }
 
-void DrawTuples(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+uint64_t ProductOf(const Sizes& sizes, size_t begin, size_t end) {
+  uint64_t product = 1;
+  for (size_t d = begin; d < end; ++d) product *= sizes[d];
+  return product;
+}
+
+// As many tuples as the first dimensions of the input have places, at most.
+void LimitTuples(const Sizes& input, size_t input_dims, Sizes& indices) {
+  const size_t first = input.size() - input_dims;
+  const uint64_t most = ProductOf(input, first, first + indices.back());
+  for (size_t d = 0; d + 1 < indices.size(); ++d) {
+    if (ProductOf(indices, 0, indices.size() - 1) > most) indices[d] = 1;
+  }
+}
+
+void DrawTuples(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const size_t rank = sizes.size();
   const size_t input_dims = static_cast<size_t>(from.Between(1, rank));
   Sizes input(rank, 1);
@@ -73,6 +82,7 @@ void DrawTuples(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
     indices[rank - index_dims + b] = input[rank - input_dims + b];
   }
   indices.back() = static_cast<uint32_t>(chosen);
+  if (op.name() == "SCATTER_ND" && !from.limits().open) LimitTuples(input, input_dims, indices);
   SetSizes(op, "InputTensor", input);
   SetSizes(op, "IndicesTensor", indices);
   Set(op, "InputDimensionCount", static_cast<uint32_t>(input_dims));
@@ -86,45 +96,50 @@ void DrawTuples(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "UpdatesTensor", updates);
 }
 
-void DrawReversed(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawReversed(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   SetSizes(op, "InputTensor", sizes);
   SetSizes(op, "SequenceLengthsTensor", WithAxis(sizes, DrawAxis(from, sizes, op), 1));
 }
 
 // At least two values, along any dimension.
-void DrawOneHot(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawOneHot(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t axis = DrawAxis(from, sizes, op);
   const Sizes ones(sizes.size(), 1);
   SetSizes(op, "IndicesTensor", WithAxis(sizes, axis, 1));
   const uint32_t values_axis = static_cast<uint32_t>(from.Index(sizes.size()));
-  SetSizes(op, "ValuesTensor", WithAxis(ones, values_axis, NumberIn(from, 2, 4)));
+  SetSizes(op, "ValuesTensor", WithAxis(ones, values_axis, from.Number(2, 4)));
   SetSizes(op, "OutputTensor", sizes);
 }
 
-void DrawUnpooling(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawUnpooling(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const size_t rank = sizes.size();
   const Sizes input = LastOf(from, rank, rank, 4);
   SetSizes(op, "InputTensor", input);
   SetSizes(op, "IndicesTensor", input);
-  SetSizes(op, "OutputTensor", LastOf(from, rank, rank, 5));
+  Sizes output = LastOf(from, rank, rank, 5);
+  // No two elements have the same place, unless it does not matter which of them wins.
+  while (!from.limits().open && ProductOf(output, 0, rank) < ProductOf(input, 0, rank)) {
+    ++output.back();
+  }
+  SetSizes(op, "OutputTensor", output);
 }
 
 // The output's sizes are drawn, because they do not follow from the state.
-void DrawGenerator(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawGenerator(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   Sizes state(static_cast<size_t>(from.Between(1, kMaxRank)), 1);
   state.back() = 6;
   SetSizes(op, "InputStateTensor", state);
   SetSizes(op, "OutputTensor", sizes);
 }
 
-void DrawSelection(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawSelection(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t axis = DrawAxis(from, sizes, op);
   SetSizes(op, "InputTensor", sizes);
-  Set(op, "K", NumberIn(from, 1, sizes[axis]));
+  Set(op, "K", from.Number(1, sizes[axis]));
 }
 
 // At least as many coordinates as the input has dimensions after its leading 1s.
-void DrawNonzero(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
+void DrawNonzero(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   Sizes input = sizes;
   constexpr uint32_t kMost = 200;  // in elements
   uint32_t room = kMost;
@@ -138,14 +153,14 @@ void DrawNonzero(const Entropy& from, const Sizes& sizes, OperatorDesc& op) {
   if (from.OneIn(3)) return;
   SetSizes(op, "OutputCountTensor", Sizes(static_cast<size_t>(from.Between(1, kMaxRank)), 1));
   Sizes coordinates(static_cast<size_t>(from.Between(2, kMaxRank)), 1);
-  coordinates.end()[-1] = NumberIn(from, least, input.size());
+  coordinates.end()[-1] = from.Number(least, input.size());
   uint32_t elements = 1;
   for (const uint32_t size : input) elements *= size;
   coordinates.end()[-2] = elements;
   SetSizes(op, "OutputCoordinatesTensor", coordinates);
 }
 
-constexpr LinkedSizes kRows[] = {
+constexpr SizesRow kRows[] = {
     {"GATHER", DrawGather},
     {"GATHER_ELEMENTS", DrawElements},
     {"GATHER_ND", DrawTuples},
@@ -162,9 +177,10 @@ constexpr LinkedSizes kRows[] = {
 };
 
 }  // namespace
+}  // namespace indexing_rows
 
-std::span<const LinkedSizes> IndexingSizes() {
-  return kRows;
+std::span<const SizesRow> IndexingSizes() {
+  return indexing_rows::kRows;
 }
 
 }  // namespace dmlop

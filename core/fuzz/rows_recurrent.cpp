@@ -3,26 +3,20 @@
 #include <array>
 #include <utility>
 
-#include "tests/support/desc.h"
-#include "tests/support/linked_sizes.h"
-#include "tests/support/random_desc.h"
+#include "core/fuzz/named_fields.h"
+#include "core/fuzz/rows.h"
 
 namespace dmlop {
+namespace recurrent_rows {
 namespace {
 
-using Sizes = std::vector<uint32_t>;
-
-uint32_t NumberIn(const Entropy& from, uint64_t low, uint64_t high) {
-  return static_cast<uint32_t>(from.Between(low, high));
-}
-
 // Draws an activation whose results are exact to the last bit.
-OperatorDesc DrawActivation(const Entropy& from) {
+OperatorDesc DrawActivation(const DescEntropy& from) {
   const std::array names = {"ACTIVATION_SIGMOID",  "ACTIVATION_TANH",     "ACTIVATION_RELU",
                             "ACTIVATION_IDENTITY", "ACTIVATION_SOFTSIGN", "ACTIVATION_LEAKY_RELU"};
   OperatorDesc activation = OperatorNamed(from.OneOf(names));
   for (const Field* tensor : TensorFieldsOf(activation.info())) activation.Remove(*tensor);
-  if (activation.name() == "ACTIVATION_LEAKY_RELU") Set(activation, "Alpha", RandomFactor(from));
+  if (activation.name() == "ACTIVATION_LEAKY_RELU") Set(activation, "Alpha", from.Factor());
   return activation;
 }
 
@@ -31,11 +25,11 @@ struct Network {
   size_t activations;
 };
 
-void DrawNetwork(const Entropy& from, const Network& network, OperatorDesc& op) {
-  const uint32_t steps = NumberIn(from, 1, 3);
-  const uint32_t items = NumberIn(from, 1, from.OneIn(12) ? 9 : 3);
-  const uint32_t inputs = NumberIn(from, 1, 5);
-  const uint32_t units = NumberIn(from, 1, from.OneIn(12) ? 9 : 3);
+void DrawNetwork(const DescEntropy& from, const Network& network, OperatorDesc& op) {
+  const uint32_t steps = from.Number(1, 3);
+  const uint32_t items = from.SmallSize(3, 18);
+  const uint32_t inputs = from.SmallSize(5, 33);
+  const uint32_t units = from.SmallSize(3, 18);
   const uint32_t directions = Get<uint32_t>(op, "Direction") == 2 ? 2 : 1;
   const uint32_t rows = network.gates * units;
   const Sizes state = {1, directions, items, units};
@@ -73,22 +67,23 @@ void DrawNetwork(const Entropy& from, const Network& network, OperatorDesc& op) 
   Set(op, "ActivationDescs", activations);
 }
 
-void DrawRnn(const Entropy& from, const Sizes&, OperatorDesc& op) {
+void DrawRnn(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   DrawNetwork(from, {1, 1}, op);
 }
-void DrawGru(const Entropy& from, const Sizes&, OperatorDesc& op) {
+void DrawGru(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   DrawNetwork(from, {3, 2}, op);
 }
-void DrawLstm(const Entropy& from, const Sizes&, OperatorDesc& op) {
+void DrawLstm(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   DrawNetwork(from, {4, 3}, op);
 }
 
-constexpr LinkedSizes kRows[] = {{"GRU", DrawGru}, {"LSTM", DrawLstm}, {"RNN", DrawRnn}};
+constexpr SizesRow kRows[] = {{"GRU", DrawGru}, {"LSTM", DrawLstm}, {"RNN", DrawRnn}};
 
 }  // namespace
+}  // namespace recurrent_rows
 
-std::span<const LinkedSizes> RecurrentSizes() {
-  return kRows;
+std::span<const SizesRow> RecurrentSizes() {
+  return recurrent_rows::kRows;
 }
 
 }  // namespace dmlop

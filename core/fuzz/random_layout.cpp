@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/random_layout.h"
+#include "core/fuzz/random_layout.h"
 
 #include <algorithm>
 #include <numeric>
@@ -24,6 +24,17 @@ Layout Nested(const Entropy& from, const Dims& sizes, int64_t step, int64_t max_
   for (const size_t d : RandomOrder(from, sizes.size())) {
     layout.strides[d] = stride;
     stride = stride * sizes[d] + from.Int(0, max_gap);
+  }
+  return layout;
+}
+
+// Rows, planes and so on that begin after gaps.
+Layout Padded(const Entropy& from, const Dims& sizes) {
+  Layout layout = PackedLayout(sizes);
+  int64_t stride = 1;
+  for (size_t d = sizes.size(); d-- > 0;) {
+    layout.strides[d] = stride;
+    stride = stride * sizes[d] + (from.OneIn(2) ? from.Int(1, 3) : 0);
   }
   return layout;
 }
@@ -66,47 +77,66 @@ void ScrambleIdleStrides(const Entropy& from, Layout& layout) {
 
 }  // namespace
 
+int64_t RandomSize(const Entropy& from, int64_t most) {
+  if (most < 16 || from.OneIn(4))
+    return from.Int(1, std::min<int64_t>(most, from.OneIn(2) ? 3 : 9));
+  switch (from.Index(8)) {
+    case 0:
+    case 1:
+      return 1;
+    case 2: {
+      int64_t power = 16;
+      while (power * 2 <= most && from.OneIn(2)) power *= 2;
+      return std::min(most, power + from.Int(-1, 1));
+    }
+    case 3:
+      return 16 * from.Int(1, std::min<int64_t>(most / 16, 10));
+    case 4:
+      return from.Int(16, std::min<int64_t>(most, from.OneIn(4) ? most : 150));
+    default:
+      return from.Int(1, 9);
+  }
+}
+
 Dims RandomSizes(const Entropy& from, size_t rank, int64_t max_elements) {
   Dims sizes = Dims::Filled(rank, 1);
   int64_t room = max_elements;
   for (const size_t d : RandomOrder(from, rank)) {
-    const int64_t longest = from.OneIn(4) ? 150 : from.OneIn(2) ? 7 : 3;
-    sizes[d] = from.Int(1, std::min(longest, room));
+    sizes[d] = RandomSize(from, room);
     room /= sizes[d];
   }
   return sizes;
 }
 
-Layout RandomOutputLayout(const Entropy& from, const Dims& sizes) {
+Layout RandomOutputLayout(const Entropy& from, const Dims& sizes, LayoutForms forms) {
   Layout layout = PackedLayout(sizes);
-  switch (from.Int(0, 4)) {
+  if (forms == LayoutForms::kPacked) return layout;
+  const bool has_all = forms == LayoutForms::kAll;
+  switch (from.Int(0, has_all ? 4 : 3)) {
     case 0:
       break;
     case 1:
       layout = Nested(from, sizes, 1, 0);
       break;
     case 2:
-      layout = Nested(from, sizes, 1, 3);
+      layout = Padded(from, sizes);
       break;
     case 3:
-      layout = Nested(from, sizes, from.Int(2, 3), 2);
+      if (has_all) layout = Nested(from, sizes, from.Int(2, 3), 2);
       break;
     default:
       layout = Interleaved(from, sizes);
   }
-  ScrambleIdleStrides(from, layout);
+  if (has_all) ScrambleIdleStrides(from, layout);
   return layout;
 }
 
-Layout RandomInputLayout(const Entropy& from, const Dims& sizes) {
-  switch (from.Int(0, 6)) {
-    case 0:
-      return Broadcast(from, sizes);
-    case 1:
-      return Scattered(from, sizes, 4);
-    default:
-      return RandomOutputLayout(from, sizes);
-  }
+Layout RandomInputLayout(const Entropy& from, const Dims& sizes, LayoutForms forms) {
+  if (forms == LayoutForms::kPacked) return PackedLayout(sizes);
+  const int64_t kind = from.Int(0, 6);
+  if (kind == 0) return Broadcast(from, sizes);
+  if (kind == 1 && forms == LayoutForms::kAll) return Scattered(from, sizes, 4);
+  return RandomOutputLayout(from, sizes, forms);
 }
 
 }  // namespace dmlop

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fuzz/generator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <queue>
+#include <stdexcept>
+#include <utility>
+
+#include "core/base/integers.h"
+#include "core/document/operator_object.h"
+#include "core/fuzz/random_desc.h"
+#include "core/fuzz/rows_values.h"
+#include "core/fuzz/settings.h"
+#include "core/ops/support_check.h"
+
+namespace dmlop {
+namespace generator {
+
+constexpr size_t kPoolSize = 2000;
+constexpr uint64_t kMostDraws = 40000;  // for the pool
+constexpr int64_t kMostWork = int64_t{1} << 18;
+constexpr std::string_view kDesc = "/desc/";
+
+// A descriptor with the classes of its values.
+struct DrawnDesc {
+  OperatorDesc op;
+  ValueClasses classes;
+};
+
+int64_t MostElements(const OperatorDesc& op, TensorRole role) {
+  int64_t most = 0;
+  for (const TensorSlot& slot : TensorSlots(op, role)) {
+    most = std::max(most, LayoutOf(*slot.desc).element_count());
+  }
+  return most;
+}
+
+bool IsValid(OperatorDesc& op, FeatureLevel level) {
+  Diagnostics diagnostics;
+  Check(op, level, diagnostics);
+  return diagnostics.list().empty();
+}
+
+// Places to write to that share memory cannot all differ.
+void SeparatePlaces(OperatorDesc& op) {
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    if (!slot.desc->complete() || !HasPlaces(op, {slot.path, slot.field, slot.desc, slot.type})) {
+      continue;
+    }
+    if (HasOverlap(LayoutOf(*slot.desc))) slot.desc->strides.reset();
+  }
+}
+
+// --- fields that are kept ------------------------------------------------------------------------
+
+bool IsField(const DescriptorChange& change) {
+  return change.pointer.starts_with(kDesc) &&
+         change.pointer.find('/', kDesc.size()) == std::string::npos && change.value != "null";
+}
+
+// Values of whole fields, and changes of parts of them.
+class KeptFields {
+ public:
+  KeptFields(const OperatorInfo& info, const std::vector<DescriptorChange>& changes)
+      : begun_(info) {
+    std::string fields;
+    for (const DescriptorChange& change : changes) {
+      if (!IsField(change)) {
+        parts_.push_back(change);
+        continue;
+      }
+      const std::string_view name = std::string_view(change.pointer).substr(kDesc.size());
+      fields += fmt::format("{}\"{}\": {}", fields.empty() ? "" : ", ", name, change.value);
+      names_.emplace_back(name);
+    }
+    Read(fmt::format("{{\"type\": \"{}\", \"desc\": {{{}}}}}", info.name, fields));
+  }
+
+  bool exist() const { return exist_; }
+  const OperatorDesc& begun() const { return begun_; }
+
+  // Returns the descriptor with these fields; nothing if it is not valid with them.
+  std::optional<OperatorDesc> In(OperatorDesc op, FeatureLevel level) const {
+    for (size_t i = 0; i < op.fields().size(); ++i) {
+      if (std::ranges::find(names_, op.fields()[i]->name) == names_.end()) continue;
+      op.values()[i] = begun_.values()[i];
+    }
+    if (!IsValid(op, level)) return std::nullopt;
+    if (parts_.empty()) return op;
+    const auto drawn = DrawInputs(op, {}, 0, /*open=*/true);
+    Diagnostics why;
+    const auto changed = Changed(*drawn, parts_, why);
+    return changed ? std::optional(changed->op) : std::nullopt;
+  }
+
+ private:
+  void Read(const std::string& text) {
+    Diagnostics diagnostics;
+    const auto document = JsonDocument::Parse(text, diagnostics);
+    if (document) {
+      const OperatorObject object(document->root(), {}, ValueReader(diagnostics));
+      if (object.has_operator()) begun_ = object.op();
+    }
+    exist_ = !diagnostics.has_errors();
+  }
+
+  OperatorDesc begun_;
+  bool exist_ = false;
+  std::vector<std::string> names_;
+  std::vector<DescriptorChange> parts_;
+};
+
+// --- draws ---------------------------------------------------------------------------------------
+
+uint64_t Mixed(uint64_t number) {
+  number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9u;
+  number = (number ^ (number >> 27)) * 0x94D049BB133111EBu;
+  return number ^ (number >> 31);
+}
+
+}  // namespace generator
+
+using namespace generator;
+
+// Draws are numbered; many of them are not valid. The first valid ones are the pool, from which
+// cases are taken in the order of the new pairs that they have. Later cases are taken as they come.
+class CaseGenerator::Pool {
+ public:
+  Pool(const OperatorInfo& info, GeneratorOptions options, uint64_t seed)
+      : options_(std::move(options)), kept_(info, options_.set), seed_(Mixed(seed + 1)) {
+    limits_.level = options_.level;
+    limits_.types = options_.types;
+    limits_.ranks = options_.ranks;
+    limits_.max_elements = options_.max_elements;
+    limits_.max_slice_elements = options_.max_elements;
+    limits_.layouts = options_.packed_only ? LayoutForms::kPacked : LayoutForms::kUsual;
+    limits_.open = options_.open;
+    for (const char c : info.name) seed_ = Mixed(seed_ + static_cast<unsigned char>(c) + 1);
+    if (kept_.exist()) Fill();
+  }
+
+  bool is_empty() const { return draws_.empty(); }
+
+  DrawnCase Case(uint64_t index) {
+    while (taken_ <= index && taken_ < members_.size()) TakeNext();
+    while (draws_.size() <= index) DrawMore();
+    const uint64_t number = draws_[index];
+    DrawnDesc drawn = *Draw(number);
+    for (uint64_t attempt = 0; attempt < 20; ++attempt) {
+      const uint64_t draw = Mixed(seed_ + number * 32 + attempt);
+      if (auto computation = DrawInputs(drawn.op, drawn.classes, draw, options_.open)) {
+        return {*std::move(computation), std::move(drawn.classes)};
+      }
+    }
+    throw std::logic_error(fmt::format("no values for case {} of {}", index, drawn.op.name()));
+  }
+
+  PairCoverage Coverage() const {
+    PairCoverage coverage{seen_.count(), reachable_.count(), {}};
+    for (size_t pair = 0; pair < reachable_.end(); ++pair) {
+      if (!reachable_.Contains(pair) || seen_.Contains(pair)) continue;
+      const auto [a, b] = SettingPairs::SettingsOfPair(pair);
+      coverage.unseen.push_back(fmt::format("{}, {}", pairs_.name(a), pairs_.name(b)));
+    }
+    return coverage;
+  }
+
+ private:
+  struct Member {
+    uint64_t draw;
+    SettingPairs::Ids settings;
+  };
+  struct Gain {
+    int64_t pairs;
+    size_t member;
+
+    // The one with the most pairs comes first, and the earlier one of two.
+    bool operator<(const Gain& other) const {
+      return std::pair(pairs, other.member) < std::pair(other.pairs, member);
+    }
+  };
+
+  void Fill() {
+    while (members_.size() < kPoolSize && next_draw_ < kMostDraws) {
+      const uint64_t number = next_draw_++;
+      const auto drawn = Draw(number);
+      if (!drawn) continue;
+      members_.push_back({number, pairs_.IdsOf(SettingsOf(drawn->op, drawn->classes))});
+      draws_.push_back(number);
+      gains_.push({reachable_.Add(members_.back().settings) + kUnknown, members_.size() - 1});
+    }
+  }
+
+  // Counts anew until the first one has been counted: gains only fall.
+  void TakeNext() {
+    while (true) {
+      Gain gain = gains_.top();
+      gains_.pop();
+      const SettingPairs::Ids& settings = members_[gain.member].settings;
+      const int64_t pairs = seen_.CountNew(settings);
+      if (pairs < gain.pairs && !gains_.empty() && Gain{pairs, gain.member} < gains_.top()) {
+        gains_.push({pairs, gain.member});
+        continue;
+      }
+      seen_.Add(settings);
+      draws_[taken_++] = members_[gain.member].draw;
+      return;
+    }
+  }
+
+  void DrawMore() {
+    while (!Draw(next_draw_)) ++next_draw_;
+    draws_.push_back(next_draw_++);
+  }
+
+  std::optional<DrawnDesc> Draw(uint64_t number) {
+    RandomEngine engine(Mixed(seed_ + number));
+    const Entropy from(engine);
+    OperatorDesc op = DrawDesc(from, kept_.begun(), limits_);
+    if (RowWithin(op, limits_) == nullptr) return std::nullopt;
+    if (!options_.open) SeparatePlaces(op);
+    auto kept = kept_.In(std::move(op), options_.level);
+    if (!kept || !IsWithin(*kept)) return std::nullopt;
+    ValueClasses classes = DrawClasses(from, *kept);
+    return DrawnDesc{*std::move(kept), std::move(classes)};
+  }
+
+  bool IsWithin(const OperatorDesc& op) const {
+    if (!IsWithinBounds(op, options_.max_elements) || WorkOf(op) > kMostWork) return false;
+    if (options_.ranks.empty()) return true;
+    const size_t rank = TensorSlots(op).front().desc->rank();
+    return std::ranges::find(options_.ranks, rank) != options_.ranks.end();
+  }
+
+  // All ordinary in half of the cases; otherwise half of the inputs are.
+  ValueClasses DrawClasses(const Entropy& from, const OperatorDesc& op) const {
+    ValueClasses classes;
+    const bool are_ordinary = from.OneIn(2);
+    for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+      const auto possible = ValueClassesOf(op, slot, options_.open);
+      const bool is_ordinary = are_ordinary || from.OneIn(2);
+      classes[slot.path] = is_ordinary ? InputClass::kOrdinary : from.OneOf(possible);
+    }
+    return classes;
+  }
+
+  static constexpr int64_t kUnknown = int64_t{1} << 40;  // above all gains that have been counted
+
+  GeneratorOptions options_;
+  DescLimits limits_;
+  KeptFields kept_;
+  uint64_t seed_;
+  uint64_t next_draw_ = 0;
+  std::vector<Member> members_;
+  std::vector<uint64_t> draws_;  // of cases; those from taken_ on are not in order yet
+  size_t taken_ = 0;
+  std::priority_queue<Gain> gains_;
+  SettingPairs pairs_;
+  PairSet reachable_;
+  PairSet seen_;
+};
+
+CaseGenerator::CaseGenerator(const OperatorInfo& info, GeneratorOptions options, uint64_t seed)
+    : pool_(std::make_unique<Pool>(info, std::move(options), seed)) {}
+CaseGenerator::~CaseGenerator() = default;
+CaseGenerator::CaseGenerator(CaseGenerator&&) noexcept = default;
+CaseGenerator& CaseGenerator::operator=(CaseGenerator&&) noexcept = default;
+
+bool CaseGenerator::can_draw() const {
+  return !pool_->is_empty();
+}
+
+DrawnCase CaseGenerator::Case(uint64_t index) {
+  return pool_->Case(index);
+}
+
+PairCoverage CaseGenerator::coverage() const {
+  return pool_->Coverage();
+}
+
+bool IsWithinBounds(const OperatorDesc& op, int64_t max_elements) {
+  const int64_t inputs = MostElements(op, TensorRole::kInput);
+  const int64_t outputs = MostElements(op, TensorRole::kOutput);
+  const int64_t terms = std::max(inputs, OperationsOf(op)) / std::max<int64_t>(outputs, 1);
+  return std::max(inputs, outputs) <= max_elements && terms <= kMaxTermsOfElement;
+}
+
+std::string FuzzCaseName(const OperatorInfo& info, uint64_t seed, uint64_t index) {
+  return fmt::format("{}/{}/{}", info.name, seed, index);
+}
+
+std::optional<FuzzCaseId> ParseFuzzCaseName(std::string_view name) {
+  const size_t second = name.rfind('/');
+  const size_t first = second == name.npos || second == 0 ? name.npos : name.rfind('/', second - 1);
+  if (first == name.npos) return std::nullopt;
+  FuzzCaseId id{FindOperator(name.substr(0, first)), 0, 0};
+  const auto read = [](std::string_view digits, uint64_t& number) {
+    const char* end = digits.data() + digits.size();
+    const auto result = std::from_chars(digits.data(), end, number);
+    return result.ec == std::errc() && result.ptr == end;
+  };
+  const bool has_numbers = read(name.substr(first + 1, second - first - 1), id.seed) &&
+                           read(name.substr(second + 1), id.index);
+  return id.info != nullptr && has_numbers ? std::optional(id) : std::nullopt;
+}
+
+}  // namespace dmlop

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random descriptors of any operator, covering all that its row of the table allows.
+#pragma once
+
+#include <vector>
+
+#include "core/fuzz/entropy.h"
+#include "core/fuzz/random_layout.h"
+#include "core/ops/operator.h"
+
+namespace dmlop {
+
+using Sizes = std::vector<uint32_t>;
+
+// What is drawn, besides what the operator's rules say.
+struct DescLimits {
+  FeatureLevel level = kHighestFeatureLevel;
+  DataTypeSet types = {};          // of the type variable T; empty: all
+  std::vector<size_t> ranks = {};  // of the first tensor; empty: all
+  int64_t max_elements = 2000;     // of most tensors; some operators have larger ones
+  // Of tensors of which an element depends on a whole slice: the tests' reference visits it.
+  int64_t max_slice_elements = 150;
+  LayoutForms layouts = LayoutForms::kAll;
+  // Also numbers that are infinite or NaN, and sizes for which DirectML leaves the results open.
+  bool open = true;
+};
+
+// Draws numbers of a descriptor.
+class DescEntropy : public Entropy {
+ public:
+  DescEntropy(const Entropy& from, const DescLimits& limits) : Entropy(from), limits_(limits) {}
+
+  const DescLimits& limits() const { return limits_; }
+
+  Sizes Numbers(size_t count, uint64_t low, uint64_t high) const;
+
+  // A size that is small in three of four cases.
+  uint32_t SmallSize(uint64_t usual, uint64_t most) const {
+    return OneIn(4) ? Size(most) : Number(1, usual);
+  }
+
+  // A size: mostly 1 to 9, otherwise powers of two, their neighbours and multiples, or any other
+  // number up to `most`.
+  uint32_t Size(uint64_t most) const;
+
+  // A number for an attribute: mostly plain, otherwise at the ends of the range, or any.
+  float Factor() const;
+
+ private:
+  const DescLimits& limits_;
+};
+
+// The element types in a set.
+std::vector<DataType> TypesOf(DataTypeSet set);
+
+// Draws all fields that are not set: types and ranks that the operator's newest row allows, numbers
+// within the limits of their fields, strides of every form. Outputs have the sizes that follow from
+// the inputs, unless the operator refuses these. Requires a row at the level with such types and
+// ranks.
+OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits = {});
+
+// The row of the table in force; null if the level, types or ranks leave none.
+const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits);
+
+// A number for an attribute: plain, special or any.
+float RandomFactor(const Entropy& from);
+
+}  // namespace dmlop

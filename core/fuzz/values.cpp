@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fuzz/values.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/fuzz/index_values.h"
+#include "core/fuzz/rows_values.h"
+
+namespace dmlop {
+namespace {
+
+using enum InputClass;
+
+constexpr InputClass kIntegerClasses[] = {kOrdinary, kTies, kCancellation, kEnds};
+constexpr InputClass kFloatClasses[] = {kOrdinary,   kTies,       kCancellation, kEnds,
+                                        kSubnormals, kInfinities, kNan};
+constexpr auto kAllButNan = std::span(kFloatClasses).first(6);
+constexpr auto kFinite = std::span(kFloatClasses).first(5);
+constexpr InputClass kModerate[] = {kOrdinary, kTies, kCancellation, kSubnormals};
+
+// Zeros with the sizes of an operator's inputs.
+class Zeros {
+ public:
+  explicit Zeros(const OperatorDesc& op) {
+    for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+      const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
+      views_.push_back(
+          {zero_.data(), *slot.desc->data_type, {sizes, Dims::Filled(sizes.size(), 0)}});
+    }
+  }
+
+  std::vector<ConstTensorView>& views() { return views_; }
+
+ private:
+  alignas(8) ElementBytes zero_{};
+  std::vector<ConstTensorView> views_;
+};
+
+// --- drawing -------------------------------------------------------------------------------------
+
+// The same on every machine.
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return hash;
+}
+
+bool Warns(const OperatorDesc& op, InputViews inputs) {
+  Diagnostics diagnostics;
+  WarnOfValues(op, inputs, diagnostics);
+  return !diagnostics.list().empty();
+}
+
+// Finds the ranges of an input with indices by what the operator warns of.
+class IndexRanges {
+ public:
+  struct Range {
+    int64_t least;
+    int64_t most;
+  };
+
+  IndexRanges(const OperatorDesc& op, size_t input)
+      : op_(op), zeros_(op), probe_(zeros_.views()[input]) {
+    for (const TensorSlot& slot : TensorSlots(op)) {
+      largest_ = std::max<int64_t>(largest_, *std::ranges::max_element(*slot.desc->sizes));
+    }
+    const int64_t columns = HasTuples(op) ? probe_.layout.sizes.back() : 1;
+    if (columns > 1) probe_.layout.strides.back() = 1;
+    elements_.resize(static_cast<size_t>(columns));
+    probe_.data = reinterpret_cast<const std::byte*>(elements_.data());
+  }
+
+  // One for each entry of a tuple, or for all indices.
+  std::vector<Range> Find() {
+    const bool is_signed = IsFloat(probe_.type) || IsSigned(probe_.type);
+    std::vector<Range> ranges;
+    for (column_ = 0; column_ < elements_.size(); ++column_) {
+      ranges.push_back({is_signed ? -Farthest(-1, largest_ + 1) : 0, Farthest(1, largest_ + 1)});
+    }
+    return ranges;
+  }
+
+ private:
+  bool IsRight(int64_t number) {
+    std::byte* elements = reinterpret_cast<std::byte*>(elements_.data());
+    std::byte* element = elements + column_ * ByteWidth(probe_.type);
+    SetWhole(probe_.type, number, element);
+    const bool is_right = !Warns(op_, zeros_.views());
+    SetWhole(probe_.type, 0, element);
+    return is_right;
+  }
+
+  // The largest distance from 0 up to `most` that is right.
+  int64_t Farthest(int64_t sign, int64_t most) {
+    if (IsRight(sign * most)) return most;
+    int64_t right = 0;
+    int64_t wrong = most;
+    while (wrong - right > 1) {
+      const int64_t middle = right + (wrong - right) / 2;
+      (IsRight(sign * middle) ? right : wrong) = middle;
+    }
+    return right;
+  }
+
+  const OperatorDesc& op_;
+  Zeros zeros_;
+  ConstTensorView& probe_;
+  std::vector<uint64_t> elements_;
+  size_t column_ = 0;
+  int64_t largest_ = 0;
+};
+
+class InputDrawer {
+ public:
+  InputDrawer(const OperatorDesc& op, const ValueClasses& classes, uint64_t draw, bool open)
+      : computation_{op, {}}, classes_(classes), draw_(draw), open_(open) {}
+
+  std::optional<Computation> Draw() {
+    for (const TensorSlot& slot : TensorSlots(op(), TensorRole::kInput)) {
+      if (!DrawInput(slot)) return std::nullopt;
+    }
+    if (!open_ && Warns(op(), computation_.inputs)) return std::nullopt;
+    return std::move(computation_);
+  }
+
+ private:
+  const OperatorDesc& op() const { return computation_.op; }
+
+  TensorView NewTensor(const TensorDesc& desc) {
+    const Layout layout = LayoutOf(desc);
+    const auto bytes = static_cast<size_t>(Extent(layout)) * ByteWidth(*desc.data_type);
+    const auto buffer = std::make_shared<Buffer>(bytes);
+    computation_.storage.push_back(buffer);
+    return {buffer->data(), *desc.data_type, layout};
+  }
+
+  bool DrawInput(const TensorSlot& slot) {
+    RandomEngine engine(draw_ * 0x9E3779B97F4A7C15 + HashOf(slot.path));
+    const TensorView view = NewTensor(*slot.desc);
+    if (!Fill(slot, engine, view)) return false;
+    computation_.inputs.push_back(AsConst(view));
+    return true;
+  }
+
+  bool Fill(const TensorSlot& slot, RandomEngine& engine, const TensorView& view) {
+    if (!open_ && HasPlaces(op(), slot)) return DrawPlaces(op(), engine, view);
+    FillByClass(engine, ClassOf(slot), open_ ? ValueDomain() : DomainOf(op(), slot), view);
+    if (HasIndices(op(), slot)) {
+      FillWithIndices(engine, view);
+    } else if (!open_) {
+      MendValues(op(), slot, view);
+    }
+    return true;
+  }
+
+  InputClass ClassOf(const TensorSlot& slot) const {
+    const auto found = classes_.find(slot.path);
+    return found == classes_.end() ? kOrdinary : found->second;
+  }
+
+  void FillWithIndices(RandomEngine& engine, const TensorView& view) {
+    if (open_) return DrawIndices(engine, op(), view);
+    auto ranges = IndexRanges(op(), computation_.inputs.size()).Find();
+    const bool may_be_negative = DrawBetween(engine, 0, 1) == 0;
+    // Entries of different tuples may share a place.
+    if (HasOverlap(view.layout)) ranges = {Common(ranges)};
+    size_t k = 0;
+    ForEachElement(view, [&](std::byte* element) {
+      const auto& [least, most] = ranges[k++ % ranges.size()];
+      SetWhole(view.type, Entropy(engine).Int(may_be_negative ? least : 0, most), element);
+    });
+  }
+
+  static IndexRanges::Range Common(const std::vector<IndexRanges::Range>& ranges) {
+    IndexRanges::Range common = ranges.front();
+    for (const auto& [least, most] : ranges) {
+      common = {std::max(common.least, least), std::min(common.most, most)};
+    }
+    return common;
+  }
+
+  Computation computation_;
+  const ValueClasses& classes_;
+  uint64_t draw_;
+  bool open_;
+};
+
+}  // namespace
+
+std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorSlot& input,
+                                           bool open) {
+  const bool is_float = IsFloat(*input.desc->data_type);
+  if (open) return is_float ? std::span<const InputClass>(kFloatClasses) : kIntegerClasses;
+  if (HasIndices(op, input)) return std::span(kIntegerClasses).first(1);
+  if (!is_float) return kIntegerClasses;
+  switch (ChoiceOf(op)) {
+    case Choice::kNone:
+      return kFloatClasses;
+    case Choice::kOfInputs:
+      return kAllButNan;
+    case Choice::kOfValues:
+      return kFinite;
+    default:
+      return kModerate;
+  }
+}
+
+std::optional<Computation> DrawInputs(const OperatorDesc& op, const ValueClasses& classes,
+                                      uint64_t draw, bool open) {
+  return InputDrawer(op, classes, draw, open).Draw();
+}
+
+}  // namespace dmlop
