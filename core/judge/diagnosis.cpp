@@ -15,6 +15,7 @@
 #include "core/judge/evidence.h"
 #include "core/judge/hypotheses.h"
 #include "core/judge/measured_errors.h"
+#include "core/judge/varied_values.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -26,7 +27,7 @@ constexpr double kMost = 0.5;  // if it is to be nearer only
 constexpr size_t kMostCauses = 5;
 // A sample has elements of so many products on either side.
 constexpr int64_t kMostProducts = 10'000'000;
-constexpr int64_t kMostSlowProducts = kMostProducts / 16;
+constexpr int64_t kMostFormulaWork = 500'000;
 constexpr int64_t kMostElements = 200'000;
 constexpr int64_t kFewestElements = 64;
 // The elements of either side that each hypothesis is tried on, and each promising one then.
@@ -64,10 +65,15 @@ struct Counted {
   Rank rank;
   const Sample* sample = nullptr;  // that it has been counted on
 
-  // Shares that are nearly equal are taken for equal, so that rounding does not decide.
+  bool is_cause() const { return score.share() >= kEnough; }
+
+  // Shares that are nearly equal are taken for equal, so that rounding does not decide. Within a
+  // kind, what is left tells apart roundings that differ in few inputs.
   auto order() const {
-    return std::tuple(-std::lround(score.share() * 50), -std::lround(score.exact_share() * 10),
-                      std::lround(std::log2(1 + score.rest)), rank);
+    const double rest = std::log2(1 + score.rest);
+    return std::tuple(!is_cause(), -std::lround(score.share_of_all() * 50),
+                      -std::lround(score.exact_share() * 10), std::lround(rest), rank.kind,
+                      std::lround(rest * 8), rank.number);
   }
 };
 
@@ -89,8 +95,10 @@ class Diagnostician {
     MeasureErrors();
     DivideElements();
     Locate();
-    sample_ = SampleOf(evidence_, SampleSize(kMostProducts));
-    small_sample_ = SampleOf(evidence_, SampleSize(kMostSlowProducts));
+    const auto& [op, inputs, storage] = evidence_.computation;
+    sample_ = SampleOf(evidence_, SampleSize(kMostProducts, WorkOf(op) / evidence_.count()));
+    const int64_t work = FormulaWork(op, inputs, evidence_.output);
+    small_sample_ = SampleOf(evidence_, SampleSize(kMostFormulaWork, work));
     few_ = SampleOf(evidence_, kFew);
     result_.beyond_noise > 0 ? FindCauses() : FindArithmetic();
     return std::move(result_);
@@ -176,26 +184,25 @@ class Diagnostician {
     result_.classes = ClassesOf(evidence_.actual.view(), evidence_.expected.view(), wrong);
   }
 
-  size_t SampleSize(int64_t most_products) const {
+  // The elements of either side that take so much work in all, if each one takes `each`.
+  size_t SampleSize(int64_t most, int64_t each) const {
     if (options_.is_thorough) return static_cast<size_t>(evidence_.count());
-    const int64_t work = WorkOf(evidence_.computation.op);
-    const int64_t each = std::max<int64_t>(work / evidence_.count(), 1);
     return static_cast<size_t>(
-        std::clamp(most_products / (2 * each), kFewestElements, kMostElements));
+        std::clamp(most / (2 * std::max<int64_t>(each, 1)), kFewestElements, kMostElements));
   }
 
   void FindCauses() {
     result_.verdict = DiagnosisVerdict::kUnknown;
     for (const Stage stage : {Stage::kSimple, Stage::kInputs, Stage::kPairs, Stage::kLastResort}) {
       Count(HypothesesOf(evidence_, few_, stage));
-      if (counted_.empty() || counted_.front().score.share() < kEnough) continue;
+      if (counted_.empty() || !counted_.front().is_cause()) continue;
       result_.verdict = DiagnosisVerdict::kCause;
       return TellCauses();
     }
   }
 
   // Among noise, another arithmetic must have the bits of what differs, or be much nearer to it.
-  // Sums of FLOAT32 in some order are what a right device has.
+  // Sums of FLOAT32 in some order are what a right device has, and so are other steps in FLOAT32.
   void FindArithmetic() {
     result_.verdict = DiagnosisVerdict::kNoise;
     if (!FindAmongNoise(Criterion::kBits, kEnough)) FindAmongNoise(Criterion::kNearer, kMost);
@@ -206,16 +213,25 @@ class Diagnostician {
     counted_.clear();
     Count(HypothesesOf(evidence_, few_, Stage::kAmongNoise));
     std::erase_if(counted_, [&](const Counted& one) { return one.score.share() < least; });
-    const auto is_healthy = [](const Counted& one) {
-      return one.hypothesis.ids.front().starts_with("sums-float32");
-    };
-    if (std::ranges::any_of(counted_, is_healthy)) {
-      std::erase_if(counted_, [&](const Counted& one) { return !is_healthy(one); });
+    const bool is_healthy =
+        std::ranges::any_of(counted_, [&](const Counted& one) { return IsHealthy(one); });
+    if (is_healthy) {
+      std::erase_if(counted_, [](const Counted& one) { return !IsOrderOfSums(one); });
     } else if (!counted_.empty()) {
       result_.verdict = DiagnosisVerdict::kCause;
     }
     TellCauses();
-    return !counted_.empty();
+    return is_healthy || !counted_.empty();
+  }
+
+  static bool IsOrderOfSums(const Counted& one) {
+    return one.hypothesis.ids.front().starts_with("sums-float32");
+  }
+
+  bool IsHealthy(const Counted& one) const {
+    const auto& [op, inputs, storage] = evidence_.computation;
+    return IsOrderOfSums(one) || (one.hypothesis.ids.front() == "float32-steps" &&
+                                  !IsChainOfExactSteps(op, inputs, evidence_.output));
   }
 
   // Counts on some elements first, and only the best on all.

@@ -115,10 +115,10 @@ FormulaValue AsFormulaValue(DoubleDouble value, bool is_exact) {
   return result;
 }
 
-DoubleDouble Other(const Formula& formula, Node node, Values values) {
+DoubleDouble Other(const Formula& formula, Node node, std::span<const Node> nodes, Values values) {
   const Operation operation = formula.operation(node);
   std::vector<FormulaValue> operands;
-  for (const Node operand : formula.operands(node)) {
+  for (const Node operand : nodes) {
     operands.push_back(AsFormulaValue(values[operand], operation == Operation::kWrap));
   }
   if (operation != Operation::kElementWise) {
@@ -133,8 +133,8 @@ DoubleDouble Leaf(const Formula& formula, Node node) {
   return ExactArithmetic::Number(formula.number(node), formula.exact_number(node)).number;
 }
 
-DoubleDouble Evaluated(const Formula& formula, Node node, Values values) {
-  const auto operands = formula.operands(node);
+DoubleDouble Evaluated(const Formula& formula, Node node, std::span<const Node> operands,
+                       Values values) {
   switch (formula.operation(node)) {
     case Operation::kElement:
     case Operation::kNumber:
@@ -152,8 +152,12 @@ DoubleDouble Evaluated(const Formula& formula, Node node, Values values) {
       return Product(factors, values);
     }
     default:
-      return Other(formula, node, values);
+      return Other(formula, node, operands, values);
   }
+}
+
+DoubleDouble Evaluated(const Formula& formula, Node node, Values values) {
+  return Evaluated(formula, node, formula.operands(node), values);
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -259,6 +263,65 @@ std::optional<DoubleDouble> ElementFormula::WithRoundedProduct(DataType type) co
     is_any |= depends;
   }
   return is_any ? std::optional(Evaluated(formula_, last_, values)) : std::nullopt;
+}
+
+std::vector<Node> ElementFormula::lists() const {
+  std::vector<Node> sums, extremes;
+  for (Node node = 0; node <= last_; ++node) {
+    if (!is_part_[node] || formula_.operands(node).size() < 2) continue;
+    const Operation operation = formula_.operation(node);
+    if (IsSumOfList(formula_, node)) sums.push_back(node);
+    if (operation == Operation::kMaximum || operation == Operation::kMinimum) {
+      extremes.push_back(node);
+    }
+  }
+  return sums.empty() ? extremes : sums;
+}
+
+bool ElementFormula::IsMean(Node list) const {
+  const auto count = static_cast<double>(formula_.operands(list).size());
+  for (Node node = list; node <= last_; ++node) {
+    const auto operands = formula_.operands(node);
+    const bool divides = formula_.operation(node) == Operation::kQuotient && operands[0] == list &&
+                         formula_.operation(operands[1]) == Operation::kNumber;
+    if (divides) return formula_.number(operands[1]) == count;
+  }
+  return formula_.operation(list) == Operation::kMean;
+}
+
+DoubleDouble ElementFormula::OfTerms(Node list, const std::vector<Node>& left, Values values,
+                                     bool divides_by_all) const {
+  if (left.empty()) return {};
+  const DoubleDouble value = Evaluated(formula_, list, left, values);
+  const double share =
+      static_cast<double>(left.size()) / static_cast<double>(formula_.operands(list).size());
+  const bool is_divided = formula_.operation(list) == Operation::kMean;
+  if (is_divided == !divides_by_all || !IsMean(list)) return value;
+  return is_divided ? value * share : value / share;
+}
+
+DoubleDouble ElementFormula::WithoutTerms(
+    const std::function<bool(Node list, size_t term)>& is_left_out, bool divides_by_all) const {
+  const std::vector<Node> with_terms = lists();
+  std::vector<DoubleDouble> values = values_;
+  std::vector<bool> is_changed(last_ + 1);
+  for (Node node = 0; node <= last_; ++node) {
+    const auto operands = formula_.operands(node);
+    if (std::ranges::binary_search(with_terms, node)) {
+      std::vector<Node> left;
+      for (size_t term = 0; term < operands.size(); ++term) {
+        if (!is_left_out(node, term)) left.push_back(operands[term]);
+      }
+      values[node] = OfTerms(node, left, values, divides_by_all);
+    } else if (is_part_[node] &&
+               std::ranges::any_of(operands, [&](Node operand) { return is_changed[operand]; })) {
+      values[node] = Evaluated(formula_, node, values);
+    } else {
+      continue;
+    }
+    is_changed[node] = true;
+  }
+  return values[last_];
 }
 
 DoubleDouble ElementFormula::InSteps(FloatFormat format) const {

@@ -50,6 +50,12 @@ class ElementFormula {
   DoubleDouble WithSums(const std::function<double(Node sum)>& rounded);
   // The element if a sum of products is rounded before the addend; none if there are none.
   std::optional<DoubleDouble> WithRoundedProduct(DataType type) const;
+  // The sums and means that have terms; maxima and minima if there are none.
+  std::vector<Node> lists() const;
+  // The element without some terms of these. A mean is divided by the number of all its terms, or
+  // of those that are left.
+  DoubleDouble WithoutTerms(const std::function<bool(Node list, size_t term)>& is_left_out,
+                            bool divides_by_all) const;
   // The element if each operation is rounded.
   DoubleDouble InSteps(FloatFormat format) const;
 
@@ -57,6 +63,10 @@ class ElementFormula {
   explicit ElementFormula(InputViews inputs) : formula_(inputs) {}
 
   void EvaluateAll();
+  // Whether a sum is divided by the number of its terms.
+  bool IsMean(Node list) const;
+  DoubleDouble OfTerms(Node list, const std::vector<Node>& left,
+                       std::span<const DoubleDouble> values, bool divides_by_all) const;
 
   Formula formula_;
   Node last_ = 0;

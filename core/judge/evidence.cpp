@@ -16,8 +16,15 @@ constexpr int64_t kMostWorkForUnits = 200'000'000;
 
 std::vector<int64_t> Spread(const std::vector<int64_t>& all, size_t most) {
   if (all.size() <= most) return all;
+  // At equal distances they could all lie in one column.
+  constexpr double kGoldenRatio = 0.6180339887498949;
+  const double distance = static_cast<double>(all.size()) / static_cast<double>(most);
   std::vector<int64_t> some;
-  for (size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
+  for (size_t i = 0; i < most; ++i) {
+    const auto k = static_cast<double>(i);
+    const double within = k * kGoldenRatio - std::floor(k * kGoldenRatio);
+    some.push_back(all[static_cast<size_t>((k + within) * distance)]);
+  }
   return some;
 }
 
@@ -98,8 +105,8 @@ class Scoring {
 
   void CountWrong(int64_t element, const VariedElement& varied) {
     score_.hash = Mixed(score_.hash, varied.bytes);
+    ++(varied.is_known() ? score_.of : score_.unknown);
     if (!varied.is_known()) return;
-    ++score_.of;
     score_.exact += varied.bytes == evidence_.actual.Bytes(element);
     if (!Reproduces(element, varied)) return;
     ++score_.explained;

@@ -2,6 +2,7 @@
 // The output of a device beside the right one, and hypotheses that are counted on it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -47,6 +48,10 @@ struct Evidence {
   bool is_quantized = false;  // an integer may be off by a step
 
   int64_t count() const { return Product(expected.sizes); }
+  Region At(int64_t element) const {
+    const Dims& sizes = expected.sizes;
+    return {output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
+  }
 };
 
 // Whether a value is apart from what the device has by no more than rounding explains, in the units
@@ -78,6 +83,7 @@ Hypothesis OfComputation(std::string id, std::string text, Computation changed, 
 // How much of the evidence a hypothesis has.
 struct Score {
   int64_t of = 0;         // wrong elements that were looked at
+  int64_t unknown = 0;    // wrong elements that nothing is known about, such as at an edge
   int64_t explained = 0;  // those that are reproduced, to the bit or up to noise
   int64_t exact = 0;      // to the bit
   double broken = 0;      // right elements that would be wrong, in terms of all elements
@@ -86,6 +92,11 @@ struct Score {
 
   double share() const {
     return of == 0 ? 0 : (static_cast<double>(explained) - broken) / static_cast<double>(of);
+  }
+  // The share of all wrong elements, unknown ones included.
+  double share_of_all() const {
+    return share() * static_cast<double>(of) /
+           static_cast<double>(std::max<int64_t>(of + unknown, 1));
   }
   double exact_share() const {
     return of == 0 ? 0 : static_cast<double>(exact) / static_cast<double>(of);

@@ -5,7 +5,7 @@
 //   tail-missing:axis=1,from=80            the terms from 80 on, along an axis of an input
 //   head-missing:axis=1,to=16              the terms before 16
 //   part-missing:axis=1,from=3,to=4        the terms between
-//   head-missing:axis=1,every=1024         sums begin anew at every 1024-th element
+//   head-missing:axis=1,every=1024         sums, or states, begin anew at every 1024-th element
 //   other-layout:BTensor=[1,0]             read as if its axes were in this order in memory
 //   other-layout:BTensor:written=[1,0]     laid out so in memory, and read in the usual order
 //   padding-edge                           the nearest element of the input in place of padding
@@ -21,5 +21,6 @@ namespace dmlop {
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const Sample& few);
 std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const Sample& few);
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const Sample& few);
+std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const Sample& few);
 
 }  // namespace dmlop

@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/engine/copy/copy_views.h"
 #include "core/judge/input_change.h"
+#include "core/judge/omitted_terms.h"
 
 namespace dmlop {
 namespace {
@@ -21,58 +24,101 @@ namespace {
 struct Part {
   int64_t from;
   int64_t to;
-
   auto operator<=>(const Part&) const = default;
 };
 
-struct ReducedAxis {
-  size_t input;
-  size_t axis;
-  int64_t size;
-};
+// The least region that has both.
+Region Hull(const Region& a, const Region& b) {
+  Region hull = a;
+  for (size_t d = 0; d < a.begin.size(); ++d) {
+    hull.begin[d] = std::min(a.begin[d], b.begin[d]);
+    hull.sizes[d] = std::max(a.begin[d] + a.sizes[d], b.begin[d] + b.sizes[d]) - hull.begin[d];
+  }
+  return hull;
+}
 
-// The axes of inputs along which an element needs all coordinates.
-std::vector<ReducedAxis> ReducedAxesOf(const Evidence& evidence, int64_t element) {
-  const Computation& computation = evidence.computation;
-  const Region one{evidence.output, IndexOf(evidence.expected.sizes, element),
-                   Dims::Filled(evidence.expected.sizes.size(), 1)};
-  std::vector<ReducedAxis> axes;
-  for (const SourceMap& map : SourcesOf(computation.op)) {
-    const std::optional<Region> region = map(one);
-    if (!region) continue;
-    const Dims& sizes = computation.inputs[region->tensor].layout.sizes;
-    for (size_t d = 0; d < sizes.size(); ++d) {
-      if (sizes[d] > 1 && region->sizes[d] == sizes[d]) {
-        axes.push_back({region->tensor, d, sizes[d]});
+// The parts of inputs that an element of the output needs, by input.
+std::map<size_t, Region> NeededBy(const Evidence& evidence, const std::vector<SourceMap>& sources,
+                                  int64_t element) {
+  std::map<size_t, Region> needed;
+  for (const SourceMap& source : sources) {
+    const auto part = source(evidence.At(element));
+    if (!part) continue;
+    const auto [place, is_new] = needed.emplace(part->tensor, *part);
+    if (!is_new) place->second = Hull(place->second, *part);
+  }
+  return needed;
+}
+
+// The axes of inputs along which one of the elements needs all coordinates.
+std::vector<TermAxis> ReducedAxesOf(const Evidence& evidence, const std::vector<int64_t>& some) {
+  const std::vector<SourceMap> sources = SourcesOf(evidence.computation.op);
+  std::set<TermAxis> axes;
+  for (const int64_t element : some) {
+    for (const auto& [input, region] : NeededBy(evidence, sources, element)) {
+      const Dims& sizes = evidence.computation.inputs[input].layout.sizes;
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] > 1 && region.sizes[d] == sizes[d]) axes.insert({input, d, sizes[d]});
       }
     }
   }
-  return axes;
+  return {axes.begin(), axes.end()};
+}
+
+std::string IdOf(const TermAxis& axis, const Part& part) {
+  if (part.to == axis.size)
+    return fmt::format("tail-missing:axis={},from={}", axis.axis, part.from);
+  if (part.from == 0) return fmt::format("head-missing:axis={},to={}", axis.axis, part.to);
+  return fmt::format("part-missing:axis={},from={},to={}", axis.axis, part.from, part.to);
 }
 
 // A computation without a part of an input's axis.
 class Omission {
  public:
-  Omission(const Evidence& evidence, const ReducedAxis& axis) : evidence_(evidence), axis_(axis) {}
+  Omission(const Evidence& evidence, const TermAxis& axis) : evidence_(evidence), axis_(axis) {}
   virtual ~Omission() = default;
-  virtual std::optional<Computation> Without(const Part& part) const = 0;
 
-  const ReducedAxis& axis() const { return axis_; }
+  // Computes nothing if there is no such computation.
+  virtual Hypothesis Without(const Part& part) const = 0;
+
+  int64_t size() const { return axis_.size; }
 
  protected:
-  const Computation& original() const { return evidence_.computation; }
-  const ConstTensorView& input() const { return original().inputs[axis_.input]; }
+  std::string TextOf(const Part& part) const {
+    const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
+    return fmt::format("{} to {} of the {} along axis {} of {} left out", part.from, part.to - 1,
+                       axis_.size, axis_.axis, DisplayName(slots[axis_.input].path));
+  }
 
   const Evidence& evidence_;
-  ReducedAxis axis_;
+  TermAxis axis_;
 };
 
-// The part is 0, as for sums whose terms were never added.
-class Zeros : public Omission {
+// Another input takes the place of the one.
+class OtherInput : public Omission {
  public:
   using Omission::Omission;
 
-  std::optional<Computation> Without(const Part& part) const override {
+  Hypothesis Without(const Part& part) const override {
+    auto changed = Changed(part);
+    if (!changed) return {};
+    return OfComputation(IdOf(axis_, part), TextOf(part), *std::move(changed), evidence_.output);
+  }
+
+ protected:
+  virtual std::optional<Computation> Changed(const Part& part) const = 0;
+
+  const Computation& original() const { return evidence_.computation; }
+  const ConstTensorView& input() const { return original().inputs[axis_.input]; }
+};
+
+// The part is 0, as for sums whose terms were never added.
+class Zeros : public OtherInput {
+ public:
+  using OtherInput::OtherInput;
+
+ private:
+  std::optional<Computation> Changed(const Part& part) const override {
     Computation changed = original();
     const TensorView copy = PackedCopy(input(), changed);
     const TensorView zeroed = copy.Slice(axis_.axis, part.from, part.to - part.from);
@@ -88,19 +134,19 @@ class Zeros : public Omission {
 
 // The input is shorter, as for a mean of fewer terms or a maximum, with all inputs that have as
 // many coordinates along such an axis, if it cannot be so alone.
-class Shortened : public Omission {
+class Shortened : public OtherInput {
  public:
-  Shortened(const Evidence& evidence, const ReducedAxis& axis, std::vector<ReducedAxis> together)
-      : Omission(evidence, axis), together_(std::move(together)) {}
-
-  std::optional<Computation> Without(const Part& part) const override {
-    if (part.to - part.from == axis_.size) return std::nullopt;
-    if (auto alone = Without(part, {&axis_, 1})) return alone;
-    return together_.size() > 1 ? Without(part, together_) : std::nullopt;
-  }
+  Shortened(const Evidence& evidence, const TermAxis& axis, std::vector<TermAxis> together)
+      : OtherInput(evidence, axis), together_(std::move(together)) {}
 
  private:
-  std::optional<Computation> Without(const Part& part, std::span<const ReducedAxis> axes) const {
+  std::optional<Computation> Changed(const Part& part) const override {
+    if (part.to - part.from == axis_.size) return std::nullopt;
+    if (auto alone = Shorter(part, {&axis_, 1})) return alone;
+    return together_.size() > 1 ? Shorter(part, together_) : std::nullopt;
+  }
+
+  std::optional<Computation> Shorter(const Part& part, std::span<const TermAxis> axes) const {
     Computation changed = original();
     const int64_t kept = axis_.size - (part.to - part.from);
     std::vector<TensorDesc*> inputs;
@@ -115,13 +161,13 @@ class Shortened : public Omission {
     Diagnostics faults;
     Check(changed.op, kHighestFeatureLevel, faults);
     if (faults.has_errors()) return std::nullopt;
-    for (const ReducedAxis& axis : axes) {
+    for (const TermAxis& axis : axes) {
       changed.inputs[axis.input] = Joined(original().inputs[axis.input], axis, part, changed);
     }
     return changed;
   }
 
-  static ConstTensorView Joined(const ConstTensorView& input, const ReducedAxis& axis,
+  static ConstTensorView Joined(const ConstTensorView& input, const TermAxis& axis,
                                 const Part& part, Computation& owner) {
     const size_t d = axis.axis;
     const ConstTensorView second = input.Slice(d, part.to, axis.size - part.to);
@@ -134,14 +180,55 @@ class Shortened : public Omission {
     return AsConst(joined);
   }
 
-  std::vector<ReducedAxis> together_;
+  std::vector<TermAxis> together_;
 };
 
-// Finds the part whose omission leaves least on a few elements.
+// The terms of sums that an element's formula has are left out.
+class WithoutTerms : public Omission {
+ public:
+  WithoutTerms(const Evidence& evidence, const TermAxis& axis,
+               std::shared_ptr<const OmittedTerms> terms, bool divides_by_all)
+      : Omission(evidence, axis), terms_(std::move(terms)), divides_by_all_(divides_by_all) {}
+
+  Hypothesis Without(const Part& part) const override {
+    const std::string counted = divides_by_all_ ? ", but counted" : "";
+    return {{IdOf(axis_, part)},
+            TextOf(part) + counted,
+            [terms = terms_, part, all = divides_by_all_](std::span<const int64_t> elements) {
+              return terms->Without(part.from, part.to, all, elements);
+            },
+            nullptr,
+            /*is_slow=*/true};
+  }
+
+ private:
+  std::shared_ptr<const OmittedTerms> terms_;
+  bool divides_by_all_;
+};
+
+// Finds the parts whose omission leaves least on a few elements.
 class PartSearch {
  public:
   PartSearch(const Evidence& evidence, const Omission& omission, const std::vector<int64_t>& few)
-      : evidence_(evidence), omission_(omission), few_(few), size_(omission.axis().size) {}
+      : evidence_(evidence), omission_(omission), few_(few), size_(omission.size()) {}
+
+  // Returns the best ones, one of which leaves much less than the right computation does.
+  std::vector<Part> Best() {
+    std::vector<Part> parts = {Tail(), Head()};
+    if (std::ranges::none_of(parts, [&](const Part& part) { return IsRight(part); })) {
+      parts.push_back(Middle());
+    }
+    const double least = Rest(std::ranges::min(parts, {}, [&](const Part& p) { return Rest(p); }));
+    std::erase_if(parts, [&](const Part& part) {
+      return Rest(part) > 4 * least || Rest(part) > Rest({0, 0}) / 4;
+    });
+    return parts;
+  }
+
+  bool IsRight(const Part& part) { return Rest(part) <= Rest({0, 0}) / 1000; }
+
+ private:
+  static constexpr int64_t kPoints = 16;
 
   Part Tail() {
     return Best([&](int64_t from) { return Part{from, size_}; }, 1, size_ - 1);
@@ -150,22 +237,39 @@ class PartSearch {
     return Best([&](int64_t to) { return Part{0, to}; }, 1, size_ - 1);
   }
 
-  // Begins at the best of a few blocks and moves its ends in turn.
+  // Begins at the best row of blocks, and moves it and its ends in turn.
   Part Middle() {
-    constexpr int kRounds = 4;
-    const int64_t blocks = std::min<int64_t>(size_, kPoints);
-    Part part{0, 0};
-    for (int64_t k = 0; k < blocks; ++k) {
-      const Part block{k * size_ / blocks, (k + 1) * size_ / blocks};
-      if (part.to == 0 || Rest(block) < Rest(part)) part = block;
-    }
-    for (int round = 0; round < kRounds; ++round) {
+    constexpr int kRounds = 3;
+    Part part = BestRow();
+    for (int round = 0; round < kRounds && !IsRight(part); ++round) {
       const Part before = part;
       part = Best([&](int64_t to) { return Part{part.from, to}; }, part.from + 1, size_);
       part = Best([&](int64_t from) { return Part{from, part.to}; }, 0, part.to - 1);
+      const int64_t length = part.to - part.from;
+      part = Best([&](int64_t from) { return Part{from, from + length}; }, 0, size_ - length);
       if (part == before) break;
     }
     return part;
+  }
+
+  // Where all terms have one sign, parts as long as the right one are good anywhere; so all rows
+  // are looked at.
+  Part BestRow() {
+    constexpr int64_t kBlocks = 20;
+    const int64_t blocks = std::min<int64_t>(size_, kBlocks);
+    Part best{0, size_ / blocks};
+    for (int64_t first = 0; first < blocks; ++first) {
+      for (int64_t past = first + 1; past <= blocks; ++past) {
+        const Part row{first * size_ / blocks, past * size_ / blocks};
+        if (IsBetter(row, best)) best = row;
+      }
+    }
+    return best;
+  }
+
+  // What maxima and minima do not depend on could belong to a part or not.
+  bool IsBetter(const Part& a, const Part& b) {
+    return std::tuple(Rest(a), a.to - a.from) < std::tuple(Rest(b), b.to - b.from);
   }
 
   // The sum of squares that is left without a part.
@@ -175,17 +279,21 @@ class PartSearch {
     return rests_[part] = Computed(part);
   }
 
- private:
-  static constexpr int64_t kPoints = 16;
-
   double Computed(const Part& part) const {
-    const auto changed = omission_.Without(part);
-    if (!changed) return INFINITY;
-    const std::vector<ElementBytes> values = ElementsOf(*changed, evidence_.output, few_);
+    if (part.from == part.to) {
+      return RestOf([&](size_t i) { return evidence_.expected.Value(few_[i]); });
+    }
+    const Hypothesis without = omission_.Without(part);
+    if (!without.compute) return INFINITY;
+    const std::vector<VariedElement> varied = without.compute(few_);
+    return RestOf([&](size_t i) { return ValueOf(evidence_.actual.type, varied[i].bytes.data()); });
+  }
+
+  template <typename ValueAt>
+  double RestOf(const ValueAt& value_at) const {
     double rest = 0;
     for (size_t i = 0; i < few_.size(); ++i) {
-      const double error =
-          evidence_.actual.Value(few_[i]) - ValueOf(evidence_.actual.type, values[i].data());
+      const double error = evidence_.actual.Value(few_[i]) - value_at(i);
       rest += std::isfinite(error) ? error * error : 1e300;
     }
     return rest;
@@ -198,7 +306,7 @@ class PartSearch {
     while (true) {
       const int64_t step = std::max<int64_t>((last - first) / kPoints, 1);
       for (int64_t end = first; end <= last; end += step) {
-        if (Rest(part_of(end)) < Rest(part_of(best))) best = end;
+        if (IsBetter(part_of(end), part_of(best))) best = end;
       }
       if (step == 1) return part_of(best);
       first = std::max(first, best - step);
@@ -213,138 +321,79 @@ class PartSearch {
   std::map<Part, double> rests_;
 };
 
-std::string IdOf(const ReducedAxis& axis, const Part& part) {
-  if (part.to == axis.size)
-    return fmt::format("tail-missing:axis={},from={}", axis.axis, part.from);
-  if (part.from == 0) return fmt::format("head-missing:axis={},to={}", axis.axis, part.to);
-  return fmt::format("part-missing:axis={},from={},to={}", axis.axis, part.from, part.to);
-}
-
-std::string TextOf(const Evidence& evidence, const ReducedAxis& axis, const Part& part) {
-  const auto slots = TensorSlots(evidence.computation.op, TensorRole::kInput);
-  return fmt::format("{} to {} of the {} along axis {} of {} left out", part.from, part.to - 1,
-                     axis.size, axis.axis, DisplayName(slots[axis.input].path));
-}
-
-// --- sums that begin anew ------------------------------------------------------------------------
-
-// Cuts the tensors of a scan along an axis and computes each piece by itself.
-class Pieces {
+// Tries omissions until one is right.
+class OmissionList {
  public:
-  Pieces(const Evidence& evidence, size_t axis, int64_t length)
-      : evidence_(evidence), axis_(axis), length_(length) {}
+  OmissionList(const Evidence& evidence, const Sample& few, std::vector<Hypothesis>& found)
+      : evidence_(evidence),
+        few_(few),
+        some_(SampleOf(evidence, kSearched).all()),
+        axes_(ReducedAxesOf(evidence, few.wrong)),
+        found_(found) {}
 
-  std::vector<VariedElement> operator()(std::span<const int64_t> elements) const {
-    std::map<int64_t, std::vector<size_t>> by_piece;
-    for (size_t i = 0; i < elements.size(); ++i) {
-      by_piece[IndexOf(sizes(), elements[i])[axis_] / length_].push_back(i);
-    }
-    std::vector<VariedElement> varied(elements.size());
-    for (const auto& [piece, members] : by_piece) Compute(piece, members, elements, varied);
-    return varied;
-  }
+  void Find() { FindAlongAxes() || FindInFormulas(); }
 
  private:
-  const Dims& sizes() const { return evidence_.expected.sizes; }
+  static constexpr size_t kSearched = 12;
 
-  void Compute(int64_t piece, const std::vector<size_t>& members, std::span<const int64_t> elements,
-               std::vector<VariedElement>& varied) const {
-    const int64_t begin = piece * length_;
-    const auto computation = Cut(begin, std::min(length_, sizes()[axis_] - begin));
-    if (!computation) return;
-    const Dims cut =
-        LayoutOf(*TensorSlots(computation->op, TensorRole::kOutput).front().desc).sizes;
-    std::vector<int64_t> numbers;
-    for (const size_t i : members) {
-      Dims index = IndexOf(sizes(), elements[i]);
-      index[axis_] -= begin;
-      numbers.push_back(OffsetOf(PackedLayout(cut), index));
+  bool FindAlongAxes() {
+    for (const TermAxis& axis : axes_) {
+      std::vector<TermAxis> together = axes_;
+      std::erase_if(together, [&](const TermAxis& other) { return other.size != axis.size; });
+      if (Search(Zeros(evidence_, axis)) || Search(Shortened(evidence_, axis, together))) {
+        return true;
+      }
     }
-    const std::vector<ElementBytes> values = ElementsOf(*computation, evidence_.output, numbers);
-    for (size_t k = 0; k < members.size(); ++k) {
-      varied[members[k]] = {values[k], elements[members[k]]};
-    }
+    return false;
   }
 
-  std::optional<Computation> Cut(int64_t begin, int64_t size) const {
-    Computation cut = evidence_.computation;
-    for (const MutableTensorSlot& slot : TensorSlots(cut.op)) {
-      if (Dims(slot.desc->sizes->begin(), slot.desc->sizes->end()) != sizes()) return std::nullopt;
-      (*slot.desc->sizes)[axis_] = static_cast<uint32_t>(size);
-      slot.desc->strides.reset();
-      slot.desc->total_tensor_size_in_bytes = 0;
+  // Where sums are of products of inputs, zeros do the same.
+  bool FindInFormulas() {
+    const bool is_linear = evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kProved;
+    for (const TermAxis& axis : TermAxes()) {
+      if (is_linear && std::ranges::find(axes_, axis) != axes_.end()) continue;
+      const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
+      for (const bool divides_by_all : {false, true}) {
+        if (Search(WithoutTerms(evidence_, axis, terms, divides_by_all))) return true;
+      }
     }
-    for (ConstTensorView& view : cut.inputs) view = view.Slice(axis_, begin, size);
-    Diagnostics faults;
-    Check(cut.op, kHighestFeatureLevel, faults);
-    return faults.has_errors() ? std::nullopt : std::optional(std::move(cut));
+    return false;
+  }
+
+  std::set<TermAxis> TermAxes() const {
+    std::set<TermAxis> all;
+    for (const int64_t element : SampleOf(evidence_, 4).wrong) {
+      const auto axes = TermAxesOf(evidence_.computation, evidence_.At(element));
+      all.insert(axes.begin(), axes.end());
+    }
+    return all;
+  }
+
+  bool Search(const Omission& omission) {
+    if (omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
+    PartSearch search(evidence_, omission, some_);
+    bool is_right = false;
+    for (const Part& part : search.Best()) {
+      Hypothesis hypothesis = omission.Without(part);
+      if (!hypothesis.compute || !IsPromising(evidence_, hypothesis, few_)) continue;
+      is_right |= search.IsRight(part);
+      found_.push_back(std::move(hypothesis));
+    }
+    return is_right;
   }
 
   const Evidence& evidence_;
-  size_t axis_;
-  int64_t length_;
+  const Sample& few_;
+  std::vector<int64_t> some_;
+  std::vector<TermAxis> axes_;
+  std::vector<Hypothesis>& found_;
 };
-
-// Sums that begin anew are right up to the first such place, or from the last one on.
-std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
-  constexpr size_t kMost = 16;
-  int64_t first = evidence.expected.sizes[axis];
-  int64_t last = 0;
-  for (const int64_t element : evidence.wrong) {
-    const int64_t coordinate = IndexOf(evidence.expected.sizes, element)[axis];
-    first = std::min(first, coordinate);
-    last = std::max(last, coordinate);
-  }
-  std::vector<int64_t> lengths;
-  if (first > 0) lengths.push_back(first);
-  for (int64_t length = last + 1; length > 0 && lengths.size() < kMost; --length) {
-    if ((last + 1) % length == 0 && length < evidence.expected.sizes[axis]) {
-      lengths.push_back(length);
-    }
-  }
-  return lengths;
-}
-
-std::vector<Hypothesis> NewBeginnings(const Evidence& evidence, const Sample& few) {
-  std::vector<Hypothesis> found;
-  for (size_t axis = 0; axis < evidence.expected.sizes.size(); ++axis) {
-    if (evidence.expected.sizes[axis] == 1) continue;
-    for (const int64_t length : LengthsOfPieces(evidence, axis)) {
-      Hypothesis hypothesis{{fmt::format("head-missing:axis={},every={}", axis, length)},
-                            fmt::format("begun anew at every {} along axis {}", length, axis),
-                            Pieces(evidence, axis, length),
-                            nullptr};
-      if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
-    }
-  }
-  return found;
-}
 
 }  // namespace
 
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const Sample& few) {
-  std::vector<Hypothesis> found = NewBeginnings(evidence, few);
-  const auto attempt = [&](const Omission& omission, const Part& part) {
-    auto changed = omission.Without(part);
-    if (!changed) return false;
-    Hypothesis hypothesis =
-        OfComputation(IdOf(omission.axis(), part), TextOf(evidence, omission.axis(), part),
-                      *std::move(changed), evidence.output);
-    if (!IsPromising(evidence, hypothesis, few)) return false;
-    found.push_back(std::move(hypothesis));
-    return true;
-  };
-  const auto search = [&](const Omission& omission) {
-    PartSearch parts(evidence, omission, few.wrong);
-    return attempt(omission, parts.Tail()) || attempt(omission, parts.Head()) ||
-           attempt(omission, parts.Middle());
-  };
-  const std::vector<ReducedAxis> axes = ReducedAxesOf(evidence, evidence.wrong.front());
-  for (const ReducedAxis& axis : axes) {
-    std::vector<ReducedAxis> together = axes;
-    std::erase_if(together, [&](const ReducedAxis& other) { return other.size != axis.size; });
-    if (search(Zeros(evidence, axis)) || search(Shortened(evidence, axis, together))) break;
-  }
+  std::vector<Hypothesis> found = NewBeginningsOf(evidence, few);
+  OmissionList(evidence, few, found).Find();
   return found;
 }
 

@@ -32,19 +32,27 @@ struct Features {
   bool has_integer_differences = false;
 };
 
-bool IsFunction(const Formula& formula, FormulaNode node) {
+bool IsInexactFunction(const Formula& formula, FormulaNode node) {
   switch (formula.operation(node)) {
     case Operation::kElementWise:
       return IsApproximated(formula.function(node));
-    case Operation::kQuotient:
-    case Operation::kQuotientOrDividend:
     case Operation::kPower:
-    case Operation::kSquareRoot:
     case Operation::kExponential:
     case Operation::kLogarithm:
       return true;
     default:
       return false;
+  }
+}
+
+bool IsFunction(const Formula& formula, FormulaNode node) {
+  switch (formula.operation(node)) {
+    case Operation::kQuotient:
+    case Operation::kQuotientOrDividend:
+    case Operation::kSquareRoot:
+      return true;
+    default:
+      return IsInexactFunction(formula, node);
   }
 }
 
@@ -214,6 +222,28 @@ std::vector<ArithmeticVariation> ActivationVariationsOf(const OperatorDesc& acti
 }
 
 }  // namespace
+
+bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t output) {
+  if (!std::holds_alternative<ElementWise>(op.info().family)) return false;
+  const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, output));
+  if (!formula) return false;
+  for (FormulaNode node = 0; node <= formula->last(); ++node) {
+    if (IsInexactFunction(formula->formula(), node)) return false;
+  }
+  return true;
+}
+
+int64_t FormulaWork(const OperatorDesc& op, InputViews inputs, size_t output) {
+  constexpr int64_t kFunction = 8;
+  const OperatorDesc own = FusedActivationOf(op) == nullptr ? op : WithoutActivation(op);
+  const auto formula = ElementFormula::Of(own, inputs, MiddleOf(own, output));
+  if (!formula) return 1;
+  int64_t work = formula->last();
+  for (FormulaNode node = 0; node <= formula->last(); ++node) {
+    if (IsInexactFunction(formula->formula(), node)) work += kFunction;
+  }
+  return work;
+}
 
 bool IsOfOwnResult(ArithmeticKind kind) {
   return kind == Kind::kInputs || kind == Kind::kSums || kind == Kind::kProductRounded;

@@ -14,6 +14,13 @@ namespace dmlop {
 std::vector<ArithmeticVariation> ArithmeticVariationsOf(const OperatorDesc& op, InputViews inputs,
                                                         size_t output);
 
+// Whether an operator is element-wise and has nothing but operations that any device rounds alike,
+// such as sums and products: no exponentials and the like.
+bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t output);
+
+// The work of an element's formula, about that of so many additions of many digits.
+int64_t FormulaWork(const OperatorDesc& op, InputViews inputs, size_t output);
+
 // Whether variations of a kind leave a fused activation as it is.
 bool IsOfOwnResult(ArithmeticKind kind);
 
