@@ -93,12 +93,11 @@ class ChangeList {
     for (const int other : {0, 1}) {
       if (value != other) Add(pointer, other);
     }
-    if (value.is_number() && IsSigned(scalar.type)) Negated(pointer, value);
-  }
-
-  void Negated(const std::string& pointer, const Json& value) {
-    value.is_number_float() ? Add(pointer, -value.get<double>())
-                            : Add(pointer, -value.get<int64_t>());
+    if (value.is_number_float()) Add(pointer, -value.get<double>());
+    if (!value.is_number_integer()) return;
+    const auto number = value.get<int64_t>();
+    if (IsSigned(scalar.type)) Add(pointer, -number);
+    for (const int64_t step : {1, -1}) Add(pointer, number + step);
   }
 
   // The values that a single number is mistaken for.
@@ -130,12 +129,12 @@ class ChangeList {
   void Values(const Field& field, const std::string& pointer, const std::vector<T>& array) {
     seen_.insert(DescriptorChange{pointer, Utf8Text(ArrayJson(array)), ""}.id());
     if (field.limits.distinct) Subsets(pointer, array);
-    Rearranged(pointer, array);
-    for (const T other : {T{0}, T{1}}) AddArray(pointer, std::vector<T>(array.size(), other));
-    EachChanged(pointer, array);
     for (size_t entry = 0; entry < array.size(); ++entry) {
       if (array.size() > 1) Numbers(fmt::format("{}/{}", pointer, entry), array[entry]);
     }
+    Rearranged(pointer, array);
+    for (const T other : {T{0}, T{1}}) AddArray(pointer, std::vector<T>(array.size(), other));
+    EachChanged(pointer, array);
   }
 
   template <typename T>
@@ -281,10 +280,92 @@ class ChangeList {
   std::set<std::string> seen_;
 };
 
+// Pairs of changes that a device makes at once.
+class PairList {
+ public:
+  explicit PairList(const OperatorDesc& op) : op_(op) {}
+
+  std::vector<std::vector<DescriptorChange>> All() {
+    MovePadding();
+    Zeros<std::vector<float>>("InputPixelOffsets", "OutputPixelOffsets");
+    Zeros<float>("InputPixelOffset", "OutputPixelOffset");
+    return std::move(pairs_);
+  }
+
+ private:
+  using Numbers = std::vector<uint32_t>;
+
+  template <typename T>
+  const T* Find(std::string_view name) const {
+    for (size_t i = 0; i < op_.fields().size(); ++i) {
+      if (op_.fields()[i]->name == name) return std::get_if<T>(&op_.values()[i]);
+    }
+    return nullptr;
+  }
+
+  void Add(const DescriptorChange& a, const DescriptorChange& b) {
+    if (seen_.insert(a.id() + b.id()).second) pairs_.push_back({a, b});
+  }
+
+  // From one end to the other: by one along each axis, or along all; and all of it.
+  void MovePadding() {
+    const auto* start = Find<Numbers>("StartPadding");
+    const auto* end = Find<Numbers>("EndPadding");
+    if (start == nullptr || end == nullptr || start->size() != end->size()) return;
+    for (size_t i = 0; i < start->size(); ++i) {
+      Move(*start, *end, i, i + 1, 1);
+      Move(*start, *end, i, i + 1, -1);
+    }
+    for (const int step : {1, -1, kAll, -kAll}) Move(*start, *end, 0, start->size(), step);
+  }
+
+  static constexpr int kAll = 1 << 30;
+
+  // Moves up to `step` along the axes in [first, past) from the end to the start.
+  void Move(const Numbers& start, const Numbers& end, size_t first, size_t past, int step) {
+    Numbers starts = start, ends = end;
+    for (size_t i = first; i < past; ++i) {
+      const auto most = static_cast<int>(step > 0 ? end[i] : start[i]);
+      const auto moved = static_cast<uint32_t>(std::clamp(step, -most, most));
+      starts[i] += moved;
+      ends[i] -= moved;
+    }
+    if (starts != start) Add(Set("StartPadding", start, starts), Set("EndPadding", end, ends));
+  }
+
+  // A single entry of several has a pointer of its own.
+  static DescriptorChange Set(std::string_view name, const Numbers& before, const Numbers& after) {
+    const auto [was, is] = std::ranges::mismatch(before, after);
+    const auto entry = static_cast<size_t>(is - after.begin());
+    if (after.size() > 1 && std::equal(was + 1, before.end(), is + 1)) {
+      return {fmt::format("/desc/{}/{}", name, entry), fmt::format("{}", *is), ""};
+    }
+    return {fmt::format("/desc/{}", name), Utf8Text(Json(after)), ""};
+  }
+
+  template <typename T>
+  void Zeros(std::string_view name, std::string_view other) {
+    const T* const one = Find<T>(name);
+    if (one == nullptr || Find<T>(other) == nullptr) return;
+    Json zero = 0;
+    if constexpr (!std::is_arithmetic_v<T>) zero = std::vector<int>(one->size(), 0);
+    Add({fmt::format("/desc/{}", name), Utf8Text(zero), ""},
+        {fmt::format("/desc/{}", other), Utf8Text(zero), ""});
+  }
+
+  const OperatorDesc& op_;
+  std::vector<std::vector<DescriptorChange>> pairs_;
+  std::set<std::string> seen_;
+};
+
 }  // namespace
 
 std::vector<DescriptorChange> SingleChangesOf(const OperatorDesc& op) {
   return ChangeList(op).All();
+}
+
+std::vector<std::vector<DescriptorChange>> CommonPairsOf(const OperatorDesc& op) {
+  return PairList(op).All();
 }
 
 }  // namespace dmlop

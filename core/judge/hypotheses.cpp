@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -18,13 +19,16 @@ namespace {
 
 // The kinds of changes, the simplest first.
 enum RankKind : int {
-  kNotWritten,
+  kSpecialArithmetic,
+  kUntouched,
   kLeftOut,
   kFromInput,
   kField,
   kFilledTensor,
+  kPadding,
   kPlace,
   kArithmetic,
+  kNotWritten,  // fields and arithmetics may make a value of many
   kUnusualArithmetic,
   kLayout,
   kInput,
@@ -38,7 +42,8 @@ int KindOfChange(const DescriptorChange& change) {
 }
 
 int KindOfPlace(const std::string& id) {
-  if (id.starts_with("not-written")) return kNotWritten;
+  if (id.starts_with("not-written"))
+    return id.size() > std::string_view("not-written").size() ? kNotWritten : kUntouched;
   if (id.starts_with("from-input")) return kFromInput;
   return id.starts_with("permuted") || id.starts_with("exchanged") ? kLayout : kPlace;
 }
@@ -51,14 +56,13 @@ class HypothesisList {
     switch (stage) {
       case Stage::kSimple:
         Descriptors(Singles());
-        for (Hypothesis& found : PlaceChangesOf(evidence_, few_)) {
-          const int kind = KindOfPlace(found.ids.front());
-          Add(std::move(found), kind);
-        }
+        Descriptors(CommonPairsOf(evidence_.computation.op));
+        Places();
+        for (Hypothesis& found : EdgePaddingsOf(evidence_, few_)) Add(std::move(found), kPadding);
         Arithmetics();
         break;
       case Stage::kInputs:
-        for (auto* find : {EdgePaddingsOf, MissingPartsOf, LayoutChangesOf}) {
+        for (auto* find : {MissingPartsOf, LayoutChangesOf}) {
           for (Hypothesis& found : find(evidence_, few_)) Add(std::move(found), kInput);
         }
         break;
@@ -138,6 +142,17 @@ class HypothesisList {
     return hypothesis;
   }
 
+  void Places() {
+    std::vector<Hypothesis> places = UnwrittenOf(evidence_);
+    std::erase_if(places,
+                  [&](const Hypothesis& one) { return !IsPromising(evidence_, one, few_); });
+    std::ranges::move(PlaceChangesOf(evidence_, few_), std::back_inserter(places));
+    for (Hypothesis& place : places) {
+      const int kind = KindOfPlace(place.ids.front());
+      Add(std::move(place), kind);
+    }
+  }
+
   // All are tried on the few elements at once.
   void Arithmetics() {
     const auto& [op, inputs, storage] = evidence_.computation;
@@ -152,8 +167,18 @@ class HypothesisList {
     }
   }
 
-  // TF32 is a format of units for products; elsewhere FLOAT16 is the most likely one.
+  // What is chosen otherwise has marks of its own, such as NaN. TF32 is a format of units for
+  // products; elsewhere FLOAT16 is the most likely one.
   int KindOf(const ArithmeticVariation& variation) const {
+    switch (variation.kind) {
+      case ArithmeticKind::kNanPasses:
+      case ArithmeticKind::kStartsAtZero:
+      case ArithmeticKind::kSaturated:
+      case ArithmeticKind::kWrapped:
+        return kSpecialArithmetic;
+      default:
+        break;
+    }
     const bool is_likely = variation.kind != ArithmeticKind::kInputs ||
                            variation.format == FloatFormat::kFloat16 ||
                            OperationsOf(evidence_.computation.op) > 0;

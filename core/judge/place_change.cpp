@@ -13,8 +13,6 @@
 #include <optional>
 #include <set>
 
-#include "core/compare/where.h"
-#include "core/compare/wrong_elements.h"
 #include "core/tensor/convert_element.h"
 
 namespace dmlop {
@@ -52,7 +50,6 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   }
 
   std::vector<Hypothesis> All() {
-    Unwritten();
     Inputs();
     Reversals();
     Shifts();
@@ -105,75 +102,6 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     if (!IsPromising(evidence_, hypothesis, few_)) return false;
     found_.push_back(std::move(hypothesis));
     return true;
-  }
-
-  // A value that most wrong elements have, at coordinates that have no other.
-  void Unwritten() {
-    constexpr size_t kLooked = 1000;
-    std::map<ElementBytes, int> counts;
-    for (const int64_t element : SampleOf(evidence_, kLooked).wrong) {
-      ++counts[evidence_.actual.Bytes(element)];
-    }
-    const auto most =
-        std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
-    if (most == counts.end() || most->second < 2) return;
-    std::vector<int64_t> elements = evidence_.wrong;
-    std::erase_if(elements,
-                  [&](int64_t element) { return evidence_.actual.Bytes(element) != most->first; });
-    Try(Unwritten(most->first, elements));
-  }
-
-  Hypothesis Unwritten(const ElementBytes& value, const std::vector<int64_t>& elements) const {
-    const std::string where = BoxText(elements);
-    const double shown = ValueOf(evidence_.actual.type, value.data());
-    Hypothesis hypothesis{{"not-written:" + where},
-                          fmt::format("not written, or all {}, in {}", shown, where),
-                          nullptr,
-                          nullptr};
-    hypothesis.compute = [self = shared_from_this(), taken = CoordinatesOf(elements),
-                          value](std::span<const int64_t> numbers) {
-      std::vector<VariedElement> varied;
-      for (const int64_t element : numbers) {
-        const Dims index = IndexOf(self->sizes_, element);
-        bool is_in = true;
-        for (size_t d = 0; d < taken.size(); ++d) {
-          is_in &= taken[d][static_cast<size_t>(index[d])];
-        }
-        varied.push_back({is_in ? value : self->evidence_.expected.Bytes(element), element});
-      }
-      return varied;
-    };
-    return hypothesis;
-  }
-
-  // The coordinates of the elements and those between, by dimension.
-  std::vector<std::vector<bool>> CoordinatesOf(const std::vector<int64_t>& elements) const {
-    std::vector<std::vector<bool>> taken;
-    for (const int64_t size : sizes_) taken.emplace_back(static_cast<size_t>(size));
-    for (const int64_t element : elements) {
-      const Dims index = IndexOf(sizes_, element);
-      for (size_t d = 0; d < taken.size(); ++d) taken[d][static_cast<size_t>(index[d])] = true;
-    }
-    for (std::vector<bool>& coordinates : taken) FillSteps(coordinates);
-    return taken;
-  }
-
-  // Takes what is between the first and the last, in steps that divide all distances.
-  static void FillSteps(std::vector<bool>& taken) {
-    const size_t first = static_cast<size_t>(std::ranges::find(taken, true) - taken.begin());
-    size_t step = 0, last = first;
-    for (size_t i = first; i < taken.size(); ++i) {
-      if (!taken[i]) continue;
-      step = std::gcd(step, i - first);
-      last = i;
-    }
-    for (size_t i = first; step > 0 && i <= last; i += step) taken[i] = true;
-  }
-
-  std::string BoxText(const std::vector<int64_t>& elements) const {
-    WrongElements set(evidence_.count());
-    for (const int64_t element : elements) set.Add(element);
-    return WhereOf(sizes_, set).box;
   }
 
   // A device that forgets the operation writes an input's elements: in the same places or order,

@@ -78,6 +78,38 @@ def running_sums(x, length):
 AB = A @ B
 CONVOLVED = convolution(X, FILTER, (1, 1), (1, 1))
 
+def softmax_of_part(x, count):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e[..., :count].sum(-1, keepdims=True)
+
+
+def normalized(x, part, count):
+    """With the mean and variance of a part, both divided by a count."""
+    mean = part.sum(-1, keepdims=True) / F4(count)
+    return (x - mean) / np.sqrt(np.square(part - mean).sum(-1, keepdims=True) / F4(count) + F4(0.01))
+
+
+def states(x, w, r, first, carries=True):
+    """The states of a network of tanh: {steps, 1, items, size}."""
+    rows, state = [], first[0, 0]
+    for step in x[0]:
+        state = np.tanh(step @ w[0, 0].T + (state if carries else first[0, 0]) @ r[0, 0].T)
+        rows.append(state)
+    return np.stack(rows)[:, None]
+
+
+def several(product, *boxes, value=0):
+    for box in boxes:
+        product = unwritten(product, box, value)
+    return product
+
+
+STEPS, WEIGHTS, RECURRENCE, STATE = numbers(1, 6, 3, 5), numbers(1, 1, 4, 5), numbers(1, 1, 4, 4), numbers(1, 1, 3, 4)
+RNN = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}],
+       "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
+POOL = {"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
+MVN = {"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [2], "NormalizeVariance": True, "Epsilon": 0.01}
+
 # A descriptor, its inputs, what the device has, and the ids of the cause: alternatives if there are several.
 FAULTS = {
     # fields
@@ -88,6 +120,7 @@ FAULTS = {
     "paddings exchanged": (conv(StartPadding=[2, 0], EndPadding=[0, 1]), [X, FILTER],
                            convolution(X, FILTER, (0, 1), (2, 0)), "/desc/StartPadding<->/desc/EndPadding"),
     "no bias": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED, "/desc/BiasTensor=null"),
+    "padding moved by one": (conv(), [X, FILTER], convolution(X, FILTER, (1, 0), (1, 2)), "/desc/StartPadding/1=0 + /desc/EndPadding/1=2"),
     "all padding at the end": (conv(), [X, FILTER], convolution(X, FILTER, (0, 0), (2, 2)),
                                ["/desc/StartPadding=[0,0] + /desc/EndPadding=[2,2]", "shifted"]),
     "another reduction": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.sum(2, keepdims=True), '/desc/Function="SUM"'),
@@ -110,6 +143,9 @@ FAULTS = {
     # places
     "a tile not written": (gemm(), [A, B], unwritten(AB, np.s_[16:32, 32:48]), "not-written"),
     "a pattern at the end": (gemm(), [A, B], unwritten(AB, np.s_[30:, :], F4(-4.3e8)), "not-written"),
+    "tiles not written": (gemm(), [A, B], several(AB, np.s_[0:8, 16:24], np.s_[8:16, 40:48], np.s_[32:40, 0:8]), "not-written"),
+    "not written from an element on": (gemm(), [A, B], several(AB.reshape(-1), np.s_[1003:], value=np.nan).reshape(AB.shape), "not-written"),
+    "maxima that begin with 0": ({"type": "REDUCE", "Function": "MAX", "Axes": [2]}, [-np.abs(CUBE)], np.zeros((3, 8, 1), F4), "starts-at-zero"),
     "an operand written": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE, "from-input"),
     "moved by a column": (conv(), [X, FILTER], np.roll(CONVOLVED, 1, 3), "shifted"),
     "moved within a channel": (conv(), [X, FILTER], np.where(np.arange(4)[:, None, None] == 2, np.roll(CONVOLVED, -2, 2), CONVOLVED), "shifted"),
@@ -131,6 +167,15 @@ FAULTS = {
     "a mean of fewer": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE[:, :, :32].mean(2, keepdims=True), "tail-missing:axis=2,from=32"),
     "sums begin anew": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG],
                         running_sums(LONG, 256), "head-missing:axis=1,every=256"),
+    "a column of a filter missing": (conv(), [X, FILTER], convolution(X, FILTER * F4([1, 1, 0]), (1, 1), (1, 1)), "tail-missing:axis=3,from=2"),
+    "positive terms missing in the middle": ({"type": "REDUCE", "Function": "L1", "Axes": [2]}, [CUBE],
+                                             np.abs(np.delete(CUBE, np.s_[11:19], 2)).sum(2, keepdims=True), "part-missing:axis=2,from=11,to=19"),
+    "a softmax of the sum of a part": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax_of_part(CUBE, 36), "tail-missing:axis=2,from=36"),
+    "a mean and variance of a part": (MVN, [CUBE], normalized(CUBE, CUBE[..., 5:], 35), "head-missing:axis=2,to=5"),
+    "a mean of a part that is counted": (MVN, [CUBE], normalized(CUBE, CUBE[..., 5:], 40), "head-missing:axis=2,to=5"),
+    "a row of a window missing": (POOL, [X], windows(X, (3, 3))[..., :2, :].sum((-1, -2), dtype=F4) / F4(9), "tail-missing:axis=2,from=2"),
+    "a state that is not carried": (RNN, [STEPS, WEIGHTS, RECURRENCE, ("HiddenInitTensor", STATE)],
+                                    states(STEPS, WEIGHTS, RECURRENCE, STATE, carries=False), "head-missing:axis=0,every=1"),
     "the edge repeated": (conv(), [X, FILTER], convolution(X, FILTER, (1, 1), (1, 1), mode="edge"), "padding-edge"),
 }
 

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements that a device has not written: one value, or an untouched pattern, where others belong.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
+#include "core/judge/place_change.h"
+
+namespace dmlop {
+namespace {
+
+class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
+ public:
+  explicit UnwrittenSearch(const Evidence& evidence)
+      : evidence_(evidence), sizes_(evidence.expected.sizes), strides_(PackedStrides(sizes_)) {}
+
+  std::vector<Hypothesis> All() {
+    const auto value = MostFrequentValue();
+    if (!value) return {};
+    value_ = *value;
+    elements_ = evidence_.wrong;
+    std::erase_if(elements_, [&](int64_t element) { return !IsUnwritten(element); });
+    return {OfBox(), OfRun(), OfBlocks()};
+  }
+
+ private:
+  // The value that most wrong elements have; none if it is only one of many.
+  std::optional<ElementBytes> MostFrequentValue() const {
+    constexpr size_t kLooked = 1000;
+    std::map<ElementBytes, int> counts;
+    for (const int64_t element : SampleOf(evidence_, kLooked).wrong) {
+      ++counts[evidence_.actual.Bytes(element)];
+    }
+    const auto most =
+        std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+    return most == counts.end() || most->second < 2 ? std::nullopt : std::optional(most->first);
+  }
+
+  bool IsUnwritten(int64_t element) const {
+    return std::memcmp(evidence_.actual.at(element), value_.data(),
+                       ByteWidth(evidence_.actual.type)) == 0;
+  }
+
+  template <typename IsIn>
+  Hypothesis Of(const std::string& detail, std::string_view where, IsIn is_in) {
+    const double shown = ValueOf(evidence_.actual.type, value_.data());
+    Hypothesis hypothesis{{detail.empty() ? "not-written" : "not-written:" + detail},
+                          fmt::format("not written, or all {}, {}", shown, where),
+                          nullptr,
+                          nullptr};
+    hypothesis.compute = [self = shared_from_this(), is_in](std::span<const int64_t> elements) {
+      std::vector<VariedElement> varied;
+      for (const int64_t element : elements) {
+        varied.push_back(
+            {is_in(element) ? self->value_ : self->evidence_.expected.Bytes(element), element});
+      }
+      return varied;
+    };
+    return hypothesis;
+  }
+
+  // --- boxes -------------------------------------------------------------------------------------
+
+  // At coordinates that have no other value.
+  Hypothesis OfBox() {
+    const std::string box = BoxText();
+    const std::string detail = IsAll() && IsUntouchedPattern() ? "" : box;
+    return Of(detail, "in " + box, [this, taken = Coordinates()](int64_t element) {
+      const Dims index = IndexOf(sizes_, element);
+      for (size_t d = 0; d < taken.size(); ++d) {
+        if (!taken[d][static_cast<size_t>(index[d])]) return false;
+      }
+      return true;
+    });
+  }
+
+  bool IsAll() const {
+    for (const std::vector<bool>& coordinates : Coordinates()) {
+      if (std::ranges::find(coordinates, false) != coordinates.end()) return false;
+    }
+    return true;
+  }
+
+  // Zeros, NaN, or bytes that are all the same, such as memory has before it is written.
+  bool IsUntouchedPattern() const {
+    const size_t width = ByteWidth(evidence_.actual.type);
+    return std::isnan(ValueOf(evidence_.actual.type, value_.data())) ||
+           std::all_of(value_.begin(), value_.begin() + static_cast<std::ptrdiff_t>(width),
+                       [&](std::byte byte) { return byte == value_[0]; });
+  }
+
+  // The coordinates of the elements and those between, by dimension.
+  std::vector<std::vector<bool>> Coordinates() const {
+    std::vector<std::vector<bool>> taken;
+    for (const int64_t size : sizes_) taken.emplace_back(static_cast<size_t>(size));
+    for (const int64_t element : elements_) {
+      const Dims index = IndexOf(sizes_, element);
+      for (size_t d = 0; d < taken.size(); ++d) taken[d][static_cast<size_t>(index[d])] = true;
+    }
+    for (std::vector<bool>& coordinates : taken) FillSteps(coordinates);
+    return taken;
+  }
+
+  // Takes what is between the first and the last, in steps that divide all distances.
+  static void FillSteps(std::vector<bool>& taken) {
+    const size_t first = static_cast<size_t>(std::ranges::find(taken, true) - taken.begin());
+    size_t step = 0, last = first;
+    for (size_t i = first; i < taken.size(); ++i) {
+      if (!taken[i]) continue;
+      step = std::gcd(step, i - first);
+      last = i;
+    }
+    for (size_t i = first; step > 0 && i <= last; i += step) taken[i] = true;
+  }
+
+  std::string BoxText() const {
+    WrongElements set(evidence_.count());
+    for (const int64_t element : elements_) set.Add(element);
+    return WhereOf(sizes_, set).box;
+  }
+
+  // --- runs and blocks ---------------------------------------------------------------------------
+
+  // From one place in memory to another.
+  Hypothesis OfRun() {
+    const int64_t first = elements_.front(), last = elements_.back();
+    return Of(fmt::format("{}..{}", first, last),
+              fmt::format("from the {}th element to the {}th", first, last),
+              [first, last](int64_t element) { return element >= first && element <= last; });
+  }
+
+  // In aligned blocks that have no other value, and are wrong for the most part: random elements
+  // rarely fill one.
+  Hypothesis OfBlocks() {
+    return Of("blocks," + BoxText(), "in blocks in " + BoxText(), [this](int64_t element) {
+      return IsUnwritten(element) && (IsInRun(element) || IsInTile(element));
+    });
+  }
+
+  bool IsInRun(int64_t element) const {
+    const int64_t begin = element / kLength * kLength;
+    return IsBlock({begin}, {std::min(kLength, evidence_.count() - begin)}, {1});
+  }
+
+  bool IsInTile(int64_t element) const {
+    const Dims index = IndexOf(sizes_, element);
+    std::vector<size_t> axes;
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      if (sizes_[d] > 1) axes.push_back(d);
+    }
+    for (const size_t d : axes) {
+      if (IsTile(index, {&d, 1}, kLength)) return true;
+    }
+    return axes.size() > 1 && IsTile(index, std::span(axes).last(2), kSide);
+  }
+
+  bool IsTile(Dims begin, std::span<const size_t> axes, int64_t side) const {
+    Dims tile = Dims::Filled(sizes_.size(), 1);
+    for (const size_t d : axes) {
+      begin[d] = begin[d] / side * side;
+      tile[d] = std::min(side, sizes_[d] - begin[d]);
+    }
+    return IsBlock(begin, tile, strides_);
+  }
+
+  bool IsBlock(const Dims& begin, const Dims& sizes, const Dims& strides) const {
+    constexpr int64_t kFewest = 4;
+    const int64_t count = Product(sizes);
+    int64_t wrong = 0;
+    Dims index = Dims::Filled(sizes.size(), 0);
+    for (int64_t k = 0; k < count; ++k, Advance(sizes, index)) {
+      const int64_t element = OffsetOf({sizes, strides}, begin) + OffsetOf({sizes, strides}, index);
+      if (!IsUnwritten(element)) return false;
+      wrong += evidence_.expected.Bytes(element) != value_;
+    }
+    return count >= kFewest && 4 * wrong >= count;
+  }
+
+  static constexpr int64_t kLength = 4;
+  static constexpr int64_t kSide = 4;
+
+  const Evidence& evidence_;
+  Dims sizes_;
+  Dims strides_;
+  ElementBytes value_{};
+  std::vector<int64_t> elements_;  // the wrong ones with that value
+};
+
+}  // namespace
+
+std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence) {
+  return std::make_shared<UnwrittenSearch>(evidence)->All();
+}
+
+}  // namespace dmlop
