@@ -41,11 +41,10 @@ std::optional<uint64_t> UlpBetween(DataType type, double value, const ElementByt
 
 }  // namespace
 
-VariedValue VariedValueOf(const VariedRun& varied, const std::vector<std::string>& ids,
-                          const Computation& original, const Computation& changed,
-                          const Element& output) {
+VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
+                          const Computation& changed, const Element& output) {
   const int64_t number = RowMajorNumberOf(original, output);
-  return {ids, varied.text(), varied.ElementsOf(changed, output.tensor, {&number, 1})[0],
+  return {varied.ids(), varied.text(), varied.ElementsOf(changed, output.tensor, {&number, 1})[0],
           ExactElementOf(original, output), varied.PartialSums(changed, output.tensor, number)};
 }
 

@@ -13,9 +13,8 @@ namespace dmlop {
 
 // `original` is the operator as asked for, `changed` what VariedRun::Changed makes of it; all
 // inputs have data.
-VariedValue VariedValueOf(const VariedRun& varied, const std::vector<std::string>& ids,
-                          const Computation& original, const Computation& changed,
-                          const Element& output);
+VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
+                          const Computation& changed, const Element& output);
 
 // The error of a value in units of the element, for which the whole output is computed.
 ActualValue ActualValueOf(double value, const Computation& original, const Element& output);

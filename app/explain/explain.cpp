@@ -337,7 +337,7 @@ class ElementExplanation {
     explanation.calculation = std::move(outcome.calculation);
     explanation.activation = std::move(outcome.activation);
     if (!varied_.empty()) {
-      explanation.varied = VariedValueOf(varied_, options_.as, *original_, *computation_, output);
+      explanation.varied = VariedValueOf(varied_, *original_, *computation_, output);
     }
     if (const auto actual = ActualOf(named)) {
       explanation.actual = ActualValueOf(*actual, *original_, output);

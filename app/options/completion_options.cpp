@@ -79,7 +79,7 @@ std::vector<std::string> WordsOf(const CLI::Option& option, const std::string& t
   if (is_type) return Copied(DataTypeNames().subspan(1));
   if (type == "LEVEL") return LevelNames();
   if (type == "GROUP") return GroupNames();
-  if (type == "ID") return ArithmeticIds();
+  if (type == "ID") return VariationIds();
   if (option.check_lname("isa")) return Copied(SupportedIsas());
   if (option.check_lname("like")) return NamesElsewhere();
   return Alternatives(type);

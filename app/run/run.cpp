@@ -243,11 +243,11 @@ class OperatorRun {
 
   // Computes what a device may have computed, and says so.
   void ComputeVaried(InputViews inputs) {
-    const Computation changed = varied_.Changed(document_->op(), inputs);
+    changed_ = varied_.Changed(document_->op(), inputs);
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      varied_.RunInto(changed, i, outputs_[i].tensor.view());
+      varied_.RunInto(*changed_, i, outputs_[i].tensor.view());
     }
-    reported_.as = options_.as;
+    reported_.as = varied_.ids();
     if (common_.quiet) return;
     PrintMessage(fmt::format("dmlop: computed as {}, which is not DirectML's result\n",
                              Printable(varied_.text())));
@@ -256,8 +256,8 @@ class OperatorRun {
   // Names an output that is printed, and what was computed in place of DirectML's result.
   std::string HeadingOf(const Output& output) const {
     const std::string name = DisplayName(output.slot.path);
-    if (options_.as.empty()) return name;
-    return fmt::format("{} as {}, not DirectML's", name, fmt::join(options_.as, " + "));
+    if (varied_.empty()) return name;
+    return fmt::format("{} as {}, not DirectML's", name, fmt::join(varied_.ids(), " + "));
   }
 
   // False if an output differs.
@@ -299,6 +299,7 @@ class OperatorRun {
   OutputUnits UnitsOf(const Output& output) const {
     const auto number = static_cast<size_t>(&output - outputs_.data());
     return {[this, &output, number] {
+              if (changed_) return varied_.UnitsOf(*changed_, number);
               return ErrorUnitsOf(document_->op(), case_->InputViews(),
                                   AsConst(output.tensor.view()), number);
             },
@@ -335,7 +336,7 @@ class OperatorRun {
       comparisons.push_back(ComparedJson(compared));
     }
     Json json = Json::object();
-    if (!options_.as.empty()) json["as"] = options_.as;
+    if (!varied_.empty()) json["as"] = varied_.ids();
     json.update({{"outputs", outputs}, {"comparisons", comparisons}});
     PrintResult(Utf8Text(json) + "\n");
   }
@@ -364,6 +365,7 @@ class OperatorRun {
   Diagnostics diagnostics_;
   Diagnostics warnings_;  // about values
   const VariedRun varied_;
+  std::optional<Computation> changed_;  // by these variations
   Drawing drawing_;
   std::optional<ResultFile> picture_;
   std::unique_ptr<OperatorDocument> document_;

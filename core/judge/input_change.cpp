@@ -56,16 +56,6 @@ Layout StoredIn(const std::vector<size_t>& order, const Dims& sizes) {
   return layout;
 }
 
-Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
-                       bool is_written) {
-  Computation changed = original;
-  ConstTensorView& view = changed.inputs[input];
-  const Dims sizes = view.layout.sizes;
-  view = AsConst(PackedCopy(is_written ? Reordered(view, order) : view, changed));
-  view.layout = is_written ? PackedLayout(sizes) : StoredIn(order, sizes);
-  return changed;
-}
-
 // --- padding -------------------------------------------------------------------------------------
 
 std::vector<uint32_t>* FindNumbers(OperatorDesc& op, std::string_view name) {
@@ -74,8 +64,6 @@ std::vector<uint32_t>* FindNumbers(OperatorDesc& op, std::string_view name) {
   }
   return nullptr;
 }
-
-enum class Beyond { kNearest, kMirrored, kWrapped };
 
 int64_t Inside(int64_t coordinate, int64_t size, Beyond beyond) {
   if (coordinate >= 0 && coordinate < size) return coordinate;
@@ -109,7 +97,18 @@ TensorView Padded(const ConstTensorView& view, const Dims& sizes, const Dims& st
   return {buffer->data(), view.type, PackedLayout(sizes)};
 }
 
-// Returns the operator on an input with its padding made of elements; nothing if it has no padding.
+}  // namespace
+
+Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
+                       bool is_written) {
+  Computation changed = original;
+  ConstTensorView& view = changed.inputs[input];
+  const Dims sizes = view.layout.sizes;
+  view = AsConst(PackedCopy(is_written ? Reordered(view, order) : view, changed));
+  view.layout = is_written ? PackedLayout(sizes) : StoredIn(order, sizes);
+  return changed;
+}
+
 std::optional<Computation> WithEdges(const Computation& original, Beyond beyond) {
   Computation changed = original;
   std::vector<uint32_t>* start = FindNumbers(changed.op, "StartPadding");
@@ -132,8 +131,6 @@ std::optional<Computation> WithEdges(const Computation& original, Beyond beyond)
   Check(changed.op, kHighestFeatureLevel, faults);
   return faults.has_errors() ? std::nullopt : std::optional(std::move(changed));
 }
-
-}  // namespace
 
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const Sample& few) {
   std::vector<Hypothesis> found;

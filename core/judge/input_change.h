@@ -11,6 +11,7 @@
 //   padding-edge                           the nearest element of the input in place of padding
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/judge/evidence.h"
@@ -22,5 +23,17 @@ std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const Sample& 
 std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const Sample& few);
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const Sample& few);
 std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const Sample& few);
+
+// --- the changed computations --------------------------------------------------------------------
+
+// The axes of an input are in this order in memory and read in the usual one, or the other way
+// round.
+Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
+                       bool is_written);
+
+enum class Beyond { kNearest, kMirrored, kWrapped };
+
+// Padding is made of elements; none if there is no padding.
+std::optional<Computation> WithEdges(const Computation& original, Beyond beyond);
 
 }  // namespace dmlop

@@ -13,63 +13,21 @@
 #include <tuple>
 #include <utility>
 
-#include "core/engine/copy/copy_views.h"
+#include "core/judge/axis_part.h"
 #include "core/judge/input_change.h"
 #include "core/judge/omitted_terms.h"
 
 namespace dmlop {
 namespace {
 
-// The coordinates of an axis that are left out.
-struct Part {
-  int64_t from;
-  int64_t to;
-  auto operator<=>(const Part&) const = default;
-};
-
-// The least region that has both.
-Region Hull(const Region& a, const Region& b) {
-  Region hull = a;
-  for (size_t d = 0; d < a.begin.size(); ++d) {
-    hull.begin[d] = std::min(a.begin[d], b.begin[d]);
-    hull.sizes[d] = std::max(a.begin[d] + a.sizes[d], b.begin[d] + b.sizes[d]) - hull.begin[d];
-  }
-  return hull;
-}
-
-// The parts of inputs that an element of the output needs, by input.
-std::map<size_t, Region> NeededBy(const Evidence& evidence, const std::vector<SourceMap>& sources,
-                                  int64_t element) {
-  std::map<size_t, Region> needed;
-  for (const SourceMap& source : sources) {
-    const auto part = source(evidence.At(element));
-    if (!part) continue;
-    const auto [place, is_new] = needed.emplace(part->tensor, *part);
-    if (!is_new) place->second = Hull(place->second, *part);
-  }
-  return needed;
-}
-
-// The axes of inputs along which one of the elements needs all coordinates.
-std::vector<TermAxis> ReducedAxesOf(const Evidence& evidence, const std::vector<int64_t>& some) {
-  const std::vector<SourceMap> sources = SourcesOf(evidence.computation.op);
-  std::set<TermAxis> axes;
-  for (const int64_t element : some) {
-    for (const auto& [input, region] : NeededBy(evidence, sources, element)) {
-      const Dims& sizes = evidence.computation.inputs[input].layout.sizes;
-      for (size_t d = 0; d < sizes.size(); ++d) {
-        if (sizes[d] > 1 && region.sizes[d] == sizes[d]) axes.insert({input, d, sizes[d]});
-      }
-    }
-  }
-  return {axes.begin(), axes.end()};
-}
-
-std::string IdOf(const TermAxis& axis, const Part& part) {
-  if (part.to == axis.size)
-    return fmt::format("tail-missing:axis={},from={}", axis.axis, part.from);
-  if (part.from == 0) return fmt::format("head-missing:axis={},to={}", axis.axis, part.to);
-  return fmt::format("part-missing:axis={},from={},to={}", axis.axis, part.from, part.to);
+// `how` says how the terms are left out.
+std::string IdOf(const TermAxis& axis, const AxisPart& part, std::string_view how) {
+  const bool has_end = part.to != axis.size;
+  const char* name = !has_end ? "tail" : part.from == 0 ? "head" : "part";
+  std::string id = fmt::format("{}-missing:axis={}", name, axis.axis);
+  if (part.from > 0) id += fmt::format(",from={}", part.from);
+  if (has_end) id += fmt::format(",to={}", part.to);
+  return id + std::string(how);
 }
 
 // A computation without a part of an input's axis.
@@ -79,12 +37,12 @@ class Omission {
   virtual ~Omission() = default;
 
   // Computes nothing if there is no such computation.
-  virtual Hypothesis Without(const Part& part) const = 0;
+  virtual Hypothesis Without(const AxisPart& part) const = 0;
 
   int64_t size() const { return axis_.size; }
 
  protected:
-  std::string TextOf(const Part& part) const {
+  std::string TextOf(const AxisPart& part) const {
     const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
     return fmt::format("{} to {} of the {} along axis {} of {} left out", part.from, part.to - 1,
                        axis_.size, axis_.axis, DisplayName(slots[axis_.input].path));
@@ -94,93 +52,24 @@ class Omission {
   TermAxis axis_;
 };
 
-// Another input takes the place of the one.
+// Another input takes the place of the one: its part is 0, or it is shorter.
 class OtherInput : public Omission {
  public:
-  using Omission::Omission;
+  // `all` are the axes of inputs that may be shorter together; null for zeros.
+  OtherInput(const Evidence& evidence, const TermAxis& axis, const std::vector<TermAxis>* all)
+      : Omission(evidence, axis), all_(all) {}
 
-  Hypothesis Without(const Part& part) const override {
-    auto changed = Changed(part);
+  Hypothesis Without(const AxisPart& part) const override {
+    const Computation& original = evidence_.computation;
+    auto changed = all_ == nullptr ? WithZeros(original, axis_, part)
+                                   : dmlop::Without(original, axis_, *all_, part);
     if (!changed) return {};
-    return OfComputation(IdOf(axis_, part), TextOf(part), *std::move(changed), evidence_.output);
+    return OfComputation(IdOf(axis_, part, all_ == nullptr ? "" : ",shorter"), TextOf(part),
+                         *std::move(changed), evidence_.output);
   }
-
- protected:
-  virtual std::optional<Computation> Changed(const Part& part) const = 0;
-
-  const Computation& original() const { return evidence_.computation; }
-  const ConstTensorView& input() const { return original().inputs[axis_.input]; }
-};
-
-// The part is 0, as for sums whose terms were never added.
-class Zeros : public OtherInput {
- public:
-  using OtherInput::OtherInput;
 
  private:
-  std::optional<Computation> Changed(const Part& part) const override {
-    Computation changed = original();
-    const TensorView copy = PackedCopy(input(), changed);
-    const TensorView zeroed = copy.Slice(axis_.axis, part.from, part.to - part.from);
-    static constexpr ElementBytes kZero{};
-    const Move move{
-        {kZero.data(), copy.type, {zeroed.layout.sizes, Dims::Filled(zeroed.layout.rank(), 0)}},
-        zeroed};
-    CopyAll({&move, 1});
-    changed.inputs[axis_.input] = AsConst(copy);
-    return changed;
-  }
-};
-
-// The input is shorter, as for a mean of fewer terms or a maximum, with all inputs that have as
-// many coordinates along such an axis, if it cannot be so alone.
-class Shortened : public OtherInput {
- public:
-  Shortened(const Evidence& evidence, const TermAxis& axis, std::vector<TermAxis> together)
-      : OtherInput(evidence, axis), together_(std::move(together)) {}
-
- private:
-  std::optional<Computation> Changed(const Part& part) const override {
-    if (part.to - part.from == axis_.size) return std::nullopt;
-    if (auto alone = Shorter(part, {&axis_, 1})) return alone;
-    return together_.size() > 1 ? Shorter(part, together_) : std::nullopt;
-  }
-
-  std::optional<Computation> Shorter(const Part& part, std::span<const TermAxis> axes) const {
-    Computation changed = original();
-    const int64_t kept = axis_.size - (part.to - part.from);
-    std::vector<TensorDesc*> inputs;
-    for (const MutableTensorSlot& slot : TensorSlots(changed.op)) {
-      if (slot.role() == TensorRole::kInput) inputs.push_back(slot.desc);
-    }
-    for (const auto& [input, axis, size] : axes) {
-      (*inputs[input]->sizes)[axis] = static_cast<uint32_t>(kept);
-      inputs[input]->strides.reset();
-      inputs[input]->total_tensor_size_in_bytes = 0;
-    }
-    Diagnostics faults;
-    Check(changed.op, kHighestFeatureLevel, faults);
-    if (faults.has_errors()) return std::nullopt;
-    for (const TermAxis& axis : axes) {
-      changed.inputs[axis.input] = Joined(original().inputs[axis.input], axis, part, changed);
-    }
-    return changed;
-  }
-
-  static ConstTensorView Joined(const ConstTensorView& input, const TermAxis& axis,
-                                const Part& part, Computation& owner) {
-    const size_t d = axis.axis;
-    const ConstTensorView second = input.Slice(d, part.to, axis.size - part.to);
-    if (part.from == 0) return second;
-    if (part.to == axis.size) return input.Slice(d, 0, part.from);
-    const TensorView joined =
-        PackedCopy(input.Slice(d, 0, axis.size - (part.to - part.from)), owner);
-    const Move move{second, joined.Slice(d, part.from, second.layout.sizes[d])};
-    CopyAll({&move, 1});
-    return AsConst(joined);
-  }
-
-  std::vector<TermAxis> together_;
+  const std::vector<TermAxis>* all_;
 };
 
 // The terms of sums that an element's formula has are left out.
@@ -190,9 +79,9 @@ class WithoutTerms : public Omission {
                std::shared_ptr<const OmittedTerms> terms, bool divides_by_all)
       : Omission(evidence, axis), terms_(std::move(terms)), divides_by_all_(divides_by_all) {}
 
-  Hypothesis Without(const Part& part) const override {
+  Hypothesis Without(const AxisPart& part) const override {
     const std::string counted = divides_by_all_ ? ", but counted" : "";
-    return {{IdOf(axis_, part)},
+    return {{IdOf(axis_, part, divides_by_all_ ? ",terms,counted" : ",terms")},
             TextOf(part) + counted,
             [terms = terms_, part, all = divides_by_all_](std::span<const int64_t> elements) {
               return terms->Without(part.from, part.to, all, elements);
@@ -213,40 +102,41 @@ class PartSearch {
       : evidence_(evidence), omission_(omission), few_(few), size_(omission.size()) {}
 
   // Returns the best ones, one of which leaves much less than the right computation does.
-  std::vector<Part> Best() {
-    std::vector<Part> parts = {Tail(), Head()};
-    if (std::ranges::none_of(parts, [&](const Part& part) { return IsRight(part); })) {
+  std::vector<AxisPart> Best() {
+    std::vector<AxisPart> parts = {Tail(), Head()};
+    if (std::ranges::none_of(parts, [&](const AxisPart& part) { return IsRight(part); })) {
       parts.push_back(Middle());
     }
-    const double least = Rest(std::ranges::min(parts, {}, [&](const Part& p) { return Rest(p); }));
-    std::erase_if(parts, [&](const Part& part) {
+    const double least =
+        Rest(std::ranges::min(parts, {}, [&](const AxisPart& p) { return Rest(p); }));
+    std::erase_if(parts, [&](const AxisPart& part) {
       return Rest(part) > 4 * least || Rest(part) > Rest({0, 0}) / 4;
     });
     return parts;
   }
 
-  bool IsRight(const Part& part) { return Rest(part) <= Rest({0, 0}) / 1000; }
+  bool IsRight(const AxisPart& part) { return Rest(part) <= Rest({0, 0}) / 1000; }
 
  private:
   static constexpr int64_t kPoints = 16;
 
-  Part Tail() {
-    return Best([&](int64_t from) { return Part{from, size_}; }, 1, size_ - 1);
+  AxisPart Tail() {
+    return Best([&](int64_t from) { return AxisPart{from, size_}; }, 1, size_ - 1);
   }
-  Part Head() {
-    return Best([&](int64_t to) { return Part{0, to}; }, 1, size_ - 1);
+  AxisPart Head() {
+    return Best([&](int64_t to) { return AxisPart{0, to}; }, 1, size_ - 1);
   }
 
   // Begins at the best row of blocks, and moves it and its ends in turn.
-  Part Middle() {
+  AxisPart Middle() {
     constexpr int kRounds = 3;
-    Part part = BestRow();
+    AxisPart part = BestRow();
     for (int round = 0; round < kRounds && !IsRight(part); ++round) {
-      const Part before = part;
-      part = Best([&](int64_t to) { return Part{part.from, to}; }, part.from + 1, size_);
-      part = Best([&](int64_t from) { return Part{from, part.to}; }, 0, part.to - 1);
+      const AxisPart before = part;
+      part = Best([&](int64_t to) { return AxisPart{part.from, to}; }, part.from + 1, size_);
+      part = Best([&](int64_t from) { return AxisPart{from, part.to}; }, 0, part.to - 1);
       const int64_t length = part.to - part.from;
-      part = Best([&](int64_t from) { return Part{from, from + length}; }, 0, size_ - length);
+      part = Best([&](int64_t from) { return AxisPart{from, from + length}; }, 0, size_ - length);
       if (part == before) break;
     }
     return part;
@@ -254,13 +144,13 @@ class PartSearch {
 
   // Where all terms have one sign, parts as long as the right one are good anywhere; so all rows
   // are looked at.
-  Part BestRow() {
+  AxisPart BestRow() {
     constexpr int64_t kBlocks = 20;
     const int64_t blocks = std::min<int64_t>(size_, kBlocks);
-    Part best{0, size_ / blocks};
+    AxisPart best{0, size_ / blocks};
     for (int64_t first = 0; first < blocks; ++first) {
       for (int64_t past = first + 1; past <= blocks; ++past) {
-        const Part row{first * size_ / blocks, past * size_ / blocks};
+        const AxisPart row{first * size_ / blocks, past * size_ / blocks};
         if (IsBetter(row, best)) best = row;
       }
     }
@@ -268,18 +158,18 @@ class PartSearch {
   }
 
   // What maxima and minima do not depend on could belong to a part or not.
-  bool IsBetter(const Part& a, const Part& b) {
+  bool IsBetter(const AxisPart& a, const AxisPart& b) {
     return std::tuple(Rest(a), a.to - a.from) < std::tuple(Rest(b), b.to - b.from);
   }
 
   // The sum of squares that is left without a part.
-  double Rest(const Part& part) {
+  double Rest(const AxisPart& part) {
     const auto known = rests_.find(part);
     if (known != rests_.end()) return known->second;
     return rests_[part] = Computed(part);
   }
 
-  double Computed(const Part& part) const {
+  double Computed(const AxisPart& part) const {
     if (part.from == part.to) {
       return RestOf([&](size_t i) { return evidence_.expected.Value(few_[i]); });
     }
@@ -301,7 +191,7 @@ class PartSearch {
 
   // Looks at points between the ends, then nearer to the best one.
   template <typename PartOf>
-  Part Best(const PartOf& part_of, int64_t first, int64_t last) {
+  AxisPart Best(const PartOf& part_of, int64_t first, int64_t last) {
     int64_t best = first;
     while (true) {
       const int64_t step = std::max<int64_t>((last - first) / kPoints, 1);
@@ -318,7 +208,7 @@ class PartSearch {
   const Omission& omission_;
   const std::vector<int64_t>& few_;
   int64_t size_;
-  std::map<Part, double> rests_;
+  std::map<AxisPart, double> rests_;
 };
 
 // Tries omissions until one is right.
@@ -328,7 +218,7 @@ class OmissionList {
       : evidence_(evidence),
         few_(few),
         some_(SampleOf(evidence, kSearched).all()),
-        axes_(ReducedAxesOf(evidence, few.wrong)),
+        axes_(ReducedAxesOf(evidence.computation, evidence.output, few.wrong)),
         found_(found) {}
 
   void Find() { FindAlongAxes() || FindInFormulas(); }
@@ -338,10 +228,9 @@ class OmissionList {
 
   bool FindAlongAxes() {
     for (const TermAxis& axis : axes_) {
-      std::vector<TermAxis> together = axes_;
-      std::erase_if(together, [&](const TermAxis& other) { return other.size != axis.size; });
-      if (Search(Zeros(evidence_, axis)) || Search(Shortened(evidence_, axis, together))) {
-        return true;
+      const std::vector<TermAxis>* const zeros = nullptr;
+      for (const auto* all : {zeros, &std::as_const(axes_)}) {
+        if (Search(OtherInput(evidence_, axis, all))) return true;
       }
     }
     return false;
@@ -373,7 +262,7 @@ class OmissionList {
     if (omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
     PartSearch search(evidence_, omission, some_);
     bool is_right = false;
-    for (const Part& part : search.Best()) {
+    for (const AxisPart& part : search.Best()) {
       Hypothesis hypothesis = omission.Without(part);
       if (!hypothesis.compute || !IsPromising(evidence_, hypothesis, few_)) continue;
       is_right |= search.IsRight(part);

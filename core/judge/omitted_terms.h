@@ -3,28 +3,18 @@
 // too early: of a softmax, of a mean, of a window.
 #pragma once
 
-#include <compare>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "core/judge/axis_part.h"
 #include "core/judge/evidence.h"
 
 namespace dmlop {
 
 class ElementFormula;
-
-// An axis of an input along which the terms lie. Its coordinates are those of the input or, where
-// an operator has windows, those within a window.
-struct TermAxis {
-  size_t input;
-  size_t axis;
-  int64_t size;
-
-  auto operator<=>(const TermAxis&) const = default;
-};
 
 // The axes of the sums of an element. Where there are no sums, maxima and minima have terms.
 std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element);

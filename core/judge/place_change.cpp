@@ -6,27 +6,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
 
-#include "core/tensor/convert_element.h"
+#include "core/judge/place_variation.h"
 
 namespace dmlop {
 namespace {
-
-// An element as one of another type.
-ElementBytes ElementAs(DataType from, const std::byte* element, DataType to) {
-  if (from == to) {
-    ElementBytes bytes{};
-    std::memcpy(bytes.data(), element, ByteWidth(to));
-    return bytes;
-  }
-  return ConvertElement(static_cast<float>(ValueOf(from, element)), to);
-}
 
 // Longer shifts than this along an axis are not looked for.
 constexpr int64_t kMostShift = 65536;
@@ -43,7 +32,8 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
         few_(few),
         sizes_(evidence.expected.sizes),
         strides_(PackedStrides(sizes_)),
-        box_(BoxOf(evidence.wrong)) {
+        box_(StretchesOf(sizes_, evidence.wrong)) {
+    for (Stretch& stretch : box_) stretch.step = 1;
     for (size_t d = 0; d < sizes_.size(); ++d) {
       if (sizes_[d] > 1) axes_.push_back(d);
     }
@@ -59,28 +49,13 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   }
 
  private:
-  Region BoxOf(const std::vector<int64_t>& elements) const {
-    Dims begin = sizes_;
-    Dims end = Dims::Filled(sizes_.size(), 0);
-    for (const int64_t element : elements) {
-      const Dims index = IndexOf(sizes_, element);
-      for (size_t d = 0; d < index.size(); ++d) {
-        begin[d] = std::min(begin[d], index[d]);
-        end[d] = std::max(end[d], index[d] + 1);
-      }
-    }
-    for (size_t d = 0; d < end.size(); ++d) end[d] -= begin[d];
-    return {evidence_.output, begin, end};
-  }
-
-  static bool IsIn(const Region& box, const Dims& index) {
-    for (size_t d = 0; d < index.size(); ++d) {
-      if (index[d] < box.begin[d] || index[d] >= box.begin[d] + box.sizes[d]) return false;
-    }
-    return true;
-  }
-
   int64_t NumberOf(const Dims& index) const { return OffsetOf({sizes_, strides_}, index); }
+
+  SourceOf Places(PlaceVariation variation) const {
+    return [sizes = sizes_, variation = std::move(variation)](const Dims& index) {
+      return variation.SourceAt(sizes, index);
+    };
+  }
 
   Hypothesis From(std::string id, std::string text, SourceOf source) const {
     Hypothesis hypothesis{{std::move(id)}, std::move(text), nullptr, nullptr};
@@ -109,14 +84,8 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   void Inputs() {
     const std::vector<TensorSlot> slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
     for (size_t i = 0; i < slots.size(); ++i) {
-      ConstTensorView view = evidence_.computation.inputs[i];
-      if (view.type != evidence_.actual.type && !IsFloat(evidence_.actual.type)) continue;
-      bool is_larger = view.layout.rank() == sizes_.size();
-      for (size_t d = 0; is_larger && d < sizes_.size(); ++d) {
-        is_larger = view.layout.sizes[d] >= sizes_[d];
-      }
-      if (is_larger) view.layout.sizes = sizes_;
-      if (view.layout.element_count() == evidence_.count()) Try(FromInput(slots[i].path, view));
+      const auto view = AsOutput(evidence_.computation.inputs[i], evidence_.actual.type, sizes_);
+      if (view) Try(FromInput(slots[i].path, *view));
     }
   }
 
@@ -126,9 +95,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     hypothesis.compute = [view, type = evidence_.actual.type](std::span<const int64_t> elements) {
       std::vector<VariedElement> varied;
       for (const int64_t element : elements) {
-        const std::byte* at = view.data + OffsetOfElement(view.layout, element) *
-                                              static_cast<int64_t>(ByteWidth(view.type));
-        varied.push_back({ElementAs(view.type, at, type), element});
+        varied.push_back({ElementAs(view, element, type), element});
       }
       return varied;
     };
@@ -141,10 +108,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
       for (size_t i = 0; i < axes_.size(); ++i) {
         if (set >> i & 1) reversed.push_back(axes_[i]);
       }
-      const auto source = [this, reversed](Dims index) {
-        for (const size_t d : reversed) index[d] = sizes_[d] - 1 - index[d];
-        return NumberOf(index);
-      };
+      const auto source = Places({PlaceKind::kReversed, {reversed.begin(), reversed.end()}});
       const std::string axes = fmt::format("{}", fmt::join(reversed, ","));
       const bool is_one = reversed.size() == 1;
       Try(From(is_one ? "reversed:axis=" + axes : "reversed:axes=[" + axes + "]",
@@ -191,13 +155,9 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   // Elements outside of the box of wrong ones stay where they are. What is shifted in at an edge is
   // not known.
   Hypothesis Shifted(const Dims& shift) const {
-    const auto source = [this, shift](Dims index) -> int64_t {
-      if (!IsIn(box_, index)) return NumberOf(index);
-      for (size_t d = 0; d < shift.size(); ++d) {
-        index[d] += shift[d];
-        if (index[d] < 0 || index[d] >= sizes_[d]) return -1;
-      }
-      return NumberOf(index);
+    const auto shifted = Places({PlaceKind::kShifted, {shift.begin(), shift.end()}});
+    const auto source = [this, shifted](const Dims& index) {
+      return IsIn(box_, index) ? shifted(index) : NumberOf(index);
     };
     const std::string text = fmt::format("[{}]", fmt::join(shift, ","));
     return From("shifted:" + text, "shifted by " + text, source);
@@ -218,14 +178,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
 
   // The k-th element in memory is the k-th of the output with its axes in this order.
   Hypothesis Permuted(const std::vector<size_t>& order) const {
-    const auto source = [this, order](const Dims& index) {
-      Dims permuted;
-      for (const size_t d : order) permuted.push_back(sizes_[d]);
-      const Dims at = IndexOf(permuted, NumberOf(index));
-      Dims from = index;
-      for (size_t d = 0; d < order.size(); ++d) from[order[d]] = at[d];
-      return NumberOf(from);
-    };
+    const auto source = Places({PlaceKind::kPermuted, {order.begin(), order.end()}});
     const std::string text = fmt::format("[{}]", fmt::join(order, ","));
     return From("permuted:" + text, "written with the axes in the order " + text, source);
   }
@@ -238,7 +191,18 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     const auto source = [this, distance = *distance](const Dims& index) {
       return PartnerOf(index, distance);
     };
-    Try(From("exchanged:" + text, "two blocks exchanged, " + text + " apart", source));
+    Try(From(fmt::format("exchanged:{},block={}", text, FirstBlock(*distance)),
+             "two blocks exchanged, " + text + " apart", source));
+  }
+
+  // The elements whose partners are behind them.
+  std::string FirstBlock(const Dims& distance) const {
+    std::vector<int64_t> elements = evidence_.wrong;
+    std::erase_if(elements, [&](int64_t element) {
+      const int64_t partner = AtDistance(IndexOf(sizes_, element), distance, 1);
+      return partner < 0 || !IsValueOf(element, partner);
+    });
+    return BoxText(sizes_, StretchesOf(sizes_, elements));
   }
 
   // The wrong element at the distance whose value is there; the element itself if it is right.
@@ -314,7 +278,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   const Sample& few_;
   Dims sizes_;
   Dims strides_;
-  Region box_;
+  std::vector<Stretch> box_;  // of the wrong elements
   std::vector<size_t> axes_;  // those with more than one coordinate
   std::vector<Hypothesis> found_;
 };

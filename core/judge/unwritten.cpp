@@ -7,12 +7,10 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 
-#include "core/compare/where.h"
-#include "core/compare/wrong_elements.h"
 #include "core/judge/place_change.h"
+#include "core/judge/place_variation.h"
 
 namespace dmlop {
 namespace {
@@ -51,8 +49,9 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
 
   template <typename IsIn>
   Hypothesis Of(const std::string& detail, std::string_view where, IsIn is_in) {
-    const double shown = ValueOf(evidence_.actual.type, value_.data());
-    Hypothesis hypothesis{{detail.empty() ? "not-written" : "not-written:" + detail},
+    const std::string shown = ValueText(evidence_.actual.type, value_);
+    const std::string value = value_ == ElementBytes{} ? "" : "=" + shown;
+    Hypothesis hypothesis{{(detail.empty() ? "not-written" : "not-written:" + detail) + value},
                           fmt::format("not written, or all {}, {}", shown, where),
                           nullptr,
                           nullptr};
@@ -71,20 +70,15 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
 
   // At coordinates that have no other value.
   Hypothesis OfBox() {
-    const std::string box = BoxText();
-    const std::string detail = IsAll() && IsUntouchedPattern() ? "" : box;
-    return Of(detail, "in " + box, [this, taken = Coordinates()](int64_t element) {
-      const Dims index = IndexOf(sizes_, element);
-      for (size_t d = 0; d < taken.size(); ++d) {
-        if (!taken[d][static_cast<size_t>(index[d])]) return false;
-      }
-      return true;
-    });
+    const std::vector<Stretch> box = StretchesOf(sizes_, elements_);
+    const std::string text = BoxText(sizes_, box);
+    return Of(IsAll(box) && IsUntouchedPattern() ? "" : text, "in " + text,
+              [this, box](int64_t element) { return IsIn(box, IndexOf(sizes_, element)); });
   }
 
-  bool IsAll() const {
-    for (const std::vector<bool>& coordinates : Coordinates()) {
-      if (std::ranges::find(coordinates, false) != coordinates.end()) return false;
+  bool IsAll(std::span<const Stretch> box) const {
+    for (size_t d = 0; d < box.size(); ++d) {
+      if (box[d].first > 0 || box[d].last + 1 < sizes_[d] || box[d].step > 1) return false;
     }
     return true;
   }
@@ -95,36 +89,6 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     return std::isnan(ValueOf(evidence_.actual.type, value_.data())) ||
            std::all_of(value_.begin(), value_.begin() + static_cast<std::ptrdiff_t>(width),
                        [&](std::byte byte) { return byte == value_[0]; });
-  }
-
-  // The coordinates of the elements and those between, by dimension.
-  std::vector<std::vector<bool>> Coordinates() const {
-    std::vector<std::vector<bool>> taken;
-    for (const int64_t size : sizes_) taken.emplace_back(static_cast<size_t>(size));
-    for (const int64_t element : elements_) {
-      const Dims index = IndexOf(sizes_, element);
-      for (size_t d = 0; d < taken.size(); ++d) taken[d][static_cast<size_t>(index[d])] = true;
-    }
-    for (std::vector<bool>& coordinates : taken) FillSteps(coordinates);
-    return taken;
-  }
-
-  // Takes what is between the first and the last, in steps that divide all distances.
-  static void FillSteps(std::vector<bool>& taken) {
-    const size_t first = static_cast<size_t>(std::ranges::find(taken, true) - taken.begin());
-    size_t step = 0, last = first;
-    for (size_t i = first; i < taken.size(); ++i) {
-      if (!taken[i]) continue;
-      step = std::gcd(step, i - first);
-      last = i;
-    }
-    for (size_t i = first; step > 0 && i <= last; i += step) taken[i] = true;
-  }
-
-  std::string BoxText() const {
-    WrongElements set(evidence_.count());
-    for (const int64_t element : elements_) set.Add(element);
-    return WhereOf(sizes_, set).box;
   }
 
   // --- runs and blocks ---------------------------------------------------------------------------
@@ -140,7 +104,10 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
   // In aligned blocks that have no other value, and are wrong for the most part: random elements
   // rarely fill one.
   Hypothesis OfBlocks() {
-    return Of("blocks," + BoxText(), "in blocks in " + BoxText(), [this](int64_t element) {
+    std::vector<Stretch> box = StretchesOf(sizes_, elements_);
+    for (Stretch& stretch : box) stretch.step = 1;
+    const std::string text = BoxText(sizes_, box);
+    return Of("blocks," + text, "in blocks in " + text, [this](int64_t element) {
       return IsUnwritten(element) && (IsInRun(element) || IsInTile(element));
     });
   }

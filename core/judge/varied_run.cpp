@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <ranges>
 
 #include "core/base/error.h"
 #include "core/base/spelling.h"
@@ -27,17 +28,12 @@ bool IsWithin(const ArithmeticVariation& variation) {
          variation.kind != ArithmeticKind::kInputs;
 }
 
-// Those of place_change.h and input_change.h, which a search makes from a device's values.
-constexpr std::string_view kOnlyFound[] = {
-    "not-written",  "from-input",   "shifted",      "reversed",     "permuted",    "exchanged",
-    "tail-missing", "head-missing", "part-missing", "other-layout", "padding-edge"};
-
 [[noreturn]] void RefuseId(std::string_view option, const std::string& id) {
-  const std::vector<std::string> ids = ArithmeticIds();
+  const std::vector<std::string> ids = VariationIds();
   const std::string base = WithoutDetails(id);
-  if (std::ranges::find(kOnlyFound, base) != std::end(kOnlyFound)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} {}: only 'dmlop diagnose' tries variations of place", option, id));
+  if (IsPlaceId(id)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} {}: has no such details; expected {}", option,
+                                               id, FormOfPlace(id)));
   }
   if (std::ranges::find(ids, base) == ids.end()) {
     throw Error(ErrorKind::kUsage,
@@ -78,10 +74,44 @@ bool Concerns(const ArithmeticVariation& variation, const Computation& computati
   return false;
 }
 
+bool FitsAny(const PlaceVariation& place, const Computation& computation) {
+  for (size_t output = 0; output < OutputCount(computation.op); ++output) {
+    if (place.Fits(computation, output)) return true;
+  }
+  return false;
+}
+
+std::vector<int64_t> NumbersOf(const Layout& layout) {
+  std::vector<int64_t> numbers(static_cast<size_t>(layout.element_count()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+// All elements of a tensor in row-major order.
+void Store(const std::vector<ElementBytes>& values, const TensorView& view) {
+  const size_t width = ByteWidth(view.type);
+  Dims index = Dims::Filled(view.layout.rank(), 0);
+  for (const ElementBytes& value : values) {
+    const auto offset = static_cast<size_t>(OffsetOf(view.layout, index)) * width;
+    std::memcpy(view.data + offset, value.data(), width);
+    Advance(view.layout.sizes, index);
+  }
+}
+
+// What belongs to elements goes with them, unless it is the same for all.
+template <typename T>
+void TakeFrom(const std::vector<int64_t>& sources, std::vector<T>& all) {
+  if (all.size() != sources.size()) return;
+  const std::vector<T> before = all;
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i] = sources[i] < 0 ? T() : before[static_cast<size_t>(sources[i])];
+  }
+}
+
 }  // namespace
 
-std::vector<std::string> ArithmeticIds() {
-  std::vector<std::string> ids;
+std::vector<std::string> VariationIds() {
+  std::vector<std::string> ids = PlaceIds();
   for (const ArithmeticVariation& variation : AllArithmeticVariations()) {
     const std::string id = WithoutDetails(variation.id());
     if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
@@ -90,12 +120,24 @@ std::vector<std::string> ArithmeticIds() {
 }
 
 VariedRun::VariedRun(std::string_view option, std::span<const std::string> ids) : option_(option) {
-  for (const std::string& id : ids) Add(option, id);
+  constexpr std::string_view kTogether = " + ";
+  for (const std::string& joined : ids) {
+    for (size_t begin = 0; begin <= joined.size();) {
+      const size_t end = std::min(joined.find(kTogether, begin), joined.size());
+      ids_.push_back(joined.substr(begin, end - begin));
+      Add(option, ids_.back());
+      begin = end + kTogether.size();
+    }
+  }
 }
 
 void VariedRun::Add(std::string_view option, const std::string& id) {
   if (const auto change = ParseDescriptorChange(id)) {
     changes_.push_back(*change);
+    return;
+  }
+  if (const auto place = ParsePlace(id)) {
+    places_.push_back({id, *place});
     return;
   }
   const auto variation = ParseArithmetic(id);
@@ -109,8 +151,8 @@ void VariedRun::Add(std::string_view option, const std::string& id) {
   const ArithmeticVariation* other = within();
   if (other != nullptr && IsWithin(*variation)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} {}: excludes {}; only changes of the descriptor, inputs-* and "
-                            "flush-subnormals go with others",
+                fmt::format("{} {}: excludes {}; only changes of the descriptor and of places, "
+                            "inputs-* and flush-subnormals go with others",
                             option, id, other->id()));
   }
   arithmetics_.push_back(*variation);
@@ -123,6 +165,9 @@ std::string VariedRun::text() const {
   }
   for (const ArithmeticVariation& variation : arithmetics_) {
     texts.push_back(fmt::format("{} ({})", variation.id(), variation.text()));
+  }
+  for (const auto& [id, place] : places_) {
+    texts.push_back(fmt::format("{} ({})", id, TextOfPlace(id)));
   }
   return fmt::format("{}", fmt::join(texts, " + "));
 }
@@ -157,11 +202,34 @@ Computation VariedRun::Changed(const OperatorDesc& op, InputViews inputs) const 
       computation = WithChangedInputs(std::move(computation), variation, 0);
     }
   }
+  for (const auto& [id, place] : places_) {
+    const auto moved = place.Changed(computation);
+    if (!moved || !FitsAny(place, *moved)) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{} {}: {} has no such tensors", option_, id, op.name()));
+    }
+    computation = *moved;
+  }
   return computation;
 }
 
 std::vector<ElementBytes> VariedRun::ElementsOf(const Computation& changed, size_t output,
                                                 std::span<const int64_t> elements) const {
+  ElementsFunction compute = [this](const auto& computation, size_t number, auto some) {
+    return InPlace(computation, number, some);
+  };
+  for (const auto& [id, place] : places_) {
+    if (!place.Fits(changed, output)) continue;
+    compute = [&place = place, before = compute](const auto& computation, size_t number,
+                                                 auto some) {
+      return place.ElementsOf(computation, number, some, before);
+    };
+  }
+  return compute(changed, output, elements);
+}
+
+std::vector<ElementBytes> VariedRun::InPlace(const Computation& changed, size_t output,
+                                             std::span<const int64_t> elements) const {
   const ArithmeticVariation* variation = within();
   std::vector<ElementBytes> values =
       variation == nullptr
@@ -180,6 +248,12 @@ std::vector<std::vector<PartialSum>> VariedRun::PartialSums(const Computation& c
   if (variation == nullptr || variation->kind != ArithmeticKind::kSums) return {};
   const TensorDesc& desc = *TensorSlots(changed.op, TensorRole::kOutput)[output].desc;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
+  for (const auto& [id, moved] : std::views::reverse(places_)) {
+    if (moved.Moves() && moved.Fits(changed, output)) {
+      element = moved.SourceAt(sizes, IndexOf(sizes, element));
+    }
+    if (element < 0) return {};
+  }
   const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
   const auto formula = ElementFormula::Of(changed.op, changed.inputs, place);
   if (!formula) return {};
@@ -191,17 +265,30 @@ std::vector<std::vector<PartialSum>> VariedRun::PartialSums(const Computation& c
   return sums;
 }
 
-void VariedRun::RunInto(const Computation& changed, size_t output, const TensorView& view) const {
-  std::vector<int64_t> numbers(static_cast<size_t>(view.layout.element_count()));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  const std::vector<ElementBytes> values = ElementsOf(changed, output, numbers);
-  const size_t width = ByteWidth(view.type);
-  Dims index = Dims::Filled(view.layout.rank(), 0);
-  for (const ElementBytes& value : values) {
-    const auto offset = static_cast<size_t>(OffsetOf(view.layout, index)) * width;
-    std::memcpy(view.data + offset, value.data(), width);
-    Advance(view.layout.sizes, index);
+std::optional<ErrorUnits> VariedRun::UnitsOf(const Computation& changed, size_t output) const {
+  const TensorDesc& desc = *TensorSlots(changed.op, TensorRole::kOutput)[output].desc;
+  const Layout layout = PackedLayout(LayoutOf(desc).sizes);
+  const DataType type = StoredAs(*desc.data_type);
+  Buffer whole(static_cast<size_t>(layout.element_count()) * ByteWidth(type));
+  const TensorView view{whole.data(), type, layout};
+  const std::vector<int64_t> numbers = NumbersOf(layout);
+  Store(InPlace(changed, output, numbers), view);
+  auto units = ErrorUnitsOf(changed.op, changed.inputs, AsConst(view), output);
+  for (const auto& [id, place] : places_) {
+    if (!units || !place.Moves() || !place.Fits(changed, output)) continue;
+    std::vector<int64_t> sources = numbers;
+    for (int64_t& source : sources)
+      source = place.SourceAt(layout.sizes, IndexOf(layout.sizes, source));
+    TakeFrom(sources, units->scale);
+    TakeFrom(sources, units->terms);
+    TakeFrom(sources, units->steps);
+    TakeFrom(sources, units->undivided);
   }
+  return units;
+}
+
+void VariedRun::RunInto(const Computation& changed, size_t output, const TensorView& view) const {
+  Store(ElementsOf(changed, output, NumbersOf(view.layout)), view);
 }
 
 }  // namespace dmlop

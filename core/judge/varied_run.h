@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator as a device may have computed it: with changes of its descriptor and of the
-// arithmetic, each by its id.
+// An operator as a device may have computed it: with changes of its descriptor, of the arithmetic
+// and of places, each by its id.
 #pragma once
 
 #include <span>
@@ -12,16 +12,22 @@
 #include "core/judge/computation.h"
 #include "core/judge/descriptor_change.h"
 #include "core/judge/partial_sums.h"
+#include "core/judge/place_variation.h"
+#include "core/judge/units.h"
 
 namespace dmlop {
 
 class VariedRun {
  public:
-  // Throws an Error of kind kUsage for an id that there is not, for one without a computation of
-  // its own, and for two that exclude one another. `option` names the command line's option.
+  // Takes ids, or several joined by " + ". Throws an Error of kind kUsage for an id that there is
+  // not, for one without a computation of its own, and for two that exclude one another. `option`
+  // names the command line's option.
   VariedRun(std::string_view option, std::span<const std::string> ids);
 
-  bool empty() const { return changes_.empty() && arithmetics_.empty(); }
+  bool empty() const { return ids_.empty(); }
+
+  // Each by itself.
+  const std::vector<std::string>& ids() const { return ids_; }
 
   // The change in words.
   std::string text() const;
@@ -38,6 +44,9 @@ class VariedRun {
   std::vector<std::vector<PartialSum>> PartialSums(const Computation& changed, size_t output,
                                                    int64_t element) const;
 
+  // The units of an output; see ErrorUnitsOf.
+  std::optional<ErrorUnits> UnitsOf(const Computation& changed, size_t output) const;
+
   // Computes a whole output.
   void RunInto(const Computation& changed, size_t output, const TensorView& view) const;
 
@@ -47,13 +56,22 @@ class VariedRun {
  private:
   void Add(std::string_view option, const std::string& id);
   void RequireConcern(const Computation& computation) const;
+  std::vector<ElementBytes> InPlace(const Computation& changed, size_t output,
+                                    std::span<const int64_t> elements) const;
+
+  struct NamedPlace {
+    std::string id;
+    PlaceVariation place;
+  };
 
   std::string option_;
+  std::vector<std::string> ids_;
   std::vector<DescriptorChange> changes_;
   std::vector<ArithmeticVariation> arithmetics_;
+  std::vector<NamedPlace> places_;
 };
 
-// The ids of variations without details: "sums-float16".
-std::vector<std::string> ArithmeticIds();
+// The ids of variations of arithmetic and place, without details: "sums-float16".
+std::vector<std::string> VariationIds();
 
 }  // namespace dmlop

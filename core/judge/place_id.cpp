@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ids of variations of place: their names, and how their details are read.
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "core/judge/place_variation.h"
+
+namespace dmlop {
+namespace {
+
+struct PlaceName {
+  std::string_view id;
+  PlaceKind kind;
+  std::string_view form;
+  std::string_view text;
+};
+
+constexpr PlaceName kNames[] = {
+    {"not-written", PlaceKind::kNotWritten, "not-written:[0, 128..255]", "a box is not written"},
+    {"from-input", PlaceKind::kFromInput, "from-input:ATensor", "elements of an input"},
+    {"shifted", PlaceKind::kShifted, "shifted:[0,0,0,-1]", "shifted along each axis"},
+    {"reversed", PlaceKind::kReversed, "reversed:axis=2 or reversed:axes=[1,2]",
+     "reversed along axes"},
+    {"permuted", PlaceKind::kPermuted, "permuted:[0,2,3,1]", "written with other axes"},
+    {"exchanged", PlaceKind::kExchanged, "exchanged:[16,-16],block=[0..15, 16..31]",
+     "two blocks in each other's place"},
+    {"tail-missing", PlaceKind::kMissingPart, "tail-missing:axis=1,from=80",
+     "the last terms left out"},
+    {"head-missing", PlaceKind::kMissingPart,
+     "head-missing:axis=1,to=16 or head-missing:axis=1,every=1024", "the first terms left out"},
+    {"part-missing", PlaceKind::kMissingPart, "part-missing:axis=1,from=3,to=4",
+     "some terms left out"},
+    {"other-layout", PlaceKind::kOtherLayout, "other-layout:BTensor=[1,0]",
+     "an input in another layout"},
+    {"padding-edge", PlaceKind::kPaddingEdge, "padding-edge, or with :mirrored or :wrapped",
+     "padding made of the input"}};
+
+const PlaceName* FindName(std::string_view id) {
+  const auto* found =
+      std::ranges::find(kNames, id.substr(0, id.find_first_of(":=")), &PlaceName::id);
+  return found == std::end(kNames) ? nullptr : found;
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+bool Take(std::string_view& text, std::string_view part) {
+  if (!text.starts_with(part)) return false;
+  text.remove_prefix(part.size());
+  return true;
+}
+
+std::optional<int64_t> TakeNumber(std::string_view& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return number;
+}
+
+// "[1,-2]"
+std::optional<std::vector<int64_t>> TakeNumbers(std::string_view& text) {
+  std::vector<int64_t> numbers;
+  if (!Take(text, "[")) return std::nullopt;
+  do {
+    const auto number = TakeNumber(text);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  } while (Take(text, ","));
+  return Take(text, "]") ? std::optional(numbers) : std::nullopt;
+}
+
+std::optional<Stretch> TakeStretch(std::string_view& text) {
+  if (Take(text, "*")) return Stretch();
+  const auto first = TakeNumber(text);
+  if (!first || *first < 0) return std::nullopt;
+  Stretch stretch{*first, *first, 1};
+  if (!Take(text, "..")) return stretch;
+  const auto last = TakeNumber(text);
+  if (!last || *last < *first) return std::nullopt;
+  stretch.last = *last;
+  if (!Take(text, " by ")) return stretch;
+  const auto step = TakeNumber(text);
+  if (!step || *step < 1) return std::nullopt;
+  stretch.step = *step;
+  return stretch;
+}
+
+// "[*, 0..7]"
+std::optional<std::vector<Stretch>> TakeBox(std::string_view& text) {
+  std::vector<Stretch> box;
+  if (!Take(text, "[")) return std::nullopt;
+  do {
+    while (Take(text, " ")) {
+    }
+    const auto stretch = TakeStretch(text);
+    if (!stretch) return std::nullopt;
+    box.push_back(*stretch);
+  } while (Take(text, ","));
+  return Take(text, "]") ? std::optional(box) : std::nullopt;
+}
+
+// Reads the details of one id; each function returns whether they have the form of its kind.
+class Details {
+ public:
+  Details(const PlaceName& name, std::string_view text) : name_(name), text_(text) {
+    place_.kind = name.kind;
+  }
+
+  std::optional<PlaceVariation> Read() {
+    return ReadKind() && text_.empty() ? std::optional(place_) : std::nullopt;
+  }
+
+ private:
+  bool ReadKind() {
+    switch (name_.kind) {
+      case PlaceKind::kNotWritten:
+        return ReadUnwritten() && (!Take(text_, "=") || ReadValue());
+      case PlaceKind::kFromInput:
+        return ReadName("");
+      case PlaceKind::kReversed:
+        return Take(text_, "axis=") ? ReadOne() : Take(text_, "axes=") && ReadNumbers();
+      case PlaceKind::kExchanged:
+        return ReadNumbers() && Take(text_, ",block=") && ReadBox();
+      case PlaceKind::kOtherLayout:
+        return ReadName(":=") && ((place_.is_written = Take(text_, ":written")), true) &&
+               Take(text_, "=") && ReadNumbers();
+      case PlaceKind::kPaddingEdge:
+        place_.name = text_;
+        text_ = {};
+        return place_.name.empty() || place_.name == "mirrored" || place_.name == "wrapped";
+      case PlaceKind::kMissingPart:
+        return Take(text_, "axis=") && ReadOne() && ReadPart();
+      default:
+        return ReadNumbers();
+    }
+  }
+
+  // A box, a run of elements, or nothing for all.
+  bool ReadUnwritten() {
+    if (text_.empty() || text_.starts_with("=")) return true;
+    if (text_.starts_with("[")) return ReadBox();
+    return ReadOne() && Take(text_, "..") && ReadOne() && place_.numbers[0] <= place_.numbers[1];
+  }
+
+  // The axis has been read.
+  bool ReadPart() {
+    if (name_.id == "head-missing" && Take(text_, ",every=")) {
+      place_.kind = PlaceKind::kBegunAnew;
+      return ReadOne() && place_.numbers.back() > 0;
+    }
+    const bool has_from = name_.id != "head-missing";
+    const bool has_to = name_.id != "tail-missing";
+    if (has_from && !(Take(text_, ",from=") && ReadOne())) return false;
+    if (!has_from) place_.numbers.push_back(0);
+    if (has_to && !(Take(text_, ",to=") && ReadOne())) return false;
+    if (!has_to) place_.numbers.push_back(-1);
+    place_.is_shorter = Take(text_, ",shorter");
+    place_.is_of_terms = !place_.is_shorter && Take(text_, ",terms");
+    place_.is_counted = place_.is_of_terms && Take(text_, ",counted");
+    return true;
+  }
+
+  bool ReadOne() {
+    const auto number = TakeNumber(text_);
+    if (number) place_.numbers.push_back(*number);
+    return number && *number >= 0;
+  }
+
+  bool ReadNumbers() {
+    const auto numbers = TakeNumbers(text_);
+    if (numbers) place_.numbers = *numbers;
+    return numbers.has_value();
+  }
+
+  bool ReadBox() {
+    const auto box = TakeBox(text_);
+    if (box) place_.box = *box;
+    return box.has_value();
+  }
+
+  bool ReadName(std::string_view ends) {
+    place_.name = text_.substr(0, text_.find_first_of(ends));
+    text_.remove_prefix(place_.name.size());
+    return !place_.name.empty();
+  }
+
+  bool ReadValue() {
+    place_.value = text_;
+    text_ = {};
+    char* end = nullptr;
+    std::strtod(place_.value.c_str(), &end);
+    return !place_.value.empty() && *end == '\0';
+  }
+
+  const PlaceName& name_;
+  std::string_view text_;
+  PlaceVariation place_{PlaceKind::kShifted};
+};
+
+}  // namespace
+
+bool IsPlaceId(std::string_view id) {
+  return FindName(id) != nullptr;
+}
+
+std::vector<std::string> PlaceIds() {
+  std::vector<std::string> ids;
+  for (const PlaceName& name : kNames) ids.emplace_back(name.id);
+  return ids;
+}
+
+std::string_view FormOfPlace(std::string_view id) {
+  return FindName(id)->form;
+}
+
+std::string_view TextOfPlace(std::string_view id) {
+  return FindName(id)->text;
+}
+
+std::optional<PlaceVariation> ParsePlace(std::string_view id) {
+  const PlaceName* name = FindName(id);
+  if (name == nullptr) return std::nullopt;
+  id.remove_prefix(name->id.size());
+  Take(id, ":");
+  return Details(*name, id).Read();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/place_variation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "core/judge/input_change.h"
+#include "core/judge/omitted_terms.h"
+#include "core/tensor/convert_element.h"
+#include "core/tensor/visit_data_type.h"
+
+namespace dmlop {
+namespace {
+
+Dims SizesOf(const Computation& computation, size_t output) {
+  return LayoutOf(*TensorSlots(computation.op, TensorRole::kOutput)[output].desc).sizes;
+}
+
+DataType TypeOf(const Computation& computation, size_t output) {
+  return StoredAs(*TensorSlots(computation.op, TensorRole::kOutput)[output].desc->data_type);
+}
+
+std::optional<size_t> FindInput(const Computation& computation, std::string_view name) {
+  const std::vector<TensorSlot> slots = TensorSlots(computation.op, TensorRole::kInput);
+  const auto found = std::ranges::find(slots, name, &TensorSlot::path);
+  return found == slots.end() ? std::nullopt : std::optional<size_t>(found - slots.begin());
+}
+
+ElementBytes ElementOfText(DataType type, const std::string& text) {
+  ElementBytes bytes{};
+  if (text.starts_with("0x")) {
+    const uint64_t bits = std::strtoull(text.c_str(), nullptr, 16);
+    std::memcpy(bytes.data(), &bits, ByteWidth(type));
+    return bytes;
+  }
+  const double number = std::strtod(text.c_str(), nullptr);
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      bytes = BytesOf(Truncated<T>(number));
+    } else {
+      bytes = BytesOf(FromDouble<T>(number));
+    }
+  });
+  return bytes;
+}
+
+bool AreAxes(const std::vector<int64_t>& numbers, size_t rank) {
+  return std::ranges::all_of(
+      numbers, [&](int64_t axis) { return axis >= 0 && static_cast<size_t>(axis) < rank; });
+}
+
+bool IsOrder(const std::vector<int64_t>& numbers, size_t rank) {
+  std::vector<int64_t> all(rank);
+  std::iota(all.begin(), all.end(), 0);
+  return std::ranges::is_permutation(numbers, all);
+}
+
+// The first, the middle and the last element, as those at the edges may have fewer terms.
+std::vector<int64_t> SomeOf(const Dims& sizes) {
+  const int64_t count = Product(sizes);
+  return {0, count / 2, count - 1};
+}
+
+// Whether a box lies in a tensor, also when it is moved.
+bool LiesIn(std::span<const Stretch> box, const Dims& sizes, std::span<const int64_t> distance) {
+  if (box.size() != sizes.size()) return false;
+  for (size_t d = 0; d < box.size(); ++d) {
+    const int64_t moved = distance.empty() ? 0 : distance[d];
+    const int64_t last = box[d].last < 0 ? sizes[d] - 1 : box[d].last;
+    if (last >= sizes[d] || box[d].first + moved < 0 || last + moved >= sizes[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
+  const Layout layout = PackedLayout(sizes);
+  if (kind == PlaceKind::kPermuted) {
+    Dims permuted;
+    for (const int64_t d : numbers) permuted.push_back(sizes[static_cast<size_t>(d)]);
+    const Dims at = IndexOf(permuted, OffsetOf(layout, index));
+    for (size_t d = 0; d < at.size(); ++d) index[static_cast<size_t>(numbers[d])] = at[d];
+    return OffsetOf(layout, index);
+  }
+  if (kind == PlaceKind::kReversed) {
+    for (const int64_t axis : numbers) {
+      const auto d = static_cast<size_t>(axis);
+      index[d] = sizes[d] - 1 - index[d];
+    }
+    return OffsetOf(layout, index);
+  }
+  Dims moved = index;
+  for (size_t d = 0; d < moved.size(); ++d) moved[d] += numbers[d];
+  if (kind == PlaceKind::kExchanged && !IsIn(box, index)) {
+    for (size_t d = 0; d < moved.size(); ++d) moved[d] -= 2 * numbers[d];
+    if (!IsIn(box, moved)) return OffsetOf(layout, index);
+  }
+  for (size_t d = 0; d < moved.size(); ++d) {
+    if (moved[d] < 0 || moved[d] >= sizes[d]) return -1;
+  }
+  return OffsetOf(layout, moved);
+}
+
+std::optional<Computation> PlaceVariation::Changed(const Computation& computation) const {
+  if (kind == PlaceKind::kPaddingEdge) {
+    return WithEdges(computation, name.empty()         ? Beyond::kNearest
+                                  : name == "mirrored" ? Beyond::kMirrored
+                                                       : Beyond::kWrapped);
+  }
+  if (kind == PlaceKind::kOtherLayout) {
+    const auto input = FindInput(computation, name);
+    if (!input || !IsOrder(numbers, computation.inputs[*input].layout.rank())) return std::nullopt;
+    return WithLayout(computation, *input, {numbers.begin(), numbers.end()}, is_written);
+  }
+  if (kind == PlaceKind::kMissingPart && !is_of_terms) return WithoutPart(computation);
+  return computation;
+}
+
+// The input is the first that is summed up along the axis.
+std::optional<Computation> PlaceVariation::WithoutPart(const Computation& computation) const {
+  const std::vector<TermAxis> axes = ReducedAxesOf(computation, 0, SomeOf(SizesOf(computation, 0)));
+  const auto axis = std::ranges::find(axes, static_cast<size_t>(numbers[0]), &TermAxis::axis);
+  if (axis == axes.end()) return std::nullopt;
+  const AxisPart part{numbers[1], numbers[2] < 0 ? axis->size : numbers[2]};
+  if (part.from >= part.to || part.to > axis->size) return std::nullopt;
+  return is_shorter ? Without(computation, *axis, axes, part) : WithZeros(computation, *axis, part);
+}
+
+std::optional<TermAxis> PlaceVariation::FindTerms(const Computation& computation,
+                                                  size_t output) const {
+  const Dims sizes = SizesOf(computation, output);
+  for (const int64_t element : SomeOf(sizes)) {
+    const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
+    for (const TermAxis& axis : TermAxesOf(computation, place)) {
+      if (axis.axis == static_cast<size_t>(numbers[0])) return axis;
+    }
+  }
+  return std::nullopt;
+}
+
+// There is no device's output.
+std::vector<ElementBytes> PlaceVariation::WithoutTerms(const Computation& computation,
+                                                       size_t output,
+                                                       std::span<const int64_t> elements) const {
+  const auto none = [&] {
+    return PackedOutput{Buffer(), TypeOf(computation, output), SizesOf(computation, output)};
+  };
+  const Evidence evidence{computation, output, none(), none(), std::nullopt};
+  const int64_t end = numbers[2] < 0 ? std::numeric_limits<int64_t>::max() : numbers[2];
+  const auto varied = OmittedTerms(evidence, *FindTerms(computation, output), {})
+                          .Without(numbers[1], end, is_counted, elements);
+  std::vector<ElementBytes> values;
+  for (const VariedElement& one : varied) values.push_back(one.bytes);
+  return values;
+}
+
+bool PlaceVariation::IsUnwritten(const Dims& sizes, int64_t element) const {
+  if (!box.empty()) return IsIn(box, IndexOf(sizes, element));
+  return numbers.empty() || (numbers[0] <= element && element <= numbers[1]);
+}
+
+bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
+  const Dims sizes = SizesOf(computation, output);
+  switch (kind) {
+    case PlaceKind::kNotWritten:
+      return box.empty() ? numbers.empty() || numbers[1] < Product(sizes) : LiesIn(box, sizes, {});
+    case PlaceKind::kFromInput: {
+      const auto input = FindInput(computation, name);
+      return input && AsOutput(computation.inputs[*input], TypeOf(computation, output), sizes);
+    }
+    case PlaceKind::kShifted:
+      return numbers.size() == sizes.size();
+    case PlaceKind::kReversed:
+      return AreAxes(numbers, sizes.size());
+    case PlaceKind::kPermuted:
+      return IsOrder(numbers, sizes.size());
+    case PlaceKind::kExchanged:
+      return numbers.size() == sizes.size() && LiesIn(box, sizes, numbers);
+    case PlaceKind::kBegunAnew: {
+      const int64_t first = 0;
+      const auto axis = static_cast<size_t>(numbers[0]);
+      return axis < sizes.size() &&
+             !BegunAnew(computation, output, axis, numbers[1], {&first, 1}, ::dmlop::ElementsOf)
+                  .empty();
+    }
+    case PlaceKind::kMissingPart:
+      return !is_of_terms || FindTerms(computation, output).has_value();
+    default:
+      return true;
+  }
+}
+
+std::vector<ElementBytes> PlaceVariation::ElementsOf(const Computation& computation, size_t output,
+                                                     std::span<const int64_t> elements,
+                                                     const ElementsFunction& compute) const {
+  const Dims sizes = SizesOf(computation, output);
+  const DataType type = TypeOf(computation, output);
+  std::vector<ElementBytes> values(elements.size());
+  std::vector<int64_t> sources(elements.begin(), elements.end());
+  switch (kind) {
+    case PlaceKind::kNotWritten: {
+      values = compute(computation, output, elements);
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (IsUnwritten(sizes, elements[i])) values[i] = ElementOfText(type, value);
+      }
+      return values;
+    }
+    case PlaceKind::kFromInput: {
+      const auto input = AsOutput(computation.inputs[*FindInput(computation, name)], type, sizes);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = ElementAs(*input, elements[i], type);
+      return values;
+    }
+    case PlaceKind::kBegunAnew:
+      return BegunAnew(computation, output, static_cast<size_t>(numbers[0]), numbers[1], elements,
+                       compute);
+    case PlaceKind::kMissingPart:
+      if (is_of_terms) return WithoutTerms(computation, output, elements);
+      return compute(computation, output, elements);
+    case PlaceKind::kOtherLayout:
+    case PlaceKind::kPaddingEdge:
+      return compute(computation, output, elements);
+    default:
+      break;
+  }
+  for (int64_t& source : sources) source = SourceAt(sizes, IndexOf(sizes, source));
+  std::vector<int64_t> known = sources;
+  std::erase(known, -1);
+  const std::vector<ElementBytes> found = compute(computation, output, known);
+  for (size_t i = 0, k = 0; i < values.size(); ++i) {
+    if (sources[i] >= 0) values[i] = found[k++];
+  }
+  return values;
+}
+
+bool IsIn(std::span<const Stretch> box, const Dims& index) {
+  for (size_t d = 0; d < box.size(); ++d) {
+    if (!box[d].Has(index[d])) return false;
+  }
+  return true;
+}
+
+std::vector<Stretch> StretchesOf(const Dims& sizes, std::span<const int64_t> elements) {
+  const Dims begin = IndexOf(sizes, elements.front());
+  std::vector<Stretch> box;
+  for (const int64_t first : begin) box.push_back({first, first, 0});
+  for (const int64_t element : elements) {
+    const Dims index = IndexOf(sizes, element);
+    for (size_t d = 0; d < box.size(); ++d) {
+      box[d].step = std::gcd(box[d].step, index[d] - begin[d]);
+      box[d].first = std::min(box[d].first, index[d]);
+      box[d].last = std::max(box[d].last, index[d]);
+    }
+  }
+  for (Stretch& stretch : box) stretch.step = std::max<int64_t>(stretch.step, 1);
+  return box;
+}
+
+std::string BoxText(const Dims& sizes, std::span<const Stretch> box) {
+  std::vector<std::string> parts;
+  for (size_t d = 0; d < box.size(); ++d) {
+    const auto& [first, last, step] = box[d];
+    const bool is_all = step == 1 && first == 0 && last + 1 == sizes[d] && sizes[d] > 1;
+    parts.push_back(is_all          ? "*"
+                    : first == last ? fmt::format("{}", first)
+                    : step == 1     ? fmt::format("{}..{}", first, last)
+                                    : fmt::format("{}..{} by {}", first, last, step));
+  }
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+std::string ValueText(DataType type, const ElementBytes& element) {
+  const double number = ValueOf(type, element.data());
+  for (const std::string& text :
+       {fmt::format("{}", static_cast<float>(number)), fmt::format("{}", number)}) {
+    if (ElementOfText(type, text) == element) return text;
+  }
+  uint64_t bits = 0;
+  std::memcpy(&bits, element.data(), ByteWidth(type));
+  return fmt::format("{:#x}", bits);
+}
+
+std::optional<ConstTensorView> AsOutput(ConstTensorView input, DataType type, const Dims& sizes) {
+  if (input.type != type && !IsFloat(type)) return std::nullopt;
+  bool is_larger = input.layout.rank() == sizes.size();
+  for (size_t d = 0; is_larger && d < sizes.size(); ++d) {
+    is_larger = input.layout.sizes[d] >= sizes[d];
+  }
+  if (is_larger) input.layout.sizes = sizes;
+  const bool fits = input.layout.element_count() == Product(sizes);
+  return fits ? std::optional(input) : std::nullopt;
+}
+
+ElementBytes ElementAs(const ConstTensorView& input, int64_t number, DataType type) {
+  const std::byte* at = input.data + OffsetOfElement(input.layout, number) *
+                                         static_cast<int64_t>(ByteWidth(input.type));
+  if (input.type != type) return ConvertElement(static_cast<float>(ValueOf(input.type, at)), type);
+  ElementBytes bytes{};
+  std::memcpy(bytes.data(), at, ByteWidth(type));
+  return bytes;
+}
+
+}  // namespace dmlop
