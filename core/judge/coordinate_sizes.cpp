@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/judge/coordinate_sizes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <variant>
 
 #include "core/base/parallel.h"
+#include "core/judge/computation.h"
+#include "core/judge/magnitude_run.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -79,7 +82,9 @@ class CoordinateSizes {
 
   // The difference along a dimension, interpolated in the others.
   double Slope(const Dims& index, size_t along, size_t d, int64_t offset) const {
-    if (d == axes_.size()) return NumberAt(offset);
+    if (d == axes_.size()) {
+      return ValueOf(from_.type, from_.data + offset * static_cast<int64_t>(ByteWidth(from_.type)));
+    }
     const Neighbours& own = At(d, index);
     if (d == along) {
       return Slope(index, along, d + 1, offset + own.offsets[1]) -
@@ -93,18 +98,42 @@ class CoordinateSizes {
     return sum;
   }
 
-  double NumberAt(int64_t offset) const {
-    double number = 0;
-    VisitDataType(AllTypes(), from_.type,
-                  [&]<typename T>() { number = AsDouble(from_.elements<T>()[offset]); });
-    return number;
-  }
-
   const ConstTensorView from_;
   const Dims& sizes_;
   std::vector<std::vector<Neighbours>> axes_;  // by dimension, then by index of the output
   bool is_linear_ = false;
 };
+
+// --- regions -------------------------------------------------------------------------------------
+
+double NumberAt(const ConstTensorView& view, const Dims& index) {
+  return ValueOf(view.type, view.data + OffsetOf(view.layout, index) *
+                                            static_cast<int64_t>(ByteWidth(view.type)));
+}
+
+// Of each pixel the larger coordinate times difference along a dimension, of those to the pixels
+// beside it: what is sampled between two pixels is at least that between them.
+Buffer SlopesAlong(const ConstTensorView& image, size_t d) {
+  const Dims& sizes = image.layout.sizes;
+  Buffer buffer(static_cast<size_t>(Product(sizes)) * sizeof(float));
+  auto* slopes = reinterpret_cast<float*>(buffer.data());
+  ParallelFor(Product(sizes), 1 << 12, 0, [&](int64_t begin, int64_t end) {
+    Dims index = IndexOf(sizes, begin);
+    for (int64_t i = begin; i < end; ++i, Advance(sizes, index)) {
+      const double own = NumberAt(image, index);
+      double slope = 0;
+      for (const int64_t step : {-1, 1}) {
+        Dims beside = index;
+        beside[d] += step;
+        if (beside[d] < 0 || beside[d] == sizes[d]) continue;
+        const auto coordinate = static_cast<double>(std::max(index[d], beside[d]));
+        slope = std::max(slope, coordinate * std::abs(NumberAt(image, beside) - own));
+      }
+      slopes[i] = static_cast<float>(slope);
+    }
+  });
+  return buffer;
+}
 
 }  // namespace
 
@@ -113,6 +142,26 @@ void AddCoordinateSizes(const OperatorDesc& op, InputViews inputs, const Dims& s
   const auto* computed = std::get_if<Computed>(&op.info().family);
   if (computed == nullptr || computed->weights == nullptr) return;
   CoordinateSizes(computed->weights(op, inputs[0]), sizes).AddTo(scale);
+}
+
+bool SamplesRegions(const OperatorDesc& op, InputViews inputs) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  return op.info().values_choose && slots.size() == 3 && slots[0].path == "InputTensor" &&
+         slots[1].path == "ROITensor" && inputs[0].layout.rank() == 4;
+}
+
+// The operator itself samples magnitudes, and slopes along rows and columns.
+std::vector<double> RegionSizes(const OperatorDesc& op, InputViews inputs,
+                                std::span<const Dims> sample) {
+  std::vector<double> sizes = MagnitudeRun(op, inputs, 0, sample).Sizes();
+  for (const size_t d : {2, 3}) {
+    const Buffer slopes = SlopesAlong(inputs[0], d);
+    std::vector<ConstTensorView> changed(inputs.begin(), inputs.end());
+    changed[0] = {slopes.data(), DataType::kFloat32, PackedLayout(inputs[0].layout.sizes)};
+    const std::vector<double> added = MagnitudeRun(op, changed, 0, sample).Sizes();
+    for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += added[i];
+  }
+  return sizes;
 }
 
 }  // namespace dmlop

@@ -104,7 +104,10 @@ class UnitsOfOutput {
     units_.least = FormOf(units_.unit_type).Least();
     units_.bound = BoundOf();
     units_.has_logarithm = character_.has_logarithm;
-    if (IsNetwork()) units_.steps = inputs_[0].layout.sizes[1];
+    // The input of a network is {1, steps, items, size}.
+    if (IsNetwork()) {
+      units_.steps = CountedBySources([](const Region& source) { return source.sizes[1]; });
+    }
     Measure();
     return std::move(units_);
   }
@@ -129,7 +132,6 @@ class UnitsOfOutput {
 
   bool IsElementWise() const { return std::holds_alternative<ElementWise>(op_.info().family); }
 
-  // The input of a network is {1, steps, items, size}.
   bool IsNetwork() const {
     return std::ranges::any_of(
         op_.fields(), [](const Field* field) { return field->kind == FieldKind::kActivations; });
@@ -153,6 +155,7 @@ class UnitsOfOutput {
     SizesAndTerms found = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_);
     units_.scale = std::move(found.sizes);
     units_.terms = std::move(found.terms);
+    if (SamplesRegions(op_, inputs_)) units_.scale = RegionSizes(op_, inputs_, sample_);
   }
 
   // S is the magnitude of the result.
@@ -187,8 +190,8 @@ class UnitsOfOutput {
   // Whether weights come from coordinates, which a device rounds, too.
   bool HasCoordinates() const {
     const auto* computed = std::get_if<Computed>(&op_.info().family);
-    return computed != nullptr && character_.has_weights &&
-           (computed->weights != nullptr || op_.info().values_choose);
+    return computed != nullptr && ((character_.has_weights && computed->weights != nullptr) ||
+                                   SamplesRegions(op_, inputs_));
   }
 
   // --- terms -------------------------------------------------------------------------------------
@@ -199,7 +202,8 @@ class UnitsOfOutput {
     if (are_equal && IsUniform()) {
       units_.terms = {terms_[0]};
     } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(CountedByTaps()) &&
-               !TakeIfRight(CountedBySources())) {
+               !TakeIfRight(
+                   CountedBySources([](const Region& source) { return source.count(); }))) {
       units_.terms = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_).terms;
     }
   }
@@ -233,8 +237,9 @@ class UnitsOfOutput {
     return terms;
   }
 
-  // Where each element of a part of the first input is a term.
-  std::vector<int64_t> CountedBySources() const {
+  // A number of the part of the first input that each element needs.
+  template <typename NumberOf>
+  std::vector<int64_t> CountedBySources(NumberOf&& number_of) const {
     std::vector<int64_t> terms;
     const std::vector<SourceMap> sources = SourcesOf(op_);
     if (sources.empty()) return terms;
@@ -242,7 +247,7 @@ class UnitsOfOutput {
     Dims index = Dims::Filled(sizes.size(), 0);
     for (int64_t i = 0; i < Product(sizes); ++i, Advance(sizes, index)) {
       const auto source = sources[0](RegionAt(index));
-      terms.push_back(source ? std::max<int64_t>(1, source->count()) : 1);
+      terms.push_back(source ? std::max<int64_t>(1, number_of(*source)) : 1);
     }
     return terms;
   }
@@ -357,7 +362,8 @@ std::optional<double> ErrorUnits::AllowedSums(int64_t element, DataType sums) co
   double allowed = bound == Bound::kExact ? 0 : n * (1 + (n + 1) * FormOf(unit_type).Roundoff());
   if (bound == Bound::kOneValue) allowed = std::max(n, 4.0);
   if (bound == Bound::kGenerous) {
-    allowed = (n + 8) * static_cast<double>(steps) *
+    const int64_t so_far = steps.empty() ? 1 : steps[static_cast<size_t>(element)];
+    allowed = (n + 8) * static_cast<double>(so_far) *
               (has_logarithm && !std::isnan(size) ? 1 + 1 / (size + least) : 1);
   }
   if (sums == DataType::kUnknown || sums == unit_type || std::isinf(size)) return allowed;

@@ -33,7 +33,7 @@ struct ErrorUnits {
   std::vector<double> scale;   // S, by row-major number of the element; infinite beyond the type
   std::vector<int64_t> terms;  // n; one entry if all elements have the same
   Bound bound = Bound::kProved;
-  int64_t steps = 1;             // of a network, each of which adds its own error
+  std::vector<int64_t> steps{};  // of a network so far, each of which adds its own error; or empty
   bool has_logarithm = false;    // of a sum, whose error is absolute
   std::vector<float> undivided;  // S before a scale or divisor over S; empty if it is not larger
 

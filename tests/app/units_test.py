@@ -247,6 +247,46 @@ class UnitsTest(ProgramTest):
         self.assertIn("zeros would pass", self.errors_of("run", "d.json", "--judge", "actual.npy", "--tolerance",
                                                          "sums=FLOAT16", status=2))
 
+    def test_coordinates_of_regions_are_rounded(self):
+        """ROI_ALIGN far from the origin: a coordinate that is off by half an ulp moves a sample along a slope."""
+        image = np.zeros((1, 1, 4, 300), "f4") + (np.arange(300, dtype="f4") % 2) * 64
+        roi = np.array([[250.3, 1, 258.9, 3]], "f4")
+        self.bind((image, roi))
+        self.save(c=np.zeros(1, "u4"))
+        document = operator("ROI_ALIGN", {"InputTensor": "a.npy", "ROITensor": "b.npy", "BatchIndicesTensor": "c.npy"},
+                            OutputTensor={"Sizes": [1, 1, 1, 2]}, ReductionFunction="AVERAGE", InterpolationMode="LINEAR", SpatialScaleX=1,
+                            SpatialScaleY=1, OutOfBoundsInputValue=0, MinimumSamplesPerOutput=1, MaximumSamplesPerOutput=1)
+        r = self.result_of(document)
+        shifted = r + np.float32(64 * 250 * U * 4)
+        self.judged(document, shifted, "--tolerance", "sums", status=0)
+        found = self.judged(document, r * np.float32(1.01))
+        self.assertLess(found["units"]["max"] * U * 64 * 250, 1.01 * np.abs(r).max() * 64)
+        self.judged(document, r + np.float32(64 * 250 * 300 * U), "--tolerance", "sums", status=1)
+
+    def test_networks_may_be_off_by_more_at_each_step(self):
+        x, w, h = (normal(*sizes) * np.float32(0.1) for sizes in ((1, 6, 1, 3), (1, 1, 4, 3), (1, 1, 4, 4)))
+        self.bind((x, w, h))
+        document = operator("RNN", {"InputTensor": "a.npy", "WeightTensor": "b.npy", "RecurrenceTensor": "c.npy"},
+                            ActivationDescs=[{"Type": "ACTIVATION_TANH"}], Direction="FORWARD", OutputSequenceTensor={"Sizes": [6, 1, 1, 4]})
+        self.write("d.json", document)
+        self.run_program("run", "d.json", "-o", "r.npy")
+        r = self.load("r")
+        for direction, steps in (("FORWARD", range(1, 7)), ("BACKWARD", range(6, 0, -1))):
+            document["desc"]["Direction"] = direction
+            self.write("d.json", document)
+            self.run_program("run", "d.json", "-o", "r.npy")
+            r = self.load("r")
+            for place, so_far in zip(range(6), steps):
+                def off(units):
+                    actual = r.copy()
+                    actual[place] += np.float32(2.0**-10)
+                    one = self.judged(document, actual)["worst"]["unitError"] / 2.0**-10
+                    actual[place] = r[place] + np.float32(units / one)
+                    return actual
+                n = self.judged(document, off(1000))["terms"]
+                self.judged(document, off((n + 8) * so_far * 0.8), "--tolerance", "sums", status=0)
+                self.judged(document, off((n + 8) * so_far * 1.3), "--tolerance", "sums", status=1)
+
     def test_sums_beyond_the_type(self):
         """A device may overflow before it scales."""
         a = np.full((1, 4), 3e38, "f4")
