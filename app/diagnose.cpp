@@ -43,6 +43,9 @@ class OutputDiagnosis {
     if (diagnostics_.has_errors()) return Refuse();
     for (const FileArgument& file : files) diagnosed_.push_back(Diagnosed(file));
     Print();
+    if (std::ranges::any_of(diagnosed_, &DiagnosedFile::is_missing)) {
+      return ExitStatus::kFileSystem;
+    }
     const bool passes = std::ranges::all_of(diagnosed_, &DiagnosedFile::passes);
     return passes ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
@@ -84,6 +87,9 @@ class OutputDiagnosis {
     size_t output = 0;
     while (slots[output].path != file.name) ++output;
     const TensorDesc& desc = *slots[output].desc;
+    if (IsMissing(file.path)) {
+      return DiagnoseMissing({document_->op(), case_->InputViews()}, output, file.path);
+    }
     const DiagnosisOptions how{ToleranceFor(options_.rules, *document_, *desc.data_type),
                                UnitToleranceFor(options_.rules, *document_), options_.is_thorough};
     DiagnosedFile diagnosed = DiagnoseFile(

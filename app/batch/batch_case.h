@@ -134,6 +134,7 @@ class BatchCase {
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
                         const JudgeDetails& details);
   void Compare(const std::vector<OutputTensor>& outputs);
+  void TellMissing(const TensorSlot& slot);
   bool PassesAsNoise(size_t output, const ComparedFile& compared);
   void CompareInputs();
   void CompareInput(const TensorSlot& slot, const ConstTensorView& values, const std::string& path);

@@ -70,7 +70,8 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (IsMissing(slots[i])) {
       ++outcome_.missing;
-      if (settings_.skips_missing) continue;
+      if (!settings_.skips_missing) TellMissing(slots[i]);
+      continue;
     }
     outcome_.files.compared.push_back(Compared(slots[i], outputs[i], i, drawing.details()));
     const ComparedFile& compared = outcome_.files.compared.back();
@@ -81,6 +82,15 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
     }
     if (picture) picture->Publish();
   }
+}
+
+// The others are compared all the same.
+void BatchCase::TellMissing(const TensorSlot& slot) {
+  outcome_.files.compared.push_back(MissingFile({DisplayName(slot.path), case_->PathOf(slot), ""},
+                                                *settings_.compared,
+                                                LayoutOf(*slot.desc).element_count()));
+  const ComparedFile& missing = outcome_.files.compared.back();
+  TellDifference(DiffersText(missing), missing.judgement);
 }
 
 void BatchCase::RequireSeparatePicture() const {
@@ -108,8 +118,10 @@ bool BatchCase::PassesAsNoise(size_t output, const ComparedFile& compared) {
 
 void BatchCase::TellDifference(const std::string& text, const Judgement& judgement,
                                const std::string& drawn) {
-  outcome_.status = CaseStatus::kDifferent;
-  outcome_.exit_status = ExitStatus::kDifferent;
+  const bool is_other = outcome_.status == CaseStatus::kDifferent;
+  outcome_.status =
+      judgement.is_missing && !is_other ? CaseStatus::kMissing : CaseStatus::kDifferent;
+  outcome_.exit_status = std::max(outcome_.exit_status, StatusOf(judgement));
   const std::string all = JudgementText(judgement);
   outcome_.faults.push_back(
       {{Severity::kError, "", "", fmt::format("{}: {}", text, JudgementLine(judgement)),

@@ -52,9 +52,7 @@ std::string PassText(const CaseOutcome& outcome, const std::string& manifest) {
 // True if `a` is reported before `b`: cases that could not be run come first, in the manifest's
 // order, then differing ones, the furthest off first, and then those whose files are missing.
 bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
-  const auto lacks_file = [](const CaseOutcome& one) {
-    return one.status == CaseStatus::kFailed && one.missing > 0;
-  };
+  const auto lacks_file = [](const CaseOutcome& one) { return one.status == CaseStatus::kMissing; };
   if (lacks_file(a) != lacks_file(b)) return lacks_file(b);
   const ComparedFile* const worst_a = a.status == CaseStatus::kDifferent ? a.worst() : nullptr;
   const ComparedFile* const worst_b = b.status == CaseStatus::kDifferent ? b.worst() : nullptr;

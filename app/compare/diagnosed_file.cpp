@@ -2,8 +2,11 @@
 #include "app/compare/diagnosed_file.h"
 
 #include <cstring>
+#include <utility>
 
 #include "app/compare/judgement.h"
+#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
 #include "core/tensor/convert_element.h"
 
 namespace dmlop {
@@ -22,7 +25,29 @@ Buffer InType(const ConstTensorView& view, DataType type) {
   return buffer;
 }
 
+// Every element is wrong.
+DiagnosedFile Mismatched(const TensorSlot& slot, const std::string& path,
+                         std::vector<std::string> mismatches) {
+  DiagnosedFile file{DisplayName(slot.path), path, std::move(mismatches)};
+  const Dims sizes = LayoutOf(*slot.desc).sizes;
+  Diagnosis& diagnosis = file.diagnosis;
+  diagnosis.elements = diagnosis.different = diagnosis.beyond_noise = Product(sizes);
+  diagnosis.verdict = DiagnosisVerdict::kUnknown;
+  WrongElements all(Product(sizes));
+  for (int64_t i = 0; i < Product(sizes); ++i) all.Add(i);
+  diagnosis.where = WhereOf(sizes, all);
+  return file;
+}
+
 }  // namespace
+
+DiagnosedFile DiagnoseMissing(const Computation& computation, size_t output,
+                              const std::string& path) {
+  const TensorSlot slot = TensorSlots(computation.op, TensorRole::kOutput)[output];
+  DiagnosedFile file = Mismatched(slot, path, {"the file is missing"});
+  file.is_missing = true;
+  return file;
+}
 
 DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const std::string& path,
                            const LoadedTensor& actual, const DiagnosisOptions& options,
@@ -31,18 +56,19 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
   const DataType type = StoredAs(*slot.desc->data_type);
   const Buffer whole = WholeOutput(computation, output);
   const ConstTensorView expected{whole.data(), type, PackedLayout(LayoutOf(*slot.desc).sizes)};
-  DiagnosedFile file{DisplayName(slot.path), path};
   const AlignedTensors aligned = Align(Compared(actual), {expected, Name(type)}, leniency);
-  file.mismatches = aligned.mismatches;
-  if (!file.mismatches.empty()) return file;
+  if (!aligned.mismatches.empty()) return Mismatched(slot, path, aligned.mismatches);
   ConstTensorView view = aligned.actual.view;
   Buffer converted;
   if (view.type != type) {
     converted = InType(view, type);
     view = {converted.data(), type, expected.layout};
   }
-  file.diagnosis = Diagnose(computation, output, view, expected, options);
-  return file;
+  return {DisplayName(slot.path),
+          path,
+          {},
+          false,
+          Diagnose(computation, output, view, expected, options)};
 }
 
 }  // namespace dmlop

@@ -15,6 +15,7 @@ struct DiagnosedFile {
   std::string tensor;  // such as "OutputTensors[1]"
   std::string path;
   std::vector<std::string> mismatches{};  // of type or shape; if any, there is no diagnosis
+  bool is_missing = false;                // which is a mismatch
   Diagnosis diagnosis{};
   std::vector<std::string> checks{};  // for each cause, the command that shows that it is right
 
@@ -23,6 +24,10 @@ struct DiagnosedFile {
                                   diagnosis.verdict == DiagnosisVerdict::kNoise);
   }
 };
+
+// Of a file that is not there.
+DiagnosedFile DiagnoseMissing(const Computation& computation, size_t output,
+                              const std::string& path);
 
 // Diagnoses the tensor of a file that a device has written for an output.
 DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const std::string& path,

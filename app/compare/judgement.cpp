@@ -15,6 +15,9 @@
 #include "app/text/tensor_text.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/document/file_argument.h"
+#include "core/io/file.h"
+#include "core/io/tensor_path.h"
 #include "core/judge/measured_errors.h"
 #include "core/ops/hardware_tolerance.h"
 
@@ -138,6 +141,7 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
   Judgement judgement{tolerance, units.tolerance};
   AlignedTensors aligned = Align(actual, expected, leniency, shape);
   judgement.mismatches = aligned.mismatches;
+  judgement.comparison.element_count = expected.view.layout.element_count();
   if (!judgement.mismatches.empty()) return judgement;
   judgement.shown = aligned.shown();
   judgement.shown.view.data = nullptr;
@@ -160,12 +164,17 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
   return judgement;
 }
 
+ExitStatus StatusOf(const Judgement& judgement) {
+  if (judgement.passes()) return ExitStatus::kSuccess;
+  return judgement.is_missing ? ExitStatus::kFileSystem : ExitStatus::kDifferent;
+}
+
 bool IsFurtherOff(const Judgement& a, const Judgement& b) {
   const auto distance = [](const Judgement& judgement) {
     const Comparison& comparison = judgement.comparison;
     const int64_t mismatches = comparison.nan_mismatches + comparison.infinity_mismatches;
-    return std::tuple(!judgement.passes(), !judgement.mismatches.empty(), mismatches > 0,
-                      comparison.units ? comparison.units->max : 0,
+    return std::tuple(!judgement.passes(), !judgement.is_missing, !judgement.mismatches.empty(),
+                      mismatches > 0, comparison.units ? comparison.units->max : 0,
                       comparison.failing.max_ulp_error, comparison.difference_count);
   };
   return distance(a) > distance(b);
@@ -200,7 +209,26 @@ Json JudgementJson(const Judgement& judgement) {
                     {"towardZero", judgement.bias.toward_zero}};
     return json;
   }
-  return {{"equal", false}, {"mismatch", JudgementLine(judgement)}};
+  Json json = {{"equal", false}, {"mismatch", JudgementLine(judgement)}};
+  json["classes"] = {
+      {{"id", MismatchClass(judgement.is_missing)}, {"count", judgement.comparison.element_count}}};
+  return json;
+}
+
+std::string_view MismatchClass(bool is_missing) {
+  return is_missing ? "missing" : "other-type-or-shape";
+}
+
+bool IsMissing(const std::string& path) {
+  return path != kStandardStream && !IsStream(path) && !FileExists(FileOf(path));
+}
+
+ComparedFile MissingFile(const ReportedFile& file, Side side, int64_t elements) {
+  ComparedFile missing{file, side, {}};
+  missing.judgement.is_missing = true;
+  missing.judgement.mismatches = {"the file is missing"};
+  missing.judgement.comparison.element_count = elements;
+  return missing;
 }
 
 ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, Side side,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/exit_status.h"
 #include "app/files/reported_file.h"
 #include "app/options/options.h"
 #include "core/compare/alignment.h"
@@ -56,6 +57,7 @@ struct Judgement {
   UnitTolerance units{};
   ComparedTensor shown{};                 // type and sizes compared, without data
   std::vector<std::string> mismatches{};  // of type and shape; if any, nothing else was compared
+  bool is_missing = false;                // the file, which is then a mismatch
   Comparison comparison{};
   Bias bias{};                                                // if anything differs at all
   std::optional<DifferenceMap> printed{}, json{}, picture{};  // if asked for, of some elements
@@ -71,6 +73,9 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
                 const Tolerance& tolerance, const Leniency& leniency, Side shape = Side::kExpected,
                 const OutputUnits& units = {}, const JudgeDetails& details = {});
 
+// kSuccess, kDifferent, or kFileSystem if the file is missing.
+ExitStatus StatusOf(const Judgement& judgement);
+
 // Whether `a` is reported before `b`: different types or shapes come first, then mismatches of NaN
 // and infinity, then the larger ULP error beyond the tolerance.
 bool IsFurtherOff(const Judgement& a, const Judgement& b);
@@ -79,7 +84,10 @@ bool IsFurtherOff(const Judgement& a, const Judgement& b);
 std::string JudgementText(const Judgement& judgement);
 std::string JudgementLine(const Judgement& judgement);
 
-// The reason why the tensors could not be compared, or FiguresJson with the map.
+// The class of what could not be compared: "missing" or "other-type-or-shape".
+std::string_view MismatchClass(bool is_missing);
+
+// The reason why the tensors could not be compared, with its class, or FiguresJson with the map.
 Json JudgementJson(const Judgement& judgement);
 
 // A file compared with the tensor that is computed here.
@@ -95,11 +103,18 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
                          const Leniency& leniency, const OutputUnits& units = {},
                          bool is_bool = false, const JudgeDetails& details = {});
 
+// Whether a file that is to be compared is not there.
+bool IsMissing(const std::string& path);
+
+// What is said of such a file. The tensor that it is to be compared with has so many elements.
+ComparedFile MissingFile(const ReportedFile& file, Side side, int64_t elements);
+
 // Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the
 // counts of elements agree and shapes do not matter.
 LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileShapes shapes);
 
-// "OutputTensor differs from golden.npy" or "gpu.npy differs from OutputTensor as computed here".
+// "OutputTensor differs from golden.npy" or "gpu.npy differs from OutputTensor as computed here";
+// "gpu.npy for OutputTensor" if it is missing.
 std::string DiffersText(const ComparedFile& compared);
 
 // "OutputTensor and golden.npy agree: 3 elements, ..."

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -24,12 +25,26 @@ std::string TextIn(const Json& json, const char* name) {
   return member.is_string() ? member.get<std::string>() : "";
 }
 
+// The class of what could not be compared; empty if it was.
+std::string MismatchOf(const Json& comparison) {
+  if (!comparison.contains("mismatch")) return "";
+  const Json classes = MemberOf(comparison, "classes");
+  const bool is_told = classes.is_array() && !classes.empty();
+  return is_told ? TextIn(classes.front(), "id") : "other-type-or-shape";
+}
+
+double MismatchesIn(const Json& comparison) {
+  return NumberIn(comparison, "nanMismatches").value_or(0) +
+         NumberIn(comparison, "infinityMismatches").value_or(0);
+}
+
 // How far off a comparison is, to be compared in this order.
 auto Distance(const Json& comparison) {
-  const double mismatches = NumberIn(comparison, "nanMismatches").value_or(0) +
-                            NumberIn(comparison, "infinityMismatches").value_or(0);
-  return std::tuple(MemberOf(comparison, "equal") == false, comparison.contains("mismatch"),
-                    mismatches > 0, NumberIn(MemberOf(comparison, "units"), "max").value_or(0),
+  const double mismatches = MismatchesIn(comparison);
+  const std::string mismatch = MismatchOf(comparison);
+  return std::tuple(MemberOf(comparison, "equal") == false, mismatch != "missing",
+                    !mismatch.empty(), mismatches > 0,
+                    NumberIn(MemberOf(comparison, "units"), "max").value_or(0),
                     NumberIn(comparison, "maxUlpError").value_or(0));
 }
 
@@ -69,6 +84,12 @@ bool IsLineOfReport(const Json& json) {
   constexpr std::string_view kKnown[] = {"done", "up-to-date", "different", "failed", "missing"};
   return MemberOf(json, "line").is_number_integer() &&
          std::ranges::find(kKnown, status) != std::end(kKnown);
+}
+
+// Beside NaN and infinity, an error of 0 is that of nothing else, and an infinite one is theirs.
+std::optional<double> Measured(const std::optional<double>& error, int64_t mismatches) {
+  const bool is_of_others = error == 0 || (error && std::isinf(*error));
+  return mismatches > 0 && is_of_others ? std::nullopt : error;
 }
 
 void KeepMost(const std::optional<double>& value, std::optional<double>& most) {
@@ -142,6 +163,10 @@ std::string ReportedCase::where() const {
 }
 
 std::string ReportedCase::cause() const {
+  const std::string mismatch = MismatchOf(*worst);
+  if (!mismatch.empty()) {
+    return mismatch == "missing" ? "the file is missing" : "another type or shape";
+  }
   for (const Json& from :
        {*worst, MemberOf(*worst, "diagnosis"), MemberOf(*line, "diagnosis"), *line}) {
     const Json causes = MemberOf(from, "causes");
@@ -163,12 +188,16 @@ std::string ReportedCase::error() const {
   return text.substr(0, text.find('\n'));
 }
 
+int64_t ReportedCase::mismatches() const {
+  return static_cast<int64_t>(MismatchesIn(*worst));
+}
+
 std::optional<double> ReportedCase::ulp() const {
-  return NumberIn(*worst, "maxUlpError");
+  return Measured(NumberIn(*worst, "maxUlpError"), mismatches());
 }
 
 std::optional<double> ReportedCase::units() const {
-  return NumberIn(MemberOf(*worst, "units"), "max");
+  return Measured(NumberIn(MemberOf(*worst, "units"), "max"), mismatches());
 }
 
 DeviceReport ReadReport(const std::string& path) {

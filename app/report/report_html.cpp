@@ -143,14 +143,21 @@ std::string ElementHtml(const Json& worst) {
                      XmlText(MemberOf(worst, "expected").dump()));
 }
 
+std::string ErrorsText(const ReportedCase& one) {
+  std::string text = fmt::format("ULP {}, units {}", ErrorText(one.ulp()), ErrorText(one.units()));
+  const bool is_measured = one.ulp() || one.units();
+  if (one.mismatches() == 0) return text;
+  return fmt::format("{}{} of NaN or infinity", is_measured ? text + ", " : "",
+                     Counted(one.mismatches(), "mismatch"));
+}
+
 std::string CaseHtml(const ReportedCase& one) {
   const Json& worst = *one.worst;
-  std::string html = fmt::format(
-      "<details><summary><b>{}</b> {} {} {}: {}</summary>\n", XmlText(one.name),
-      XmlText(one.operator_name()), XmlText(one.data_type()), XmlText(one.sizes()),
-      XmlText(one.verdict == CaseVerdict::kFails || worst.is_null()
-                  ? one.error()
-                  : fmt::format("ULP {}, units {}", ErrorText(one.ulp()), ErrorText(one.units()))));
+  std::string html =
+      fmt::format("<details><summary><b>{}</b> {} {} {}: {}</summary>\n", XmlText(one.name),
+                  XmlText(one.operator_name()), XmlText(one.data_type()), XmlText(one.sizes()),
+                  XmlText(one.verdict == CaseVerdict::kFails || worst.is_null() ? one.error()
+                                                                                : ErrorsText(one)));
   if (!one.error().empty()) html += fmt::format("<pre>{}</pre>\n", XmlText(one.error()));
   if (!one.where().empty()) html += fmt::format("<p>{}</p>\n", XmlText(one.where()));
   if (!one.tolerance().empty())
@@ -246,6 +253,7 @@ std::string ReportJunit(const std::vector<DeviceReport>& reports) {
   for (const DeviceReport& report : reports) {
     DeviceCounts counts;
     std::string cases;
+    int64_t skipped = 0;  // with --skip-missing; another file that is missing is an error
     double seconds = 0;
     for (const ReportedCase& one : report.cases) {
       counts.Add(one);
@@ -253,9 +261,11 @@ std::string ReportJunit(const std::vector<DeviceReport>& reports) {
       cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
                            XmlText(one.operator_name()), XmlText(one.name), one.seconds);
       const bool differs = one.verdict == CaseVerdict::kDiffers;
+      const bool is_skipped = one.verdict == CaseVerdict::kIsMissing && one.error().empty();
+      skipped += is_skipped;
       if (one.verdict == CaseVerdict::kPasses) {
         cases += "/>\n";
-      } else if (one.verdict == CaseVerdict::kIsMissing) {
+      } else if (is_skipped) {
         cases += "><skipped message=\"the device has no output\"/></testcase>\n";
       } else {
         cases += fmt::format("><{0} message=\"{1}\">{2}</{0}></testcase>\n",
@@ -267,7 +277,8 @@ std::string ReportJunit(const std::vector<DeviceReport>& reports) {
     xml += fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
         "time=\"{:.6f}\">\n{}  </testsuite>\n",
-        XmlText(report.device), counts.cases, differs, fails, missing, seconds, cases);
+        XmlText(report.device), counts.cases, differs, fails + missing - skipped, skipped, seconds,
+        cases);
   }
   return xml + "</testsuites>\n";
 }

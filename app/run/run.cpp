@@ -73,7 +73,11 @@ class OperatorRun {
     WarnOfValues();
     Compute();
     if (writes_files()) OutliveReader();
-    const bool as_expected = CompareOutputs();
+    const ExitStatus status = CompareOutputs();
+    if (status > ExitStatus::kDifferent) {  // a file is missing
+      if (is_json()) PrintJson();
+      return status;
+    }
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report());
     is_json() ? PrintJson() : PrintUnbound();
@@ -82,7 +86,7 @@ class OperatorRun {
     if (report) report->AddTo(files);
     if (picture_) picture_->AddTo(files);
     files.Publish(options_.sync);
-    return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+    return status;
   }
 
  private:
@@ -260,9 +264,8 @@ class OperatorRun {
     return fmt::format("{} as {}, not DirectML's", name, fmt::join(varied_.ids(), " + "));
   }
 
-  // False if an output differs.
-  bool CompareOutputs() {
-    bool as_expected = true;
+  ExitStatus CompareOutputs() {
+    ExitStatus status = ExitStatus::kSuccess;
     if (!beside_.empty() && !common_.quiet && LacksTolerance(options_.rules, *document_)) {
       PrintMessage(LacksToleranceText({std::string(document_->op().name())}));
     }
@@ -271,7 +274,7 @@ class OperatorRun {
         if (beside.file.name != output.slot.path) continue;
         reported_.compared.push_back(Compared(output, beside));
         const ComparedFile& compared = reported_.compared.back();
-        as_expected &= compared.judgement.passes();
+        status = std::max(status, StatusOf(compared.judgement));
         auto picture = drawing_.MakePicture(compared.judgement);
         if (picture) picture_.emplace(std::move(*picture));
         if (!compared.judgement.passes()) {
@@ -281,11 +284,15 @@ class OperatorRun {
         }
       }
     }
-    return as_expected;
+    return status;
   }
 
   ComparedFile Compared(const Output& output, const Beside& beside) const {
     const std::string& path = beside.file.path;
+    if (IsMissing(path)) {
+      return MissingFile({DisplayName(output.slot.path), path, ""}, beside.side,
+                         LayoutOf(*output.slot.desc).element_count());
+    }
     const LoadedTensor tensor = LoadCompared(path, *output.slot.desc, options_.rules.shapes);
     const bool is_reported = !options_.report.empty() || is_json();
     return CompareWith({DisplayName(output.slot.path), path,
@@ -307,6 +314,10 @@ class OperatorRun {
   }
 
   void TellDifference(const ComparedFile& compared) {
+    if (compared.judgement.is_missing) {
+      return PrintMessage(fmt::format("dmlop: {}: {}\n", Printable(DiffersText(compared)),
+                                      JudgementLine(compared.judgement)));
+    }
     if (common_.quiet || is_json()) return;
     PrintResult(fmt::format("{}: {}{}", Printable(DiffersText(compared)),
                             JudgementText(compared.judgement), drawing_.Text(compared.judgement)));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/compare/judgement.h"
 #include "app/files/output.h"
 #include "core/base/counted.h"
 
@@ -31,7 +32,7 @@ std::string HeadText(const DiagnosedFile& file) {
   const Diagnosis& diagnosis = file.diagnosis;
   const std::string path = Printable(file.path);
   if (!file.mismatches.empty()) {
-    return fmt::format("{} cannot be {}: {}\n", path, file.tensor,
+    return fmt::format("{} {} {}: {}\n", path, file.is_missing ? "for" : "cannot be", file.tensor,
                        fmt::join(file.mismatches, "; "));
   }
   if (diagnosis.verdict == DiagnosisVerdict::kEqual) {
@@ -151,7 +152,9 @@ Json DiagnosisJson(const DiagnosedFile& file) {
   for (const ValueClass& one : diagnosis.classes) {
     classes.push_back({{"id", one.id}, {"count", one.count}});
   }
-  if (!file.mismatches.empty()) classes.push_back({{"id", "other-type-or-shape"}, {"count", 1}});
+  if (!file.mismatches.empty()) {
+    classes.push_back({{"id", MismatchClass(file.is_missing)}, {"count", diagnosis.elements}});
+  }
   Json causes = Json::array();
   for (size_t i = 0; i < diagnosis.causes.size(); ++i) {
     causes.push_back(CauseJson(diagnosis.causes[i], i < file.checks.size() ? file.checks[i] : ""));
@@ -167,7 +170,7 @@ Json DiagnosisJson(const DiagnosedFile& file) {
                  {"towardZero", OrNull(diagnosis.toward_zero)}}},
                {"where", {{"box", diagnosis.where.box}, {"text", diagnosis.where.text}}},
                {"classes", classes},
-               {"verdict", file.mismatches.empty() ? Name(diagnosis.verdict) : "unknown"},
+               {"verdict", Name(diagnosis.verdict)},
                {"causes", causes}};
   if (!file.mismatches.empty()) {
     json["mismatch"] = fmt::format("{}", fmt::join(file.mismatches, "; "));

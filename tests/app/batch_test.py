@@ -587,7 +587,7 @@ class CheckTest(BatchTest):
     def test_a_missing_output_fails(self):
         (self.folder / "a.npy").unlink()
         said = self.batch("cases.jsonl", "--check", "-k", status=5)
-        self.assertIn("cases.jsonl:1: a.npy: cannot be opened", said)
+        self.assertIn("cases.jsonl:1: a.npy for OutputTensor: the file is missing", said)
         self.assertFalse((self.folder / "a.npy").exists())
 
 
@@ -630,7 +630,7 @@ class PassTest(BatchTest):
                     self.assertIn(name, self.batch("cases.jsonl", way, status=1))
                     self.assertIn(f"{name} is read as the ", self.batch("cases.jsonl", way, "--report", name, status=2))
                     (self.folder / name).unlink()
-        self.assertIn("out.npy: cannot be opened", self.batch("cases.jsonl", "--judge", status=5))
+        self.assertIn("out.npy for OutputTensor: the file is missing", self.batch("cases.jsonl", "--judge", status=5))
         self.manifest(json.loads(json.dumps(line).replace("out.npy", "out.bin")))
         self.save(out=X)
         self.batch("cases.jsonl", "--judge")

@@ -14,7 +14,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import COLUMN_SUMS, DMLOP, SUM, X, ProgramTest
+from program import COLUMN_SUMS, DMLOP, SUM, THIRDS, X, ProgramTest
 
 READ_X = ["run", SUM, "-i", "x.npy"]
 NAN = float("nan")
@@ -104,6 +104,50 @@ class StatusTest(ProgramTest):
             ]:
                 with self.subTest(name, command=command[0], role=command[-2:]):
                     self.run_program(*command, status=status)
+
+
+    def test_each_has_its_class(self):
+        """Another type or shape is a difference, a missing file is told as missing, and other outputs are judged all the same."""
+        self.save(x=X, good=COLUMN_SUMS, wide=np.zeros((1, 5), "f4"), double=COLUMN_SUMS.astype("f8"))
+        self.write("d.json", SUM)
+        line = json.loads(SUM) | {"bindings": {"InputTensor": "x.npy", "OutputTensor": "y.npy"}}
+        self.write("cases.jsonl", line)
+        for name, found, status in [("wide", "other-type-or-shape", 1), ("double", "other-type-or-shape", 1), ("none", "missing", 5)]:
+            (self.folder / name).mkdir()
+            if status == 1:
+                shutil.copy(self.folder / f"{name}.npy", self.folder / name / "y.npy")
+            expected = [{"id": found, "count": 3}]
+            with self.subTest(name):
+                judged = json.loads(self.text_of("run", "d.json", "-i", "x.npy", "--judge", f"{name}.npy", "--format", "json", status=status))
+                self.assertEqual(judged["comparisons"][0]["classes"], expected)
+                diagnosed, = json.loads(self.text_of("diagnose", "d.json", f"{name}.npy", "-i", "x.npy", "--format", "json", status=status))["outputs"]
+                self.assertEqual((diagnosed["classes"], diagnosed["verdict"], diagnosed["different"], diagnosed["where"]["box"]),
+                                 (expected, "unknown", 3, "[0, *]"))
+                self.run_program("batch", "cases.jsonl", "--judge", "--diagnose", "--output-path", name, "--report", f"{name}.jsonl", status=status)
+                told = json.loads((self.folder / f"{name}.jsonl").read_text())
+                self.assertEqual((told["status"], told["comparisons"][0]["classes"]), ("missing" if status == 5 else "different", expected))
+                group, = json.loads(self.text_of("report", f"{name}.jsonl", "--by", "cause", "--format", "json"))["groups"]
+                self.assertEqual(group["cause"], "the file is missing" if status == 5 else "another type or shape")
+                if status == 1:
+                    compared = json.loads(self.text_of("compare", f"{name}.npy", "good.npy", "--format", "json", status=1))
+                    self.assertEqual(compared["classes"], expected)
+        self.assertEqual(self.errors_of("run", "d.json", "-i", "x.npy", "--judge", "none.npy", "-o", "o.npy", status=5),
+                         "dmlop: none.npy for OutputTensor: the file is missing\n")
+        self.assertFalse((self.folder / "o.npy").exists())
+
+    def test_a_missing_file_hides_no_other(self):
+        self.save(x=X, b=X[1:2], c=X[2:])
+        split = ["run", THIRDS, "-i", "x.npy", *(word for name in "abc" for word in ("--judge", f"{name}.npy"))]
+        told = self.run_program(*split, status=5)
+        self.assertIn(b"a.npy for OutputTensors[0]: the file is missing\n", told.stderr)
+        compared = json.loads(self.text_of(*split, "--format", "json", status=5))["comparisons"]
+        self.assertEqual([one["equal"] for one in compared], [False, True, True])
+        case = json.loads(THIRDS) | {"bindings": {"InputTensor": "x.npy", "OutputTensors": ["a.npy", "b.npy", "c.npy"]}}
+        self.save(c=X[2:] + 1)
+        self.write("cases.jsonl", case)
+        self.run_program("batch", "cases.jsonl", "--judge", "--report", "r.jsonl", status=5)
+        line = json.loads((self.folder / "r.jsonl").read_text())
+        self.assertEqual((line["status"], line["missing"], [one["equal"] for one in line["comparisons"]]), ("different", 1, [False, True, False]))
 
 
 class LeniencyTest(ProgramTest):
@@ -384,7 +428,8 @@ class FoldersTest(ProgramTest):
         files = self.compared()
         self.assertEqual(list(files), ["shape.npy", "nan.npy", "deep/far.npy", "deep/near.npy", "a.npy"])
         self.assertEqual(files["shape.npy"], {"file": "shape.npy", "equal": False,
-                                              "mismatch": "shapes differ: actual {3, 3}, expected {2, 3}"})
+                                              "mismatch": "shapes differ: actual {3, 3}, expected {2, 3}",
+                                              "classes": [{"id": "other-type-or-shape", "count": 6}]})
         far = files["deep/far.npy"]
         self.assertEqual((far["elementCount"], far["differenceCount"], far["maxUlpError"], far["worst"]["index"]),
                          (9, 9, 5, [0, 0]))
@@ -666,7 +711,7 @@ dmlop: 4 cases: 2 done, 2 different
     def test_a_folder_that_lacks_an_output(self):
         (self.folder / "gpu/l2.npy").unlink()
         said = self.errors_of("batch", "cases.jsonl", "--judge", "--output-path", "gpu", "-k", status=5)
-        self.assertIn("cases.jsonl:4: l2: gpu/l2.npy: cannot be opened", said)
+        self.assertIn("cases.jsonl:4: l2: gpu/l2.npy for OutputTensor: the file is missing", said)
 
     def test_one_case_for_other_commands(self):
         for arguments in (["explain", "cases.jsonl", "OutputTensor[0, 0]"], ["run", "cases.jsonl", "-o", "y.npy"],

@@ -163,6 +163,7 @@ class ReportTest(JudgedTest):
         for number in (1, 3):
             self.assertIn(self.cases[number]["name"], text)
         self.assertIn("20 of 32 elements differ", text)
+        self.assertIn("FLOAT16 4x8: 1 mismatch of NaN or infinity\n", text)
         self.assertLess(text.index("What differs on bad"), text.index(self.cases[1]["name"] + " "))
 
     def test_the_page_fits_narrow_and_wide_windows(self):
@@ -208,6 +209,9 @@ class PartTest(JudgedTest):
         order = [said.index(f"cases.jsonl:{line}") for line in (2, 4, 1, 3, 5)]
         self.assertLess(max(order[:2]), min(order[2:]))
         self.assertIn("dmlop: 3 files of outputs are not there; --skip-missing leaves them out\n", said)
+        self.assertRegex(said, r"1 done, 2 different, 3 missing\n$")
+        suite = xml.fromstring(self.text_of("report", "part.jsonl", "--format", "junit")).find("testsuite")
+        self.assertEqual([suite.get(name) for name in ("failures", "errors", "skipped")], ["2", "3", "0"])
 
     def test_a_case_may_lack_one_of_its_outputs(self):
         split = {"type": "SPLIT", "Axis": 0, "OutputCount": 2, "InputTensor": {"DataType": "FLOAT32", "Sizes": [4]},
