@@ -36,7 +36,8 @@ bool BatchCase::SkipIfMissing() {
   return is_finished_ = true;
 }
 
-// Compares with the values that the case states or, without any, with the file.
+// Compares with the values that the case states or, without any, with the file. If the case states
+// several, a device's file is compared with these, too.
 ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
                                  const JudgeDetails& details) {
   const ConstTensorView computed = AsConst(output.view());
@@ -46,16 +47,32 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
   const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
   const Leniency& leniency = settings_.rules.leniency;
   ReportedFile file{DisplayName(slot.path), "", ""};
+  const auto nearest = [&](auto&& compare) {
+    const std::vector<JsonCursor>& allowed = document_->expected().at(slot.path);
+    std::optional<ComparedFile> best;
+    for (const JsonCursor values : allowed) {
+      Diagnostics none;  // the values have been checked before
+      ComparedFile one = compare(document_->InlineTensor(slot, values, none));
+      if (!best || IsFurtherOff(best->judgement, one.judgement)) best = std::move(one);
+    }
+    best->allowed = allowed.size();
+    return *std::move(best);
+  };
   if (settings_.compared == Side::kExpected && IsExpected(slot)) {
-    Diagnostics none;  // the values have been checked before
-    const LoadedTensor expected =
-        document_->InlineTensor(slot, document_->expected().at(slot.path), none);
-    return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency, units,
-                       /*is_bool=*/false, details);
+    return nearest([&](const LoadedTensor& expected) {
+      return CompareWith(file, expected, Side::kExpected, computed, tolerance, leniency, units,
+                         /*is_bool=*/false, details);
+    });
   }
   file.path = FileOrStandIn(case_->PathOf(slot));
   const LoadedTensor tensor = LoadCompared(file.path, *slot.desc, settings_.rules.shapes);
   if (settings_.is_reported) file.sha256 = Sha256(tensor.file_bytes);
+  if (IsExpected(slot) && document_->expected().at(slot.path).size() > 1) {
+    return nearest([&](const LoadedTensor& expected) {
+      return CompareWith(file, tensor, Side::kActual, expected.view, tolerance, leniency, units,
+                         /*is_bool=*/false, details);
+    });
+  }
   return CompareWith(file, tensor, *settings_.compared, computed, tolerance, leniency, units,
                      /*is_bool=*/false, details);
 }

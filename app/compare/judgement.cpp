@@ -255,6 +255,12 @@ LoadedTensor LoadCompared(const std::string& path, const TensorDesc& desc, FileS
 
 std::string DiffersText(const ComparedFile& compared) {
   const auto& [tensor, path, hash] = compared.file;
+  if (compared.judgement.is_missing) return fmt::format("{} for {}", path, tensor);
+  if (compared.allowed > 1) {
+    return fmt::format("{} differs from each of the {} results that {} may have",
+                       compared.side == Side::kActual ? path : tensor, compared.allowed,
+                       compared.side == Side::kActual ? tensor : "it");
+  }
   if (compared.side == Side::kActual) {
     return fmt::format("{} differs from {} as computed here", path, tensor);
   }
@@ -277,6 +283,7 @@ Json ComparedJson(const ComparedFile& compared) {
   Json json =
       compared.file.path.empty() ? Json{{"tensor", compared.file.tensor}} : FileJson(compared.file);
   json["role"] = compared.side == Side::kActual ? "actual" : "expected";
+  if (compared.allowed > 1) json["allowed"] = compared.allowed;
   json.update(JudgementJson(compared.judgement));
   return json;
 }

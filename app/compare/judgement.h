@@ -95,6 +95,7 @@ struct ComparedFile {
   ReportedFile file;            // without a path: values stated in the document
   Side side = Side::kExpected;  // side of the file
   Judgement judgement;
+  size_t allowed = 1;  // results, of which this is about the nearest one
 };
 
 // `is_bool` says that the computed elements are truth values, which files have as bool or UINT8.

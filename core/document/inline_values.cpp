@@ -173,7 +173,8 @@ void OperatorDocument::CheckInlineValues(Diagnostics& diagnostics) const {
       CheckInlineValues(slot, *binding->second.values, diagnostics);
     }
     const auto expected = expected_.find(slot.path);
-    if (expected != expected_.end()) CheckInlineValues(slot, expected->second, diagnostics);
+    if (expected == expected_.end()) continue;
+    for (const JsonCursor values : expected->second) CheckInlineValues(slot, values, diagnostics);
   }
 }
 

@@ -95,14 +95,23 @@ size_t OperatorDocument::BoundEntries(std::string_view field) const {
 void OperatorDocument::ReadExpected(JsonCursor object, const ValueReader& values) {
   std::vector<const Field*> outputs = TensorFieldsOf(op().info());
   std::erase_if(outputs, [](const Field* field) { return field->role != TensorRole::kOutput; });
-  const auto take = [&](JsonCursor value, TensorRole, const std::string& path) {
+  const auto add = [&](JsonCursor value, const std::string& path) {
     if (value.is_array() || value.is_object()) {
-      expected_.emplace(path, value);
+      expected_[path].push_back(value);
     } else {
       values.Error(
           value, "DOC-1",
           fmt::format("expected values or an initializer, found {}", Describe(value.kind())));
     }
+  };
+  const auto take = [&](JsonCursor value, TensorRole, const std::string& path) {
+    constexpr std::string_view kAnyOf[] = {"anyOf"};
+    const auto any = value.is_object() ? value.Find(kAnyOf[0]) : std::nullopt;
+    if (!any) return add(value, path);
+    values.CheckKeys(value, kAnyOf);
+    if (!values.Expect(*any, JsonKind::kArray)) return;
+    if (any->child_count() == 0) values.Error(*any, "DOC-2", "nothing would be right");
+    for (const JsonCursor one : any->children()) add(one, path);
   };
   ReadTensorValues(object, outputs, values, take);
 }
@@ -169,7 +178,7 @@ void OperatorDocument::CheckTensorsExist(Diagnostics& diagnostics) const {
     const std::optional<JsonCursor>& place = binding.values ? binding.values : binding.place;
     if (place) check(path, "bind", *place);
   }
-  for (const auto& [path, values] : expected_) check(path, "expect values of", values);
+  for (const auto& [path, values] : expected_) check(path, "expect values of", values[0]);
 }
 
 }  // namespace dmlop

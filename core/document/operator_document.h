@@ -64,8 +64,10 @@ class OperatorDocument {
   // tensors.
   size_t BoundEntries(std::string_view field) const;
 
-  // Returns the values that outputs should have, by the path of the tensor.
-  const std::map<std::string, JsonCursor>& expected() const { return expected_; }
+  // Returns the values that outputs should have, by the path of the tensor: several where any of
+  // them is right.
+  using ExpectedValues = std::map<std::string, std::vector<JsonCursor>>;
+  const ExpectedValues& expected() const { return expected_; }
 
   const std::optional<CaseTolerance>& tolerance() const { return tolerance_; }
 
@@ -107,7 +109,7 @@ class OperatorDocument {
   OperatorObject object_;
   std::map<std::string, Binding> bindings_;
   std::map<std::string, size_t, std::less<>> bound_entries_;
-  std::map<std::string, JsonCursor> expected_;
+  ExpectedValues expected_;
   std::optional<CaseTolerance> tolerance_;
   std::string name_;
 };

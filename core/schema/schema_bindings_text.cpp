@@ -58,6 +58,12 @@ void DefineInlineValues(const std::string& value, bool are_floats, Json& definit
   definitions[value + "-binding"] = {{"allOf",
                                       {IfThen({{"type", "array"}}, Ref(array)),
                                        IfThen({{"type", "object"}}, Ref(value + "-initializer"))}}};
+  Json one = Ref(value + "-binding");
+  one["type"] = {"array", "object"};
+  const Json any = {{"anyOf", {{"type", "array"}, {"minItems", 1}, {"items", one}}}};
+  definitions[value + "-expected"] = {{"if", {{"type", "object"}, {"required", {"anyOf"}}}},
+                                      {"then", strict.Object(any, {"anyOf"})},
+                                      {"else", Ref(value + "-binding")}};
 }
 
 // Returns a condition on a field of a descriptor's operator, in any place where fields may be.
@@ -97,7 +103,7 @@ Json RulesOf(const Field& tensor) {
                            values(is_array ? Json{{"items", floats}} : floats)));
   }
   for (const DataType type : ElementTypes()) {
-    const Json typed = Ref(ValueDefinition(type) + "-binding");
+    const Json typed = Ref(ValueDefinition(type) + (is_input ? "-binding" : "-expected"));
     const Json has_type = Ref(fmt::format("{}-tensor", Name(type)));
     if (tensor.other_entries != tensor.type) {
       for (size_t entry = 0; entry < tensor.limits.max_count; ++entry) {
@@ -143,7 +149,7 @@ void DefineBindings(Json& definitions) {
   input["type"] = {"string", "array", "object", "null"};
   input["pattern"] = definitions["file-name"]["pattern"];
   definitions["input-binding"] = input;
-  Json expected = Ref("number-binding");
+  Json expected = Ref("number-expected");
   expected["type"] = {"array", "object", "null"};
   definitions["expected-values"] = expected;
   definitions["output-binding"] = {{"anyOf", {Ref("file-name"), {{"type", "null"}}}}};
