@@ -110,5 +110,6 @@ void DefineOperators(const SchemaDialect& dialect, Json& definitions);
 
 // Defines "model" and its parts. DefineValues and the operators of models must come first.
 void DefineModel(Json& definitions);
+void DefineReports(Json& definitions);
 
 }  // namespace dmlop

@@ -29,6 +29,7 @@ std::string SchemaText() {
   DefineOperators(SchemaDialect(Dialect::kDescriptor), definitions);
   DefineOperators(SchemaDialect(Dialect::kModel), definitions);
   DefineModel(definitions);
+  DefineReports(definitions);
   const Json schema = {
       {"$schema", "https://json-schema.org/draft/2020-12/schema"},
       {"title", "dmlop documents"},

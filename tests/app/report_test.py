@@ -17,6 +17,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 from program import ProgramTest
+from schema_verdicts import validator_of
 
 KINDS = ["ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_ABS", "ELEMENT_WISE_EXP"]
 TYPES = ["FLOAT32", "FLOAT16"]
@@ -89,6 +90,23 @@ class ReportTest(JudgedTest):
         self.assertEqual(compared["map"]["differenceCounts"], [[0] * 3 + [1] * 5] * 4)
         self.assertEqual(self.lines("good")[1]["comparisons"][0]["medianUlpError"], 0)
         self.assertNotIn("map", self.lines("good")[1]["comparisons"][0])
+
+    def test_the_schema_accepts_what_is_written_and_nothing_else(self):
+        os.remove(self.folder / "device/5.npy")
+        np.save(self.folder / "device/4.npy", np.zeros((1, 2), "f4"))
+        self.judge("found", "device", 5, "--diagnose", "--tolerance", "sums")
+        self.write("cases.jsonl", json.dumps(self.cases[0]) + "\n" + json.dumps(self.cases[1] | {"desc": {}}) + "\n")
+        self.judge("broken", "golden", 3)
+        schema = json.loads(self.text_of("schema"))
+        validator = validator_of({"$schema": schema["$schema"], "$ref": "#/$defs/report-line", "$defs": schema["$defs"]})
+        lines = [line for name in ("made", "good", "bad", "found", "broken") for line in self.lines(name)]
+        self.assertEqual({line["status"] for line in lines}, {"done", "different", "missing", "failed"})
+        for line in lines:
+            self.assertEqual([error.message for error in validator.iter_errors(line)], [])
+        found = self.lines("found")[1]
+        for wrong in ({"status": "fine"}, {"line": 0}, {"colour": 1}, {"comparisons": [{"tensor": "x"}]}, {"exitStatus": 6},
+                      {"diagnoses": [found["diagnoses"][0] | {"verdict": "guilty"}]}, {"inputs": [{"tensor": "x"}]}):
+            self.assertFalse(validator.is_valid(found | wrong), wrong)
 
     def test_the_table_in_every_form(self):
         forms = {form: self.text_of("report", "bad.jsonl", "--format", form, "--by", "operator")
