@@ -76,6 +76,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   AddExamples(command,
               "  dmlop batch cases.jsonl --keep-going --report report.jsonl\n"
               "  dmlop batch cases.jsonl --check --ulp 2\n"
+              "  dmlop batch cases.jsonl --judge gpu/ --diagnose\n"
               "  dmlop batch cases.jsonl --shard 1/4 --report report-1.jsonl\n"
               "  dmlop batch --expand sweep.jsonl > cases.jsonl\n");
   command.add_option("manifest", options->manifest, "JSON Lines, one descriptor a line, or -")
@@ -93,10 +94,17 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
           "--diagnose", [options] { options->is_diagnosed = options->keep_going = true; },
           "With --judge, group all that differs by its cause; noise passes")
       ->needs(judge);
-  command
-      .add_option("--output-path", options->output_folder,
-                  "The outputs' folder, in place of the one that all have in common")
-      ->type_name("DIR");
+  CLI::Option* folder =
+      command
+          .add_option("--output-path", options->output_folder,
+                      "The outputs' folder, in place of the one that all have in common")
+          ->type_name("DIR");
+  CLI::Option* compared =
+      command
+          .add_option("folder", options->output_folder,
+                      "With --check or --judge, the same as --output-path")
+          ->type_name("DIR")
+          ->excludes(folder);
   command.add_flag(
       "--inputs", options->has_inputs,
       "Write the inputs whose values the lines state beside the outputs; with --check or "
@@ -121,8 +129,14 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);
   AddConfine(command, options->confine);
-  return [options, &common, &command] {
+  return [options, &common, &command, compared] {
     RequireComparison(command, {"--check", "--judge"});
+    if (compared->count() > 0 && !options->check && !options->judge) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("'{0}' is one argument too many; --output-path {0} writes to that "
+                              "folder, --check and --judge compare with it",
+                              options->output_folder));
+    }
     if (options->skip_missing && !options->check && !options->judge) {
       throw Error(ErrorKind::kUsage, "--skip-missing needs --check or --judge");
     }

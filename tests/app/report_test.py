@@ -242,6 +242,15 @@ class PartTest(JudgedTest):
         self.judge("part", "device", 0, "--skip-missing")
         self.assertEqual((self.lines("part")[0]["status"], self.lines("part")[0]["missing"]), ("done", 1))
 
+    def test_the_folder_may_follow(self):
+        for option in ("--check", "--judge"):
+            self.run_program("batch", "cases.jsonl", option, "golden")
+            self.run_program("batch", option, "cases.jsonl", "golden", "--skip-missing")
+            self.errors_of("batch", "cases.jsonl", option, "device", "-k", "--skip-missing", status=1)
+            self.assertIn("excludes", self.errors_of("batch", "cases.jsonl", option, "golden", "--output-path", "device", status=2))
+        self.assertIn("'new' is one argument too many; --output-path new writes to that folder",
+                      self.errors_of("batch", "cases.jsonl", "new", status=2))
+
     def test_it_needs_a_comparison(self):
         self.assertIn("--skip-missing needs --check or --judge",
                       self.errors_of("batch", "cases.jsonl", "--skip-missing", status=2))
