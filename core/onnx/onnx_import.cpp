@@ -7,7 +7,6 @@
 #include <set>
 
 #include "core/base/counted.h"
-#include "core/base/spelling.h"
 #include "core/io/file.h"
 #include "core/onnx/onnx_builder.h"
 #include "core/onnx/onnx_inputs.h"
@@ -200,7 +199,7 @@ class Importer {
     if (is_if) {
       if (can_be_read) Guarded(place, [&] { ReadIf(node, *values.front(), place, outputs); });
     } else if (row == nullptr) {
-      RefuseOperator(node, place);
+      Fail("ONX-2", "{}: {}", place, WhyWithoutRow(node.domain, node.op_type));
       SetStandIns(node, outputs);
     } else if (can_be_read) {
       ReadByRow(node, *row, version, label, place, std::move(values), outputs);
@@ -219,20 +218,6 @@ class Importer {
     const std::string_view versions = VersionsWithoutRow(node.op_type);
     if (versions.empty()) return std::string(node.op_type);
     return fmt::format("{} {}", node.op_type, VersionIn(opset_, versions));
-  }
-
-  void RefuseOperator(const OnnxNode& node, const std::string& place) {
-    if (!node.domain.empty() || !VersionsWithoutRow(node.op_type).empty()) {
-      return Fail("ONX-2", "{}: no DirectML operator computes it; ORT runs it on the CPU", place);
-    }
-    std::vector<std::string_view> names;
-    for (const auto& family : OnnxRows()) {
-      for (const OnnxRow& row : family) {
-        if (row.domain.empty()) names.push_back(row.name);
-      }
-    }
-    Fail("ONX-2", "{}: ONNX has no operator of that name{}", place,
-         DidYouMean(node.op_type, names));
   }
 
   // False if an input is not known, which is reported unless what computes it was.

@@ -273,6 +273,9 @@ int VersionIn(int64_t opset, std::string_view versions);
 std::string_view VersionsWithoutRow(std::string_view name);
 std::vector<std::string_view> OnnxNamesWithoutRow();
 
+// Says why an operator has no row: nothing computes it, or ONNX has none of that name.
+std::string WhyWithoutRow(std::string_view domain, std::string_view name);
+
 // The newest opset whose operators are known.
 inline constexpr int64_t kNewestOpset = 28;
 

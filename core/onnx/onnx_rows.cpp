@@ -2,9 +2,11 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_node.h"
+#include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
@@ -96,6 +98,18 @@ const OnnxRow* FindOnnxRow(std::string_view domain, std::string_view name) {
   return nullptr;
 }
 
+// Rows of com.microsoft with several operators are graphs of them.
+std::vector<OnnxOperator> OnnxOperators() {
+  std::vector<OnnxOperator> operators;
+  for (const std::span<const OnnxRow> family : OnnxRows()) {
+    for (const OnnxRow& row : family) {
+      const bool is_sequence = !row.domain.empty() && row.operators.find(' ') != row.operators.npos;
+      operators.push_back({row.name, row.operators, row.remark, is_sequence});
+    }
+  }
+  return operators;
+}
+
 int VersionIn(int64_t opset, std::string_view versions) {
   int found = 0;
   for (const std::string_view word : WordsOf(versions)) {
@@ -110,6 +124,19 @@ std::vector<std::string_view> OnnxNamesWithoutRow() {
   std::vector<std::string_view> names;
   for (const WithoutRow& row : kWithoutRow) names.push_back(row.name);
   return names;
+}
+
+std::string WhyWithoutRow(std::string_view domain, std::string_view name) {
+  if (!domain.empty() || !VersionsWithoutRow(name).empty()) {
+    return "no DirectML operator computes it; ORT runs it on the CPU";
+  }
+  std::vector<std::string_view> names;
+  for (const std::span<const OnnxRow> family : OnnxRows()) {
+    for (const OnnxRow& row : family) {
+      if (row.domain.empty()) names.push_back(row.name);
+    }
+  }
+  return "ONNX has no operator of that name" + DidYouMean(name, names);
 }
 
 std::string_view VersionsWithoutRow(std::string_view name) {

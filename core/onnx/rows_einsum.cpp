@@ -197,8 +197,8 @@ void Einsum(OnnxCall& call) {
 }
 
 const OnnxRow kRows[] = {
-    {"Einsum", "12", "GEMM ELEMENT_WISE_MULTIPLY REDUCE ELEMENT_WISE_IDENTITY", Einsum,
-     "of one input or two, without '...'"},
+    {"Einsum", "12", "GEMM", Einsum,
+     "or ELEMENT_WISE_MULTIPLY, REDUCE; of one input or two, without '...'"},
 };
 
 }  // namespace

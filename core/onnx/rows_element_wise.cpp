@@ -153,8 +153,7 @@ void PRelu(OnnxCall& call) {
 }
 
 const OnnxRow kRows[] = {
-    {"Abs", "7 13", "ELEMENT_WISE_ABS ELEMENT_WISE_IDENTITY", Abs,
-     "IDENTITY where no element is negative"},
+    {"Abs", "7 13", "ELEMENT_WISE_ABS", Abs, "ELEMENT_WISE_IDENTITY of unsigned elements"},
     {"Acos", "7 22", "ELEMENT_WISE_ACOS", Unary},
     {"Acosh", "9 22", "ELEMENT_WISE_ACOSH", Unary},
     {"Add", "7 13 14", "ELEMENT_WISE_ADD", Binary},

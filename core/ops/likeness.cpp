@@ -68,22 +68,9 @@ constexpr Composition kCompositions[] = {
      "ACTIVATION_LOG_SOFTMAX1 GATHER_ELEMENTS REDUCE",
      "The logarithms of the softmax, of these the ones that the targets name, their AVERAGE "
      "negated."},
-    {"SkipLayerNormalization", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2",
-     "The sum of both inputs, then the normalization."},
-    {"RotaryEmbedding", "SPLIT ELEMENT_WISE_MULTIPLY ELEMENT_WISE_ADD JOIN",
-     "The halves of each head times cosines and sines."},
-    {"MatMulNBits", "DEQUANTIZE GEMM", "The weights are made numbers, then multiplied."},
-    {"QLinearConcat", "ELEMENT_WISE_DEQUANTIZE_LINEAR JOIN ELEMENT_WISE_QUANTIZE_LINEAR",
-     "One operator after another."},
     {"FastGelu", "ACTIVATION_GELU",
      "By the error function; the form with tanh gives slightly other values."},
     {"BiasGelu", "ELEMENT_WISE_ADD1", "With ACTIVATION_GELU as FusedActivation."},
-    {"BiasAdd", "ELEMENT_WISE_ADD", "Strides of 0 repeat the bias."},
-    {"NhwcConv", "CONVOLUTION", "With Strides of the tensors that have the channels last."},
-    {"DynamicQuantizeMatMul", "DYNAMIC_QUANTIZE_LINEAR MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-     "One operator after the other."},
-    {"EmbedLayerNormalization", "GATHER ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION1",
-     "The sum of the rows that are gathered, then the normalization."},
     {"SimplifiedLayerNormalization", "MEAN_VARIANCE_NORMALIZATION2", "With UseMean false."},
     {"adaptive_max_pool2d", "MAX_POOLING2", "To one element: with a window as large as the plane."},
     {"argsort", "TOP_K1", "OutputIndexTensor, with all elements along the axis as K."},
@@ -104,7 +91,6 @@ constexpr Composition kCompositions[] = {
     {"array_split tensor_split hsplit vsplit unbind unstack", "SPLIT"},
     {"Dropout", "ACTIVATION_IDENTITY", "Outside of training, it copies."},
     {"max min", "REDUCE"},
-    {"FusedMatMul FusedMatMulActivation", "GEMM"},
     {"quantize_per_channel", "ELEMENT_WISE_QUANTIZE_LINEAR"},
     {"zeros_like ones_like full_like", "FILL_VALUE_CONSTANT"},
     {"dot inner baddbmm addmv mv", "GEMM"},
@@ -184,9 +170,22 @@ Likeness LikeIn(const Libraries& libraries, std::string_view name) {
   return like;
 }
 
-void AddCompositions(std::string_view name, Likeness& like) {
+// The compositions of a name, of which those in the table of ONNX's operators come last.
+std::vector<Composition> CompositionsOf(std::string_view name) {
+  std::vector<Composition> found;
   for (const Composition& composition : kCompositions) {
-    if (!Names(WordsOf(composition.names), Bare(name))) continue;
+    if (Names(WordsOf(composition.names), Bare(name))) found.push_back(composition);
+  }
+  for (const OnnxOperator& one : OnnxOperators()) {
+    if (found.empty() && one.is_sequence && Bare(one.name) == Bare(name)) {
+      found.push_back({one.name, one.operators, "One operator after another."});
+    }
+  }
+  return found;
+}
+
+void AddCompositions(std::string_view name, Likeness& like) {
+  for (const Composition& composition : CompositionsOf(name)) {
     like.note = composition.note;
     if (like.note.empty()) like.libraries = {};
     for (const std::string_view word : WordsOf(composition.operators)) {
@@ -257,6 +256,9 @@ std::vector<std::string_view> NamesElsewhere() {
     for (const auto& words : {names.onnx, names.webnn, names.pytorch}) add(words);
   }
   for (const Composition& composition : kCompositions) add(WordsOf(composition.names));
+  for (const OnnxOperator& one : OnnxOperators()) {
+    if (!one.operators.empty()) all.push_back(one.name);
+  }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -264,13 +266,10 @@ std::vector<std::string_view> NamesElsewhere() {
 
 std::string DidYouMeanElsewhere(std::string_view name) {
   const std::string_view bare = Parsed(name).name;
-  const std::vector<std::string_view> all = NamesElsewhere();
   if (HasWord(kNowhere, bare)) return "; no operator computes it, nor do several together";
-  for (size_t begin = 0; begin < all.size(); begin += kMaxCandidates) {
-    const auto some = std::span(all).subspan(begin, std::min(kMaxCandidates, all.size() - begin));
-    if (std::string meant = DidYouMean(bare, some); !meant.empty()) return meant;
-  }
-  return DidYouMean(bare, OperatorNames());
+  std::vector<std::string_view> near = NamesElsewhere();
+  std::erase_if(near, [&](std::string_view one) { return !IsNear(bare, one); });
+  return near.empty() ? DidYouMean(bare, OperatorNames()) : DidYouMean(bare, near);
 }
 
 const OperatorInfo* NearestOperator(std::string_view name,

@@ -20,6 +20,16 @@ struct OtherNames {
 
 OtherNames OtherNamesOf(const OperatorInfo& info);
 
+// An operator of ONNX or of com.microsoft, and the operators here that it becomes: any of them
+// alone, or all one after another. The remark says what else there is to it.
+struct OnnxOperator {
+  std::string_view name, operators, remark;
+  bool is_sequence;
+};
+
+// Returns the operators that models of ONNX may have, from the table by which these are read.
+std::vector<OnnxOperator> OnnxOperators();
+
 // The names of a field in the other libraries, empty where there is none. The note says what
 // differs.
 struct Argument {

@@ -131,6 +131,15 @@ class LikeTest(ProgramTest):
             for name in names.split():
                 self.assertLessEqual(set(composed.split()), set(listed(self.text_of("ops", "--like", name))), name)
 
+    def test_names_of_onnx_are_those_by_which_models_are_read(self):
+        known = operators()
+        rows = re.findall(r"^\.It Ql (\w+)[^\n]*\n([A-Z_0-9]+)[.;]", self.text_of("ops", "--manual", "onnx"), re.M)
+        self.assertGreater(len(rows), 120)
+        for name, operator in rows:
+            self.assertIn(name, known[operator]["otherNames"]["onnx"])
+        for name, composed in [("MatMulNBits", ["DEQUANTIZE", "GEMM"]), ("QLinearSigmoid", ["ELEMENT_WISE_DEQUANTIZE_LINEAR", "ACTIVATION_SIGMOID", "ELEMENT_WISE_QUANTIZE_LINEAR"])]:
+            self.assertEqual(listed(self.text_of("ops", "--like", f"com.microsoft.{name}")), composed)
+
     def test_misspellings(self):
         for name, meant in [("sofmax", "Softmax"), ("MatMull", "MatMul"), ("torch.nn.functional.conv_transpos2d", "conv_transpose2d"),
                             ("Reshap", "Reshape"), ("FILL_VALUE_CONSTNT", "FILL_VALUE_CONSTANT")]:
