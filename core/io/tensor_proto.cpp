@@ -16,6 +16,7 @@
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/spool.h"
+#include "core/io/wire_bytes.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
@@ -116,22 +117,25 @@ class TensorProtoParser {
         proto_.type = OnnxTypeOf(message.get_int32());
         return;
       case tag_and_type(kName, kBytes):
-        proto_.name = Text(message.get_view());
+        proto_.name = Text(message);
         return;
       case tag_and_type(kRawData, kBytes):
-        proto_.raw_data = std::as_bytes(std::span(Text(message.get_view())));
+        proto_.raw_data = TakeBytes(message);
         return;
       case tag_and_type(kExternalData, kBytes):
-        return ReadExternal(message.get_message());
+        return ReadExternal(ReaderOf(TakeBytes(message)));
       case tag_and_type(kDataLocation, kVarint):
         if (message.get_enum() == 1) External();
         return;
       default:
-        message.skip();
+        SkipField(message);
     }
   }
 
-  static std::string_view Text(protozero::data_view view) { return {view.data(), view.size()}; }
+  static std::string_view Text(protozero::pbf_reader& message) {
+    const std::span<const std::byte> bytes = TakeBytes(message);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
 
   TensorProto::External& External() {
     if (!proto_.external) proto_.external = TensorProto::External();
@@ -144,11 +148,11 @@ class TensorProtoParser {
     while (entry.next()) {
       const bool is_text = entry.wire_type() == pbf_wire_type::length_delimited;
       if (is_text && entry.tag() == 1) {
-        key = Text(entry.get_view());
+        key = Text(entry);
       } else if (is_text && entry.tag() == 2) {
-        value = Text(entry.get_view());
+        value = Text(entry);
       } else {
-        entry.skip();
+        SkipField(entry);
       }
     }
     if (key == "location") External().location = value;
@@ -198,7 +202,7 @@ bool IsSequence(std::span<const std::byte> bytes) try {
         elements = c < ' ' ? 0 : std::min(elements * static_cast<uint64_t>(c), uint64_t{1} << 40);
       }
     } else {
-      message.skip();
+      SkipField(message);
     }
   }
   return elements > 2 * bytes.size();
@@ -224,7 +228,7 @@ class RawNumbers {
       case pbf_wire_type::fixed64:
         return Append(message.get_fixed64());
       default:
-        message.skip();
+        SkipField(message);
     }
   }
 
@@ -282,7 +286,7 @@ std::shared_ptr<Spool> RawDataOf(const TensorProto& proto, const std::string& na
     if (message.tag() == FieldOf(type)) {
       numbers.Read(message);
     } else {
-      message.skip();
+      SkipField(message);
     }
   }
   if (numbers.size() != proto.data_size()) FailSize(proto, numbers.size(), name);

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/io/wire_bytes.h"
 
 namespace dmlop {
 
@@ -39,8 +40,7 @@ bool WireMessage::Next() {
 
 std::span<const std::byte> WireMessage::Bytes() {
   Expect(Type::length_delimited, "text, bytes or a message");
-  const protozero::data_view view = Guarded([&] { return reader_.get_view(); });
-  return std::as_bytes(std::span(view.data(), view.size()));
+  return Guarded([&] { return TakeBytes(reader_); });
 }
 
 std::string_view WireMessage::Text() {
@@ -64,7 +64,7 @@ float WireMessage::Float() {
 }
 
 void WireMessage::Skip() {
-  Guarded([&] { reader_.skip(); });
+  Guarded([&] { SkipField(reader_); });
 }
 
 void WireMessage::EachInteger(const std::function<void(int64_t)>& take) {

@@ -13,7 +13,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 from program import DMLOP, X, ProgramTest
-from tensor_files_test import TYPES, field, tensor
+from tensor_files_test import TYPES, field, tensor, varint
 
 NUMBERS = {np.dtype(name): number for number, name in TYPES.items()} | {np.dtype("?"): 9}
 
@@ -257,6 +257,7 @@ class OnnxTest(ProgramTest):
         cases = [
             ("ONX-1", "no graph", field(1, 8)),
             ("ONX-1", "cut off", RELU[:-3]),
+            ("ONX-1", "cut off", model([], domains=[("x", 1)])[:2] + varint(7 << 3 | 2) + varint(2**32 + 5) + bytes(5)),
             ("ONX-1", "nested", one([node("If", "X", "Y", then_branch=sub)])),
             ("ONX-1", "65537 bytes", one([node("Relu", "X", "Y", "n" * 65537)])),
             ("ONX-1", "not UTF-8", one([node("Relu", "X", "Y", b"\xff")])),

@@ -77,6 +77,7 @@ WRONG = [
     ("an empty optional", field(1, b"optional_input") + field(2, 0), "is no tensor, but a sequence"),
     ("cut within its data", WHOLE[:-1], "truncated"),
     ("cut within a field", WHOLE[:4], "truncated"),
+    ("a length that has the right lower half", tensor(1, (3,), varint(9 << 3 | 2) + varint(2**32 + 12) + X[0].tobytes()), "truncated"),
     ("no message", b"\xff" * 40, "is no tensor of ONNX"),
     ("too few bytes", tensor(1, (3,), field(9, bytes(8))), "has 8 bytes of data; FLOAT of the shape {3} need 12"),
     ("too many bytes", tensor(1, (1,), field(9, bytes(8))), "has 8 bytes of data; FLOAT of the shape {1} need 4"),
