@@ -28,6 +28,20 @@ std::string WhatElse(std::string_view type) {
   return FindOperator(type) != nullptr ? "" : fmt::format("the operator {}", type);
 }
 
+// Names the operator that does what the name of a shader's file says, such as "hlsl_add_fp16.hlsl".
+std::string SameAsShader(JsonCursor dispatchable) {
+  const auto path = dispatchable.Find("sourcePath");
+  if (!path || !path->is_string()) return "";
+  std::string words = std::filesystem::path(path->string()).stem().string();
+  std::ranges::replace(words, '_', ' ');
+  for (const std::string_view word : WordsOf(words)) {
+    const Likeness like = EqualIgnoringCase(word, "hlsl") ? Likeness() : FindLike(word);
+    if (like.operators.empty() || !like.note.empty()) continue;
+    return fmt::format("; {} does what its name says", like.operators.front()->name);
+  }
+  return "";
+}
+
 }  // namespace
 
 class ModelReader {
@@ -214,9 +228,11 @@ class ModelReader {
     if (!type || !type->is_string()) return true;  // OperatorObject reports it
     const std::string what = WhatElse(type->string());
     if (what.empty()) return true;
-    values_.Error(*type, "DISP-1",
-                  fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
-                              DidYouMeanOperator(type->string())));
+    const bool is_shader = EqualIgnoringCase(type->string(), "hlsl");
+    values_.Error(
+        *type, "DISP-1",
+        fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
+                    is_shader ? SameAsShader(value) : DidYouMeanOperator(type->string())));
     return false;
   }
 

@@ -111,6 +111,9 @@ class NamesTest(ProgramTest):
         ]:
             with self.subTest(document):
                 self.assertIn(message, self.errors_of("validate", json.dumps(document), status=3))
+        for path, said in (("shaders/hlsl_add_fp16.hlsl", "does not run; ELEMENT_WISE_ADD does what its name says"), ("hlsl_frob.hlsl", "does not run [DISP-1]")):
+            shader = {"resources": {}, "dispatchables": {"s": {"type": "hlsl", "sourcePath": path}}, "commands": []}
+            self.assertIn(said, self.errors_of("validate", json.dumps(shader), status=3))
         other = copy | {"InputTensor": {"DataType": "BFLOAT16", "Sizes": [1]}}
         said = self.errors_of("validate", json.dumps(other), status=3)
         self.assertNotIn("did you mean", said)  # that would be another format
