@@ -265,10 +265,8 @@ void GroupQueryAttention(OnnxCall& call) {
   call.RequireInt("local_window_size", -1);
   call.RequireInt("smooth_softmax", 0);
   if (call.Float("softcap", 0) != 0) call.Refuse("ONX-3", "no DirectML operator has softcap");
-  RefuseInputs(call, {{9, "position_ids"}, {10, "attention_bias"}, {11, "head_sink"}});
-  for (size_t i = 12; i < call.input_count(); ++i) {
-    RefuseInputs(call, {{i, "the normalization of queries and keys"}});
-  }
+  for (size_t i = 9; i < call.input_count(); ++i)
+    RefuseInputs(call, {{i, "positions, biases, sinks or norms of queries"}});
   const OnnxValue& query = call.In(0);
   const OnnxValue& key = call.In(1);
   RequireRank(call, query, 3);

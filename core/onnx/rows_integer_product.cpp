@@ -57,11 +57,20 @@ void MatMulInteger(OnnxCall& call) {
   call.Emit("MATRIX_MULTIPLY_INTEGER", settings);
 }
 
+// Scales of FLOAT16 are cast, as the descriptor takes FLOAT32 only.
+void AddScale(OnnxCall& call, std::string_view field, size_t input, size_t axis, size_t rank,
+              OnnxSettings& settings) {
+  OnnxValue& scale = CastTo(call, call.In(input), kOnnxFloat);
+  settings.emplace_back(field, QuantizationParameter(scale, axis, rank));
+}
+
 void QLinearMatMul(OnnxCall& call) {
   const OnnxProduct product = ProductOf(call, call.In(0), call.In(3));
-  OnnxSettings settings = ProductSettings(call, product, {1, 2, 4, 5});
+  OnnxSettings settings = ProductSettings(call, product, {kNone, 2, kNone, 5});
   const size_t rank = product.rank();
-  AddParameter(call, "OutputScaleTensor", 6, rank - 2, rank, settings);
+  AddScale(call, "AScaleTensor", 1, rank - 2, rank, settings);
+  AddScale(call, "BScaleTensor", 4, rank - 1, rank, settings);
+  AddScale(call, "OutputScaleTensor", 6, rank - 2, rank, settings);
   AddParameter(call, "OutputZeroPointTensor", 7, rank - 2, rank, settings);
   settings.emplace_back("OutputTensor",
                         call.Out(0, call.In(7).type, product.sizes, product.laid_out));

@@ -86,7 +86,7 @@ void EmitReshape(OnnxCall& call, const OnnxSizes& sizes) {
     call.Refuse("ONX-4", "{} has {} elements and {} {}", ToString(x.sizes), CountOf(x.sizes),
                 ToString(sizes), CountOf(sizes));
   }
-  call.Emit("ELEMENT_WISE_IDENTITY",
+  call.Emit(call.row().operators,
             {{"InputTensor", Packed(x)}, {"OutputTensor", call.Out(0, x.type, sizes, x.sizes)}});
 }
 
@@ -340,7 +340,7 @@ const OnnxRow kRows[] = {
     {"Concat", "7 11 13", "JOIN", Concat, "without empty inputs"},
     {"Constant", "7 9 11 12 13 19 21 23 24 25", "", Constant, "known while the model is read"},
     {"ConstantOfShape", "9 20 21 23 24 25", "FILL_VALUE_CONSTANT", ConstantOfShape},
-    {"Dropout", "7 10 12 13 22", "ELEMENT_WISE_IDENTITY", Dropout,
+    {"Dropout", "7 10 12 13 22", "ACTIVATION_IDENTITY", Dropout,
      "only in inference; its mask: FILL_VALUE_CONSTANT"},
     {"Expand", "8 13", "ELEMENT_WISE_IDENTITY", Expand, "repeated by strides of 0"},
     {"Flatten", "7 9 11 13 21 23 24 25", "ELEMENT_WISE_IDENTITY", Flatten},

@@ -43,6 +43,8 @@ def fused_matmul(*sizes):
     return f"FusedMatMul of {sizes}", model_of("FusedMatMul", {"A": a, "B": b}, domain="com.microsoft", transB=1), np.matmul(a, np.swapaxes(b, -1, -2))
 
 
+INTEGERS = np.array([[1, 2], [3, 5]], "u1"), np.array([[2, 1], [0, 3]], "u1")
+HALF, ONE = np.array([0.5], "f2"), np.array([1], "u1")
 VOLUMES = of(2, 3, 2, 3, 2)
 
 # What it is, the model with its tensors, and the expected output.
@@ -52,6 +54,9 @@ VALUES = [
                                    ((2, 1, 2, 3, 4), (1, 1, 2, 4, 5)), ((2, 1, 1, 3, 4), (2, 3, 1, 4, 5)), ((4,), (2, 1, 2, 3, 4, 5))]),
     integer_matmul((2, 3, 2, 3, 4), (4, 5)), integer_matmul((2, 3, 2, 3, 4), (2, 3, 2, 4, 5)),
     fused_matmul((2, 3, 2, 3, 4), (2, 3, 2, 5, 4)), fused_matmul((2, 3, 2, 3, 4), (5, 4)),
+    ("QLinearMatMul with scales of FLOAT16",
+     model_of("QLinearMatMul", {"A": INTEGERS[0], "s": HALF, "z": ONE, "B": INTEGERS[1], "t": HALF, "y": ONE, "u": HALF / 2, "x": ONE * 9}, opset=21),
+     ((INTEGERS[0].astype("i4") - 1) @ (INTEGERS[1].astype("i4") - 1) + 9).astype("u1")),
     # Images of three dimensions, of which those in front are copied.
     ("Resize of volumes", model_of("Resize", {"X": VOLUMES, "": F(0), "s": np.array([1, 1, 2, 1, 3], F)}, mode="nearest"), VOLUMES.repeat(2, 2).repeat(3, 4)),
     ("Slice backwards of nothing", model_of("Slice", {"X": of(0, 6), "s": I([-1]), "e": I([-9]), "a": I([0]), "t": I([-1])}), of(0, 6)),
