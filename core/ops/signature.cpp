@@ -36,7 +36,11 @@ struct Dim {
   bool operator==(const Dim&) const = default;
   bool is_number() const { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
   bool is_word() const { return !is_number() && !Has(text, "*"); }
-  Dim WithoutMark() const { return {text.substr(0, text.find('\'')), number}; }
+  bool is_marked() const { return text.ends_with('\''); }
+  bool is_repeated() const { return Has(text, ":"); }
+  Dim Word() const { return {text.substr(0, text.find_first_of(":'")), number}; }
+  // The dimension along which it may be repeated, or itself.
+  Dim Base() const { return Dim{text.substr(text.find(':') + 1), number}.Word(); }
 };
 using Form = std::vector<Dim>;
 
@@ -55,13 +59,20 @@ std::optional<Form> FormOfRank(std::string_view dims, size_t rank) {
   return form;
 }
 
-// A word of the output is the same range of the input; along all else, the input is read as a
-// whole.
-Region PartOfInput(Region input, const Form& form, const Region& output, const Form& of_output) {
+struct FormedSizes {
+  Form form;
+  Sizes sizes;
+};
+
+// Returns the part of the whole input that a part of an output is computed from: the same range
+// along its words, all of what is marked, repeated or reduced.
+Region PartOfInput(Region input, const Form& form, const Region& output,
+                   const FormedSizes& of_output) {
   for (size_t d = 0; d < form.size(); ++d) {
-    const auto found = std::find(of_output.begin(), of_output.end(), form[d]);
-    if (form[d].is_number() || found == of_output.end()) continue;
-    const auto k = static_cast<size_t>(found - of_output.begin());
+    if (form[d].is_number() || form[d].is_marked() || input.sizes[d] == 1) continue;
+    const auto found = std::ranges::find(of_output.form, form[d].Base(), &Dim::Base);
+    const auto k = static_cast<size_t>(found - of_output.form.begin());
+    if (k == of_output.form.size() || of_output.sizes[k] == 1) continue;
     input.begin[d] = output.begin[k];
     input.sizes[d] = output.sizes[k];
   }
@@ -93,11 +104,16 @@ class Shapes {
     if (!form) return false;  // no level allows that
     const bool has_rank = form->size() == tensor.sizes().size();
     const bool has_new = std::ranges::any_of(*form, [&](const Dim& dim) { return IsNew(dim); });
+    if (!has_rank && std::ranges::any_of(*form, [&](const Dim& dim) { return IsUnknown(dim); })) {
+      return true;
+    }
     if (RepeatsWords(shape) && !infer.RequireSameRank(signature_.rank_rule, tensor, First(infer))) {
-      return !has_new;
+      Take(*form, Sizes(form->size()));  // unknown
+      return true;
     }
     if (!has_rank && has_new) return false;  // no level allows that
     const size_t known = words_.size();
+    if (has_rank) RequireBases(*form, tensor, infer);
     if (has_rank) Take(*form, tensor.sizes());
     if (infer.RequireSizes(signature_.size_rule, tensor, Expected(*form))) return true;
     for (size_t i = known; i < words_.size(); ++i) words_[i].second = 0;
@@ -110,10 +126,20 @@ class Shapes {
     infer.Output(signature_.size_rule, *shape.tensor, Expected(*form));
   }
 
-  // Returns the form of a valid tensor.
+  const TensorShape& ShapeOf(const TensorSlot& slot) const {
+    return *std::ranges::find(signature_.tensors, slot.field, &TensorShape::tensor);
+  }
+
+  // Returns the form of a valid tensor; only slices have marks.
   Form FormOf(const TensorSlot& slot) const {
-    const auto shape = std::ranges::find(signature_.tensors, slot.field, &TensorShape::tensor);
-    return FormOf(*shape, *slot.desc->sizes);
+    Form form = FormOf(ShapeOf(slot), *slot.desc->sizes);
+    if (signature_.slices == nullptr) return form;
+    const std::vector<uint32_t> slices = signature_.slices(op_);
+    for (size_t d = 0; d < form.size(); ++d) {
+      const bool is_sliced = std::ranges::find(slices, d) != slices.end();
+      if (form[d].is_marked() && !is_sliced) form[d] = form[d].Word();
+    }
+    return form;
   }
 
   int64_t Product() const {
@@ -150,6 +176,18 @@ class Shapes {
 
   TensorAt First(Inference& infer) const { return infer.tensor(*signature_.tensors[0].tensor); }
 
+  // Requires each size of M:S to be 1 or that of S.
+  void RequireBases(const Form& form, const TensorAt& tensor, Inference& infer) const {
+    for (size_t d = 0; d < form.size(); ++d) {
+      if (!form[d].is_repeated() || !IsNew(form[d])) continue;
+      const uint32_t size = tensor.sizes()[d];
+      const uint64_t base = SizeOf(form[d].Base());
+      infer.Require(size == 1 || size == base || base == 0, signature_.repeat_rule,
+                    SizeAt(tensor, d), "size {} is neither 1 nor {}, as {} has", size, base,
+                    First(infer).name());
+    }
+  }
+
   // Returns true.
   bool RequireAny(const TensorShape& shape, const TensorAt& tensor, Inference& infer) const {
     std::string expected;
@@ -175,11 +213,12 @@ class Shapes {
     const auto found = std::ranges::find(words_, word, &std::pair<Dim, uint64_t>::first);
     return found == words_.end() ? nullptr : &found->second;
   }
-  bool IsNew(const Dim& dim) const { return dim.is_word() && Find(dim.WithoutMark()) == nullptr; }
+  bool IsNew(const Dim& dim) const { return dim.is_word() && Find(dim.Word()) == nullptr; }
+  bool IsUnknown(const Dim& dim) const { return dim.is_word() && !IsNew(dim) && SizeOf(dim) == 0; }
 
   void Take(const Form& form, const Sizes& sizes) {
     for (size_t d = 0; d < form.size(); ++d) {
-      if (IsNew(form[d])) words_.emplace_back(form[d].WithoutMark(), sizes[d]);
+      if (IsNew(form[d])) words_.emplace_back(form[d].Word(), sizes[d]);
     }
   }
 
@@ -191,7 +230,7 @@ class Shapes {
       uint64_t number = 0;
       if (one.is_number()) {
         std::from_chars(factor.data(), factor.data() + factor.size(), number);
-      } else if (const uint64_t* known = Find(one.WithoutMark())) {
+      } else if (const uint64_t* known = Find(one.Word())) {
         number = *known;
       }
       size = CheckedMul(size, number);
@@ -232,16 +271,18 @@ void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& 
 std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op) {
   Shapes shapes(signature, op, {});
   shapes.TakeAll();
-  std::vector<Form> outputs;
+  std::vector<FormedSizes> outputs;
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
-    outputs.push_back(shapes.FormOf(slot));
+    outputs.push_back({shapes.FormOf(slot), *slot.desc->sizes});
   }
   std::vector<SourceMap> maps;
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
     const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
     const Region all{maps.size(), Dims::Filled(sizes.size(), 0), sizes};
-    maps.push_back([all, form = shapes.FormOf(slot), outputs](const Region& output) {
-      return std::optional(PartOfInput(all, form, output, outputs[output.tensor]));
+    maps.push_back([all, form = shapes.FormOf(slot), feeds = shapes.ShapeOf(slot).feeds,
+                    outputs](const Region& output) -> std::optional<Region> {
+      if ((feeds >> output.tensor & 1) == 0) return std::nullopt;
+      return PartOfInput(all, form, output, outputs[output.tensor]);
     });
   }
   return maps;
@@ -251,6 +292,21 @@ int64_t OperationsOf(const Signature& signature, const OperatorDesc& op) {
   Shapes shapes(signature, op, {});
   shapes.TakeAll();
   return shapes.Product();
+}
+
+void InferEqualSizes(std::string_view code, const OperatorDesc& op, Inference& infer) {
+  const std::vector<TensorSlot> slots = TensorSlots(op);
+  const auto field = [](const TensorSlot& slot) -> const FieldOf<TensorDesc>& {
+    return static_cast<const FieldOf<TensorDesc>&>(*slot.field);
+  };
+  const Sizes& sizes = op.sizes(field(slots[0]));
+  for (const TensorSlot& slot : std::span(slots).subspan(1)) {
+    if (slot.role() == TensorRole::kOutput) {
+      infer.Output(code, field(slot), sizes);
+    } else {
+      infer.RequireSizes(code, infer.tensor(field(slot)), sizes);
+    }
+  }
 }
 
 }  // namespace dmlop

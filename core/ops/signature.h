@@ -18,9 +18,10 @@
 namespace dmlop {
 
 // Each dimension is a number, a word or a product of these, such as 3*H. "I.." stands for any
-// number of dimensions, as does ".." alone; those of "1.." have the size 1. H' has the size H, but
-// an element depends on all indices along it. An output with words that no input has is not
-// inferred.
+// number of dimensions, as does ".." alone; those of "1.." have the size 1. M:S has the size S, or
+// 1 where the tensor is repeated along S. H' has the size H, but an element depends on all indices
+// along it, or, if the signature names slices, along their dimensions. An output with words that no
+// input has is not inferred.
 struct TensorShape {
   const FieldOf<TensorDesc>* tensor;
   std::string_view dims;                    // forms, separated by " | "
@@ -28,6 +29,7 @@ struct TensorShape {
   // The rule of a tensor with a rank of its own, which may have any of the forms. Empty: the tensor
   // keeps to the signature's rules.
   std::string_view own_rule = {};
+  uint32_t feeds = ~uint32_t{0};  // a bit for each output that depends on it
 };
 
 struct Signature {
@@ -35,6 +37,8 @@ struct Signature {
   std::string_view size_rule;
   // The first tensor is not optional. Each word stands alone in the first tensor that has it.
   std::span<const TensorShape> tensors;
+  std::string_view repeat_rule = {};  // M:S is S or 1
+  std::vector<uint32_t> (*slices)(const OperatorDesc& op) = nullptr;
 };
 
 // The size of a word that does not follow from tensors.
@@ -48,6 +52,9 @@ struct KnownSize {
 void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer,
                  std::span<const KnownSize> known = {});
 
+// Requires all tensors to have the sizes of the first input, {S..}.
+void InferEqualSizes(std::string_view code, const OperatorDesc& op, Inference& infer);
+
 // Returns a map for each input, in the order of the slots.
 std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op);
 
@@ -58,6 +65,10 @@ int64_t OperationsOf(const Signature& signature, const OperatorDesc& op);
 template <const Signature& kSignature>
 void InferBy(const OperatorDesc& op, Inference& infer) {
   InferShapes(kSignature, op, infer);
+}
+template <const Rule& kRule>
+void InferEqual(const OperatorDesc& op, Inference& infer) {
+  InferEqualSizes(kRule.code, op, infer);
 }
 template <const Signature& kSignature>
 std::vector<SourceMap> SourcesBy(const OperatorDesc& op) {

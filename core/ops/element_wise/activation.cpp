@@ -26,16 +26,10 @@ constexpr auto kSlopeTensor =
     field::Input("SlopeTensor").Means("The factor of each element that is below 0.");
 constexpr const Field* kSlopeFields[] = {&kInputTensor, &kSlopeTensor, &kOutputTensor};
 
-void InferSlope(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kSlopeTensor), op.sizes(kInputTensor));
-  infer.Output("ELW-1", kOutputTensor, op.sizes(kInputTensor));
-}
-
 constexpr OperatorInfo ParameterizedRelu() {
   OperatorInfo info = Tolerating<1>(
       Since(kReluSupport, Activation("ACTIVATION_PARAMETERIZED_RELU", "x, and slope * x below 0",
                                      kSlopeFields, {F::kParameterizedRelu})));
-  info.infer = InferSlope;
   info.fusable = {};
   return info;
 }
@@ -44,7 +38,6 @@ constexpr OperatorInfo ReluGrad() {
   OperatorInfo info =
       Since(kReluGradSupport, Activation("ACTIVATION_RELU_GRAD", "the gradient where x > 0, else 0",
                                          kGradientFields, {F::kReluGrad}));
-  info.infer = InferGradient;
   info.in_place = false;
   info.fusable = {};
   return info;

@@ -28,8 +28,7 @@ void SetNumbers(const OperatorDesc& op, ElementWiseCall& call) {
 
 constexpr OperatorInfo Activation(std::string_view name, std::string_view summary,
                                   std::span<const Field* const> fields, const ElementWise& family) {
-  OperatorInfo info = Unary(name, summary, kActivationSupport, family);
-  info.fields = fields;
+  OperatorInfo info = WithFields(fields, Unary(name, summary, kActivationSupport, family));
   info.fusable = kFusableEverywhere;
   return info;
 }

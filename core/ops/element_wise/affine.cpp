@@ -23,7 +23,7 @@ constexpr Rule kScaleRules[] = {
 };
 
 void InferScale(const OperatorDesc& op, Inference& infer) {
-  InferUnary(op, infer);
+  Infer(op, infer);
   const size_t count = op[kBias].size();
   infer.Require(count == 1 || count == 3, "VS2D-2", At(kBias),
                 "{} biases; expected 1 or 3, one for each channel", count);

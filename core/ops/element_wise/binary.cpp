@@ -72,17 +72,12 @@ constexpr SupportRow kMaxRows[] = {
 };
 constexpr SupportTable kMaxSupport[] = {{kMaxRows}};
 
-constexpr OperatorInfo Add1() {
-  OperatorInfo info = Tolerating<1>(
-      Binary("ELEMENT_WISE_ADD1", "a + b, and an activation of that", kAdd1Support, {F::kAdd}));
-  info.fields = kAdd1Fields;
-  info.rules = kAdd1Rules;
-  return info;
-}
-
 constexpr OperatorInfo kOperators[] = {
     Tolerating<1>(Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, {F::kAdd})),
-    Add1(),
+    WithRules(kAdd1Rules,
+              WithFields(kAdd1Fields, Tolerating<1>(Binary("ELEMENT_WISE_ADD1",
+                                                           "a + b, and an activation of that",
+                                                           kAdd1Support, {F::kAdd})))),
     Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", "(a - b) * (a - b)", kDifferenceSquareSupport,
            {F::kDifferenceSquare}),
     Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", "a / b", kDivideSupport, {F::kDivide})),

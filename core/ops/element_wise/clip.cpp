@@ -66,11 +66,7 @@ constexpr OperatorInfo Clip(std::string_view name, std::string_view summary,
                             std::span<const Field* const> fields,
                             std::span<const SupportTable> support, std::span<const Rule> rules,
                             ElementWise family) {
-  OperatorInfo info = Scaled(name, summary, support, family);
-  info.fields = fields;
-  info.rules = rules;
-  info.infer = InferScaled;
-  return info;
+  return WithRules(rules, WithFields(fields, Unary(name, summary, support, family)));
 }
 
 // Only products of matrices and convolutions can fuse these.
@@ -89,27 +85,16 @@ constexpr const Field* kClipGrad1Fields[] = {&kInputTensor,    &kInputGradient, 
                                              &kMinMaxDataType, &kTypedMin,      &kTypedMax};
 constexpr Rule kClipGrad1Rules[] = {kSame, kTypedBound, kNumber, kMember};
 
-constexpr OperatorInfo ClipGrad(std::string_view name, std::string_view summary,
-                                std::span<const Field* const> fields,
-                                std::span<const SupportTable> support, std::span<const Rule> rules,
-                                ElementWise family) {
-  OperatorInfo info = Unary(name, summary, support, family);
-  info.fields = fields;
-  info.rules = rules;
-  info.infer = InferGradient;
-  return info;
-}
-
 constexpr OperatorInfo kOperators[] = {
     FusableClip(Clip("ELEMENT_WISE_CLIP", "each element, between two numbers", kClipFields,
                      kClipSupport, kScaledRules, {F::kClip, SetBounds})),
     Clip("ELEMENT_WISE_CLIP1", "each element, between two numbers of its type", kClip1Fields,
          kClip1Support, kClip1Rules, {F::kClip, SetTypedBounds}),
-    ClipGrad("ELEMENT_WISE_CLIP_GRAD", "the gradient, where an element lies between two numbers",
-             kClipGradFields, kClipGradSupport, kSameRules, {F::kClipGrad, SetBounds}),
-    ClipGrad("ELEMENT_WISE_CLIP_GRAD1",
-             "the gradient, where an element lies between two numbers of its type",
-             kClipGrad1Fields, kClip1Support, kClipGrad1Rules, {F::kClipGrad, SetTypedBounds}),
+    Clip("ELEMENT_WISE_CLIP_GRAD", "the gradient, where an element lies between two numbers",
+         kClipGradFields, kClipGradSupport, kSameRules, {F::kClipGrad, SetBounds}),
+    Clip("ELEMENT_WISE_CLIP_GRAD1",
+         "the gradient, where an element lies between two numbers of its type", kClipGrad1Fields,
+         kClip1Support, kClipGrad1Rules, {F::kClipGrad, SetTypedBounds}),
     Clip("ELEMENT_WISE_THRESHOLD", "each element, at least a number", kThresholdFields,
          kThresholdSupport, kSameRules, {F::kThreshold, SetMin}),
 };

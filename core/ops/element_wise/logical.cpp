@@ -10,13 +10,9 @@ using namespace element_wise;
 // --- predicates ----------------------------------------------------------------------------------
 
 // If the output's type is left out, it is `type`: UINT8, or the only one that the level has.
-void InferTruth(const Sizes& sizes, DataType type, Inference& infer) {
-  infer.OutputType(kOtherOutput, type);
-  infer.Output("ELW-1", kOtherOutput, sizes);
-}
-
 void InferPredicate(const OperatorDesc& op, Inference& infer) {
-  InferTruth(op.sizes(kInputTensor), DataType::kUint8, infer);
+  infer.OutputType(kOtherOutput, DataType::kUint8);
+  Infer(op, infer);
 }
 
 constexpr const Field* kPredicateFields[] = {&kInputTensor, &kOtherOutput};
@@ -61,13 +57,6 @@ void SetInfinity(const OperatorDesc& op, ElementWiseCall& call) {
   call.function = kFunctions[op[kInfinityMode]];
 }
 
-constexpr OperatorInfo IsInfinity() {
-  OperatorInfo info = Predicate("ELEMENT_WISE_IS_INFINITY", "1 where an element is infinite",
-                                kIsInfinitySupport, {.prepare = SetInfinity});
-  info.fields = kIsInfinityFields;
-  return info;
-}
-
 // --- comparisons ---------------------------------------------------------------------------------
 
 constexpr const Field* kComparisonFields[] = {&kATensor, &kBTensor, &kOtherOutput};
@@ -77,9 +66,9 @@ constexpr Rule kComparisonRules[] = {
 };
 
 void InferComparison(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kBTensor), op.sizes(kATensor));
-  InferTruth(op.sizes(kATensor), infer.level() < Level(2, 0) ? DataType::kUint32 : DataType::kUint8,
-             infer);
+  infer.OutputType(kOtherOutput,
+                   infer.level() < Level(2, 0) ? DataType::kUint32 : DataType::kUint8);
+  Infer(op, infer);
 }
 
 constexpr SupportRow kEqualsRows[] = {
@@ -142,7 +131,9 @@ constexpr OperatorInfo kOperators[] = {
            {F::kBitShiftRight}),
     Binary("ELEMENT_WISE_BIT_XOR", "the bits that just one of a and b has", kBitSupport,
            {F::kBitXor}),
-    IsInfinity(),
+    WithFields(kIsInfinityFields,
+               Predicate("ELEMENT_WISE_IS_INFINITY", "1 where an element is infinite",
+                         kIsInfinitySupport, {.prepare = SetInfinity})),
     Predicate("ELEMENT_WISE_IS_NAN", "1 where an element is NaN", kIsNanSupport, {F::kIsNan}),
     Binary("ELEMENT_WISE_LOGICAL_AND", "1 where neither a nor b is 0", kLogicSupport,
            {F::kLogicalAnd}),

@@ -30,14 +30,9 @@ void RequireZeroPoint(const FieldOf<TensorDesc>& field, const OperatorDesc& op, 
 
 // --- QUANTIZE_LINEAR and DEQUANTIZE_LINEAR -------------------------------------------------------
 
-void InferLinear(const OperatorDesc& op, const FieldOf<TensorDesc>& output, Inference& infer) {
-  const Sizes& sizes = op.sizes(kInputTensor);
-  infer.RequireSizes("QNT-4", infer.tensor(kScaleTensor), sizes);
-  if (op.Has(kZeroPointTensor)) {
-    infer.RequireSizes("QNT-4", infer.tensor(kZeroPointTensor), sizes);
-  }
+void InferLinear(const OperatorDesc& op, Inference& infer) {
+  InferEqualSizes("QNT-4", op, infer);
   RequireZeroPoint(kZeroPointTensor, op, infer);
-  infer.Output("QNT-4", output, sizes);
 }
 
 constexpr Rule kZeroPointRule = {"QNT-5", "before 6_2 there is a zero point"};
@@ -66,7 +61,7 @@ constexpr SupportRow kQuantizeRows[] = {
 constexpr SupportTable kQuantizeSupport[] = {{kQuantizeRows}};
 
 void InferQuantize(const OperatorDesc& op, Inference& infer) {
-  InferLinear(op, kQuantized, infer);
+  InferLinear(op, infer);
   const DataType type = *op[kInputTensor].data_type;
   const DataType scale = *op[kScaleTensor].data_type;
   const DataType expected = type == DataType::kInt32 ? DataType::kFloat32 : type;
@@ -95,16 +90,6 @@ constexpr SupportRow kDequantizeRows[] = {
     {Level(6, 0), 1, 8, {DataTypes{}, kIntegers, kFloats}},
 };
 constexpr SupportTable kDequantizeSupport[] = {{kDequantizeRows}};
-
-void InferDequantize(const OperatorDesc& op, Inference& infer) {
-  const Sizes& sizes = op.sizes(kInteger);
-  infer.RequireSizes("QNT-4", infer.tensor(kScaleTensor), sizes);
-  if (op.Has(kZeroPointTensor)) {
-    infer.RequireSizes("QNT-4", infer.tensor(kZeroPointTensor), sizes);
-  }
-  RequireZeroPoint(kZeroPointTensor, op, infer);
-  infer.Output("QNT-4", kReal, sizes);
-}
 
 std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputViews inputs,
                                                 ElementWiseCall&) {
@@ -217,7 +202,7 @@ constexpr OperatorInfo kOperators[] = {
      .support = kDequantizeSupport,
      .type_rule = "QNT-4",
      .rules = kDequantizeRules,
-     .infer = InferDequantize,
+     .infer = InferLinear,
      .family = ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
      .hardware_tolerance = Ulp<1>},
     {.name = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",

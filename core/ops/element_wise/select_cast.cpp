@@ -27,12 +27,6 @@ constexpr Rule kIfRules[] = {
      "DataType"},
 };
 
-void InferIf(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kATensor), op.sizes(kConditionTensor));
-  infer.RequireSizes("ELW-1", infer.tensor(kBTensor), op.sizes(kConditionTensor));
-  infer.Output("ELW-1", kOutputTensor, op.sizes(kConditionTensor));
-}
-
 std::vector<ConstTensorView> IfOperands(const OperatorDesc&, InputViews inputs, ElementWiseCall&) {
   return {inputs[1], inputs[2], inputs[0]};
 }
@@ -50,10 +44,6 @@ constexpr SupportRow kCastRows[] = {
 constexpr SupportTable kCastSupport[] = {{kCastRows}};
 constexpr Rule kCastRules[] = {kSameSizes};
 
-void InferCast(const OperatorDesc& op, Inference& infer) {
-  infer.Output("ELW-1", kOtherOutput, op.sizes(kInputTensor));
-}
-
 Tolerance CastTolerance(const OperatorDesc& op) {
   return {.ulp = IsFloat(*op[kOtherOutput].data_type) ? 1u : 0u};
 }
@@ -65,7 +55,7 @@ constexpr OperatorInfo kOperators[] = {
      .support = kIfSupport,
      .type_rule = "ELW-1",
      .rules = kIfRules,
-     .infer = InferIf,
+     .infer = Infer,
      .family = ElementWise{.function = F::kIf, .operands = IfOperands},
      .values_choose = true},
     {.name = "CAST",
@@ -74,7 +64,7 @@ constexpr OperatorInfo kOperators[] = {
      .support = kCastSupport,
      .type_rule = "ELW-1",
      .rules = kCastRules,
-     .infer = InferCast,
+     .infer = Infer,
      .family = ElementWise{F::kCast},
      .hardware_tolerance = CastTolerance},
 };

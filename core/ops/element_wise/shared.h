@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/ops/hardware_tolerance.h"
-#include "core/ops/inference.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::element_wise {
 
@@ -47,28 +47,15 @@ inline constexpr Rule kScaledRules[] = {kSame, kNoScale64};
 // --- checks --------------------------------------------------------------------------------------
 
 inline void RequireScalable(std::string_view code, const OperatorDesc& op, Inference& infer) {
+  if (op.find_if_known(kScaleBias) == nullptr) return;
   const DataType type = *op[kInputTensor].data_type;
-  infer.Require(!op.Has(kScaleBias) || BitWidth(type) != 64, code, At(kScaleBias),
-                "ScaleBias is not supported for {}", Name(type));
+  infer.Require(BitWidth(type) != 64, code, At(kScaleBias), "ScaleBias is not supported for {}",
+                Name(type));
 }
 
-inline void InferUnary(const OperatorDesc& op, Inference& infer) {
-  InferSameSizes("ELW-1", op, kInputTensor, infer);
-}
-
-inline void InferScaled(const OperatorDesc& op, Inference& infer) {
-  InferUnary(op, infer);
+inline void Infer(const OperatorDesc& op, Inference& infer) {
+  InferEqualSizes("ELW-1", op, infer);
   RequireScalable("SB-4", op, infer);
-}
-
-inline void InferBinary(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kBTensor), op.sizes(kATensor));
-  infer.Output("ELW-1", kOutputTensor, op.sizes(kATensor));
-}
-
-inline void InferGradient(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kInputGradient), op.sizes(kInputTensor));
-  infer.Output("ELW-1", kOutputGradient, op.sizes(kInputTensor));
 }
 
 // --- rows ----------------------------------------------------------------------------------------
@@ -81,24 +68,29 @@ constexpr OperatorInfo Unary(std::string_view name, std::string_view summary,
           .support = support,
           .type_rule = "ELW-1",
           .rules = kSameRules,
-          .infer = InferUnary,
+          .infer = Infer,
           .family = family,
           .in_place = true};
 }
 
+constexpr OperatorInfo WithFields(std::span<const Field* const> fields, OperatorInfo info) {
+  info.fields = fields;
+  return info;
+}
+
+constexpr OperatorInfo WithRules(std::span<const Rule> rules, OperatorInfo info) {
+  info.rules = rules;
+  return info;
+}
+
 constexpr OperatorInfo Scaled(std::string_view name, std::string_view summary,
                               std::span<const SupportTable> support, const ElementWise& family) {
-  OperatorInfo info = Unary(name, summary, support, family);
-  info.fields = kScaledFields;
-  return info;
+  return WithFields(kScaledFields, Unary(name, summary, support, family));
 }
 
 constexpr OperatorInfo Binary(std::string_view name, std::string_view summary,
                               std::span<const SupportTable> support, const ElementWise& family) {
-  OperatorInfo info = Unary(name, summary, support, family);
-  info.fields = kBinaryFields;
-  info.infer = InferBinary;
-  return info;
+  return WithFields(kBinaryFields, Unary(name, summary, support, family));
 }
 
 }  // namespace dmlop::element_wise

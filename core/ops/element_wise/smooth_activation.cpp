@@ -26,7 +26,7 @@ constexpr SupportTable kGeluSupport[] = {{kGeluRows}};
 constexpr Rule kSoftplusRules[] = {kSame, {"ACT-2", "before 6_4 Steepness is at least 1"}};
 
 void InferSoftplus(const OperatorDesc& op, Inference& infer) {
-  InferUnary(op, infer);
+  Infer(op, infer);
   infer.Require(op[kSteepness] >= 1 || infer.level() >= Level(6, 4), "ACT-2", At(kSteepness),
                 "{} is not at least 1; that needs 6_4", op[kSteepness]);
 }

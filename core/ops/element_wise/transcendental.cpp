@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of real numbers: exponential, logarithm, power, trigonometric and hyperbolic functions,
 // and their inverses.
-#include "core/ops/hardware_tolerance.h"
-#include "core/ops/inference.h"
+#include "core/ops/element_wise/shared.h"
 
 namespace dmlop::transcendental {
 namespace {
 
-using F = ElementWiseFunction;
+using namespace element_wise;
 
 constexpr SupportRow kFloatRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
@@ -20,30 +19,12 @@ constexpr SupportRow kLaterFloatRows[] = {
 constexpr SupportTable kFloatSupport[] = {{kFloatRows}};
 constexpr SupportTable kLaterFloatSupport[] = {{kLaterFloatRows}};
 
-constexpr Rule kSameRule = {"ELW-1", "all tensors agree in DataType, DimensionCount and Sizes"};
-
 // --- functions of one element --------------------------------------------------------------------
-
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias};
-constexpr Rule kRules[] = {kSameRule};
-
-void Infer(const OperatorDesc& op, Inference& infer) {
-  InferSameSizes("ELW-1", op, kInputTensor, infer);
-}
 
 constexpr OperatorInfo Function(std::string_view name, std::string_view summary, F function,
                                 std::span<const SupportTable> support,
                                 Tolerance (*tolerance)(const OperatorDesc& op) = nullptr) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kFields,
-          .support = support,
-          .type_rule = "ELW-1",
-          .rules = kRules,
-          .infer = Infer,
-          .family = ElementWise{function},
-          .in_place = true,
-          .hardware_tolerance = tolerance};
+  return Granting(tolerance, Scaled(name, summary, support, {function}));
 }
 
 // --- powers --------------------------------------------------------------------------------------
@@ -64,8 +45,7 @@ constexpr Rule kPowRules[] = {
 };
 
 void InferPow(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kExponentTensor), op.sizes(kInputTensor));
-  infer.Output("ELW-1", kOutputTensor, op.sizes(kInputTensor));
+  Infer(op, infer);
   const DataType type = *op[kInputTensor].data_type;
   const DataType exponent_type = *op[kExponentTensor].data_type;
   infer.Require(exponent_type == type || infer.level() >= Level(3, 0), "POW-1",
@@ -89,14 +69,8 @@ void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
 
 // --- ELEMENT_WISE_ATAN_YX ------------------------------------------------------------------------
 
-constexpr const Field* kAtanYxFields[] = {&kATensor, &kBTensor, &kOutputTensor};
 constexpr SupportRow kAtanYxRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
 constexpr SupportTable kAtanYxSupport[] = {{kAtanYxRows}};
-
-void InferAtanYx(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("ELW-1", infer.tensor(kBTensor), op.sizes(kATensor));
-  infer.Output("ELW-1", kOutputTensor, op.sizes(kATensor));
-}
 
 constexpr OperatorInfo kOperators[] = {
     Function("ELEMENT_WISE_ACOS", "the arc cosine of each element", F::kAcos, kFloatSupport),
@@ -136,25 +110,12 @@ constexpr OperatorInfo kOperators[] = {
      .family = ElementWise{F::kPow},
      .in_place = true,
      .hardware_tolerance = Ulp<32, 2>},
-    {.name = "ELEMENT_WISE_CONSTANT_POW",
-     .summary = "each element to the power of Exponent",
-     .fields = kConstantPowFields,
-     .support = kConstantPowSupport,
-     .type_rule = "ELW-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = ElementWise{F::kConstantPow, SetExponent},
-     .in_place = true,
-     .hardware_tolerance = Ulp<32, 2>},
-    {.name = "ELEMENT_WISE_ATAN_YX",
-     .summary = "the angle of the point (b, a), in (-pi, pi]",
-     .fields = kAtanYxFields,
-     .support = kAtanYxSupport,
-     .type_rule = "ELW-1",
-     .rules = kRules,
-     .infer = InferAtanYx,
-     .family = ElementWise{F::kAtanYx},
-     .in_place = true},
+    Tolerating<32, 2>(
+        WithFields(kConstantPowFields,
+                   Scaled("ELEMENT_WISE_CONSTANT_POW", "each element to the power of Exponent",
+                          kConstantPowSupport, {F::kConstantPow, SetExponent}))),
+    Binary("ELEMENT_WISE_ATAN_YX", "the angle of the point (b, a), in (-pi, pi]", kAtanYxSupport,
+           {F::kAtanYx}),
 };
 
 }  // namespace

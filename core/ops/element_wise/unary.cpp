@@ -22,7 +22,7 @@ constexpr Rule kIdentityRules[] = {
 };
 
 void InferIdentity(const OperatorDesc& op, Inference& infer) {
-  infer.Output("ID-1", kOutputTensor, op.sizes(kInputTensor));
+  InferSameSizes("ID-1", op, kInputTensor, infer);
   RequireScalable("ID-6", op, infer);
 }
 
@@ -60,14 +60,6 @@ constexpr SupportTable kAbsSupport[] = {{kAbsRows}};
 constexpr SupportTable kSignSupport[] = {{kSignRows}};
 constexpr SupportTable kNegateSupport[] = {{kNegateRows}};
 
-constexpr OperatorInfo Abs() {
-  OperatorInfo info =
-      Scaled("ELEMENT_WISE_ABS", "the magnitude of each element", kAbsSupport, {F::kAbs});
-  info.rules = kScaledRules;
-  info.infer = InferScaled;
-  return info;
-}
-
 constexpr std::string_view kRoundingModes[] = {"HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO",
                                                "TOWARD_INFINITY"};
 constexpr auto kRoundingMode =
@@ -82,13 +74,6 @@ void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
   call.function = kFunctions[op[kRoundingMode]];
 }
 
-constexpr OperatorInfo Round() {
-  OperatorInfo info = Unary("ELEMENT_WISE_ROUND", "each element rounded to an integer",
-                            kRoundSupport, {.prepare = SetRounding});
-  info.fields = kRoundFields;
-  return info;
-}
-
 constexpr OperatorInfo kOperators[] = {
     {.name = "ELEMENT_WISE_IDENTITY",
      .summary = "copies a tensor, between any two layouts, optionally as x * Scale + Bias",
@@ -100,14 +85,16 @@ constexpr OperatorInfo kOperators[] = {
      .family = ElementWise{F::kCast},
      .in_place = true,
      .hardware_tolerance = IdentityTolerance},
-    Abs(),
+    WithRules(kScaledRules,
+              Scaled("ELEMENT_WISE_ABS", "the magnitude of each element", kAbsSupport, {F::kAbs})),
     Scaled("ELEMENT_WISE_CEIL", "the least integer from each element up", kFloatSupport,
            {F::kCeil}),
     Scaled("ELEMENT_WISE_FLOOR", "the greatest integer up to each element", kFloatSupport,
            {F::kFloor}),
     Unary("ELEMENT_WISE_NEGATE", "-x", kNegateSupport, {F::kNegate}),
     Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", "1 / x", kFloatSupport, {F::kRecip})),
-    Round(),
+    WithFields(kRoundFields, Unary("ELEMENT_WISE_ROUND", "each element rounded to an integer",
+                                   kRoundSupport, {.prepare = SetRounding})),
     Unary("ELEMENT_WISE_SIGN", "-1, 0 or 1, as each element is negative, zero or positive",
           kSignSupport, {F::kSign}),
     Tolerating<1>(

@@ -55,16 +55,19 @@ void RequirePlanes(const TensorAt& parameter, const TensorAt& input, Inference& 
   }
 }
 
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{S..}"},   {&kMeanTensor, "{M:S..}"}, {&kVarianceTensor, "{V:S..}"},
+    {&kScaleTensor, "{A:S..}"}, {&kBiasTensor, "{B:S..}"}, {&kOutputTensor, "{S..}"},
+};
+constexpr Signature kShapes = {"BN-1", "BN-1", kTensors, "BN-2"};
+
 void Infer(const OperatorDesc& op, Inference& infer) {
-  for (const auto* field : {&kMeanTensor, &kVarianceTensor, &kScaleTensor, &kBiasTensor}) {
-    RequireParameter("BN-1", "BN-2", *field, infer);
-  }
+  InferShapes(kShapes, op, infer);
   if (infer.level() < Level(4, 0) && !op[kSpatial]) {
     RequirePlanes(infer.tensor(kMeanTensor), infer.tensor(kInputTensor), infer);
     RequirePlanes(infer.tensor(kVarianceTensor), infer.tensor(kInputTensor), infer);
   }
   RequireFinite("BN-4", kEpsilon, op, infer);
-  InferSameSizes("BN-1", op, kInputTensor, infer);
 }
 
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
@@ -73,15 +76,9 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   NormalizeByGiven(given, inputs[0], outputs[0]);
 }
 
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  std::vector<SourceMap> sources;
-  for (size_t i = 0; i < 5; ++i) sources.push_back(SliceOfInput(op, i, {}));
-  return sources;
-}
-
 // Returns Scale * (x - mean) / deviation + Bias.
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const auto input = [&](size_t i) { return ElementAt(op, i, element, formula); };
+  const auto input = [&](size_t i) { return ElementAt(i, element, formula); };
   const FormulaNode centered = formula.Difference(input(0), input(1));
   const FormulaNode deviation = DeviationOf(input(2), static_cast<double>(op[kEpsilon]), formula);
   const FormulaNode scaled = formula.Quotient(formula.Product({input(3), centered}), deviation);
@@ -113,20 +110,24 @@ constexpr Rule kTrainingRules[] = {
     kFusedSteepness,
 };
 
-void InferTraining(const OperatorDesc& op, Inference& infer) {
-  RequireParameter("BNT-1", "BNT-1", kScaleTensor, infer);
-  infer.RequireSizes("BNT-1", infer.tensor(kBiasTensor), op.sizes(kScaleTensor));
-  if (op.find(kFusedAddTensor) != nullptr) {
-    infer.RequireSizes("BNT-1", infer.tensor(kFusedAddTensor), op.sizes(kInputTensor));
-  }
-  RequireFinite("BN-4", kEpsilon, op, infer);
-  InferSameSizes("BNT-1", op, kInputTensor, infer);
-  infer.Output("BNT-1", kOutputMean, op.sizes(kScaleTensor));
-  infer.Output("BNT-1", kOutputVariance, op.sizes(kScaleTensor));
-}
-
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   return RepeatedDimensions(op.sizes(kScaleTensor));
+}
+
+constexpr TensorShape kTrainingTensors[] = {
+    {&kInputTensor, "{S'..}"},
+    {.tensor = &kScaleTensor, .dims = "{P:S..}", .feeds = 1},
+    {.tensor = &kBiasTensor, .dims = "{P:S..}", .feeds = 1},
+    {.tensor = &kFusedAddTensor, .dims = "{S..}", .feeds = 1},
+    {&kOutputTensor, "{S..}"},
+    {&kOutputMean, "{P:S..}"},
+    {&kOutputVariance, "{P:S..}"},
+};
+constexpr Signature kTrainingShapes = {"BNT-1", "BNT-1", kTrainingTensors, "BNT-1", AxesOf};
+
+void InferTraining(const OperatorDesc& op, Inference& infer) {
+  InferShapes(kTrainingShapes, op, infer);
+  RequireFinite("BN-4", kEpsilon, op, infer);
 }
 
 void Train(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
@@ -139,18 +140,9 @@ void Train(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   NormalizeByMoments(how, AxesOf(op), inputs[0], outputs[0], outputs[2]);
 }
 
-std::vector<SourceMap> TrainingSources(const OperatorDesc& op) {
-  std::vector<SourceMap> sources = {SliceOfInput(op, 0, AxesOf(op))};
-  const size_t inputs = TensorSlots(op, TensorRole::kInput).size();
-  for (size_t i = 1; i < inputs; ++i) {
-    sources.push_back(OfOutputs({0}, SliceOfInput(op, i, {})));
-  }
-  return sources;
-}
-
 FormulaNode TrainingMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const auto input = [&](size_t i) { return ElementAt(op, i, element, formula); };
-  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  const auto input = [&](size_t i) { return ElementAt(i, element, formula); };
+  const std::vector<FormulaNode> slice = SliceAt(0, AxesOf(op), element, formula);
   if (element.tensor == 1) {
     const FormulaNode sum = formula.Named("sum", formula.Sum(slice));
     return formula.Quotient(sum, formula.Number(static_cast<double>(slice.size())));
@@ -173,7 +165,7 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "BN-1",
      .rules = kRules,
      .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
+     .family = Computed{.run = Run, .sources = SourcesBy<kShapes>, .formula = Meaning},
      .hardware_tolerance = Ulp<6>},
     {.name = "BATCH_NORMALIZATION_TRAINING",
      .summary = "the same by the mean and the variance of each slice, which are outputs, too",
@@ -183,7 +175,7 @@ constexpr OperatorInfo kOperators[] = {
      .rules = kTrainingRules,
      .infer = InferTraining,
      .family = Computed{.run = Train,
-                        .sources = TrainingSources,
+                        .sources = SourcesBy<kTrainingShapes>,
                         .unsplittable_dims = AxesOf,
                         .formula = TrainingMeaning}},
 };

@@ -51,20 +51,35 @@ float EpsilonOf(const OperatorDesc& op) {
   return epsilon == nullptr ? 0 : *epsilon;
 }
 
-void Infer(const OperatorDesc& op, Inference& infer) {
-  RequireParameter("BNG-1", "BNG-2", kMeanTensor, infer);
-  infer.RequireSizes("BNG-1", infer.tensor(kGradient), op.sizes(kInputTensor));
-  infer.RequireSizes("BNG-1", infer.tensor(kVarianceTensor), op.sizes(kMeanTensor));
-  infer.RequireSizes("BNG-1", infer.tensor(kScaleTensor), op.sizes(kMeanTensor));
-  infer.Require(std::isfinite(EpsilonOf(op)), "BN-4", At(kEpsilon), "{} is not finite",
-                EpsilonOf(op));
-  infer.Output("BNG-1", kOutputGradient, op.sizes(kInputTensor));
-  infer.Output("BNG-1", kScaleGradient, op.sizes(kMeanTensor));
-  infer.Output("BNG-1", kBiasGradient, op.sizes(kMeanTensor));
-}
-
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   return RepeatedDimensions(op.sizes(kMeanTensor));
+}
+
+enum Input : size_t { kX, kDy, kMean, kVariance, kScale };
+enum Output : size_t { kDx, kDscale, kDbias };
+
+// In the inference form, dX depends only on its own element of dY.
+template <bool kTraining>
+constexpr TensorShape kTensors[] = {
+    {.tensor = &kInputTensor,
+     .dims = "{S'..}",
+     .feeds = kTraining ? 1 << kDx | 1 << kDscale : 1 << kDscale},
+    {&kGradient, kTraining ? "{S'..}" : "{S..}"},
+    {.tensor = &kMeanTensor, .dims = "{P:S..}", .feeds = 1 << kDscale},
+    {.tensor = &kVarianceTensor, .dims = "{P:S..}", .feeds = 1 << kDx | 1 << kDscale},
+    {.tensor = &kScaleTensor, .dims = "{P:S..}", .feeds = 1 << kDx},
+    {&kOutputGradient, "{S..}"},
+    {&kScaleGradient, "{P:S..}"},
+    {&kBiasGradient, "{P:S..}"},
+};
+template <bool kTraining>
+constexpr Signature kShapes = {"BNG-1", "BNG-1", kTensors<kTraining>, "BNG-2", AxesOf};
+
+template <bool kTraining>
+void Infer(const OperatorDesc& op, Inference& infer) {
+  InferShapes(kShapes<kTraining>, op, infer);
+  infer.Require(std::isfinite(EpsilonOf(op)), "BN-4", At(kEpsilon), "{} is not finite",
+                EpsilonOf(op));
 }
 
 NormalizationGradient GradientOf(const OperatorDesc& op, InputViews inputs) {
@@ -87,25 +102,6 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 void RunTraining(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   GradientByMoments(GradientOf(op, inputs), AxesOf(op), outputs[0]);
   RunParameters(op, inputs, outputs);
-}
-
-enum Input : size_t { kX, kDy, kMean, kVariance, kScale };
-enum Output : size_t { kDx, kDscale, kDbias };
-
-// In the inference form, dX depends only on its own element of dY.
-template <bool kTraining>
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  const std::vector<uint32_t> axes = AxesOf(op);
-  const SourceMap whole_dy = SliceOfInput(op, kDy, axes);
-  const SourceMap own_dy = kTraining ? whole_dy : SliceOfInput(op, kDy, {});
-  const SourceMap dy = [=](const Region& output) {
-    return output.tensor == kDx ? own_dy(output) : whole_dy(output);
-  };
-  const SourceMap x = SliceOfInput(op, kX, axes);
-  return {kTraining ? OfOutputs({kDx, kDscale}, x) : OfOutputs({kDscale}, x), dy,
-          OfOutputs({kDscale}, SliceOfInput(op, kMean, {})),
-          OfOutputs({kDx, kDscale}, SliceOfInput(op, kVariance, {})),
-          OfOutputs({kDx}, SliceOfInput(op, kScale, {}))};
 }
 
 // With v = Variance + Epsilon, dX is dY * Scale / sqrt(v), or, if the moments depend on x, too,
@@ -143,9 +139,9 @@ class GradientMeaning {
   FormulaNode OfBias() { return formula_.Named("sum", formula_.Sum(Slice(kDy))); }
 
  private:
-  FormulaNode Own(size_t input) { return ElementAt(op_, input, element_, formula_); }
+  FormulaNode Own(size_t input) { return ElementAt(input, element_, formula_); }
   std::vector<FormulaNode> Slice(size_t input) {
-    return SliceAt(op_, input, AxesOf(op_), element_, formula_);
+    return SliceAt(input, AxesOf(op_), element_, formula_);
   }
   FormulaNode Deviation() {
     return DeviationOf(Own(kVariance), static_cast<double>(EpsilonOf(op_)), formula_);
@@ -181,9 +177,9 @@ constexpr OperatorInfo kOperators[] = {
      .support = kSupport,
      .type_rule = "BNG-1",
      .rules = kRules,
-     .infer = Infer,
+     .infer = Infer<false>,
      .family = Computed{.run = Run,
-                        .sources = Sources<false>,
+                        .sources = SourcesBy<kShapes<false>>,
                         .unsplittable_dims = AxesOf,
                         .formula = Meaning<false>}},
     {.name = "BATCH_NORMALIZATION_TRAINING_GRAD",
@@ -192,9 +188,9 @@ constexpr OperatorInfo kOperators[] = {
      .support = kTrainingSupport,
      .type_rule = "BNG-1",
      .rules = kRules,
-     .infer = Infer,
+     .infer = Infer<true>,
      .family = Computed{.run = RunTraining,
-                        .sources = Sources<true>,
+                        .sources = SourcesBy<kShapes<true>>,
                         .unsplittable_dims = AxesOf,
                         .formula = Meaning<true>}},
 };

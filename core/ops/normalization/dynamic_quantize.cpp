@@ -2,7 +2,6 @@
 // DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC.
 #include "core/engine/normalization/dynamic_quantize.h"
 
-#include <numeric>
 #include <utility>
 
 #include "core/ops/normalization/shared.h"
@@ -41,18 +40,12 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   infer.Output("DQL-1", kZeroPoint, one);
 }
 
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{S'..}"}, {&kIntegers, "{S..}"}, {&kScale, "{1..}"}, {&kZeroPoint, "{1..}"}};
+constexpr Signature kShapes = {"DQL-2", "DQL-2", kTensors};
+
 void Run(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
   QuantizeDynamically(inputs[0], {outputs[0], outputs[1], outputs[2]});
-}
-
-std::vector<uint32_t> AllOf(const OperatorDesc& op) {
-  std::vector<uint32_t> all(op.sizes(kInputTensor).size());
-  std::iota(all.begin(), all.end(), 0u);
-  return all;
-}
-
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  return {SliceOfInput(op, 0, AllOf(op))};
 }
 
 // The least and the greatest number of an output's type.
@@ -110,8 +103,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "DQL-1",
      .rules = kRules,
      .infer = Infer,
-     .family =
-         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AllOf, .formula = Meaning}},
+     .family = Computed{.run = Run,
+                        .sources = SourcesBy<kShapes>,
+                        .unsplittable_dims = AllDimensions,
+                        .formula = Meaning}},
 };
 
 }  // namespace

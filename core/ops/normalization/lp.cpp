@@ -25,15 +25,17 @@ constexpr Rule kRules[] = {
     {"LPN-4", "Epsilon is finite and not negative"},
 };
 
+std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+  return {op[kAxis]};
+}
+
+constexpr Signature kShapes = {"LPN-1", "LPN-1", kSliced, {}, AxesOf};
+
 void Infer(const OperatorDesc& op, Inference& infer) {
   infer.RequireAxis("LPN-2", At(kAxis), op[kAxis], infer.tensor(kInputTensor));
   RequireFinite("LPN-4", kEpsilon, op, infer);
   infer.Require(!(op[kEpsilon] < 0), "LPN-4", At(kEpsilon), "{} is negative", op[kEpsilon]);
-  InferSameSizes("LPN-1", op, kInputTensor, infer);
-}
-
-std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
-  return {op[kAxis]};
+  InferShapes(kShapes, op, infer);
 }
 
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
@@ -42,23 +44,19 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   DivideByNorm({op[kP] == 2, epsilon}, AxesOf(op), inputs[0], outputs[0]);
 }
 
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  return {SliceOfInput(op, 0, AxesOf(op))};
-}
-
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   using enum FormulaOperation;
   const bool squares = op[kP] == 2;
   const auto term = [&](FormulaNode x) {
     return formula.Apply(squares ? kSquare : kMagnitude, {x});
   };
-  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  const std::vector<FormulaNode> slice = SliceAt(0, AxesOf(op), element, formula);
   FormulaNode norm =
       formula.Named(squares ? "sum of squares" : "norm", formula.Sum(formula.Each(slice, term)));
   if (squares) norm = formula.Named("norm", formula.Apply(kSquareRoot, {norm}));
   const FormulaNode epsilon = formula.Number(static_cast<double>(op[kEpsilon]));
   const FormulaNode divisor = formula.Named("divisor", formula.Apply(kAtLeast, {norm, epsilon}));
-  return formula.Apply(kQuotientOrDividend, {ElementAt(op, 0, element, formula), divisor});
+  return formula.Apply(kQuotientOrDividend, {ElementAt(0, element, formula), divisor});
 }
 
 constexpr OperatorInfo kOperators[] = {
@@ -69,8 +67,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "LPN-1",
      .rules = kRules,
      .infer = Infer,
-     .family =
-         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning}},
+     .family = Computed{.run = Run,
+                        .sources = SourcesBy<kShapes>,
+                        .unsplittable_dims = AxesOf,
+                        .formula = Meaning}},
 };
 
 }  // namespace

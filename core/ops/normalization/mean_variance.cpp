@@ -53,31 +53,61 @@ constexpr SupportTable kChannelSupport[] = {{kChannelRows}};
 constexpr SupportTable kAxesSupport[] = {{kAxesRows}};
 constexpr SupportTable kMomentsSupport[] = {{kMomentsRows}};
 
-constexpr Rule kShapes = {"MVN-1",
-                          "all tensors agree in DataType and DimensionCount, input and "
-                          "output in Sizes"};
+constexpr Rule kOneShape = {"MVN-1",
+                            "all tensors agree in DataType and DimensionCount, input and "
+                            "output in Sizes"};
 constexpr Rule kParameters = {
     "MVN-2",
     "sizes of ScaleTensor and BiasTensor are 1 or the input's; of 1 below 4_0, 1 in the "
     "dimensions 0, 2 and 3 only"};
 constexpr Rule kBothOrNone = {"MVN-3", "below 5_2, ScaleTensor and BiasTensor stand together"};
 constexpr Rule kFinite = {"MVN-9", "Epsilon is finite"};
-constexpr Rule kChannelRules[] = {kShapes,     kParameters,        kBothOrNone,    kFinite,
+constexpr Rule kChannelRules[] = {kOneShape,   kParameters,        kBothOrNone,    kFinite,
                                   kCanBeFused, kFusedHasNoTensors, kFusedSteepness};
-constexpr Rule kAxesRules[] = {kShapes, kParameters, kBothOrNone,        {"MVN-4", kAxesText},
-                               kFinite, kCanBeFused, kFusedHasNoTensors, kFusedSteepness};
+constexpr Rule kAxesRules[] = {kOneShape, kParameters, kBothOrNone,        {"MVN-4", kAxesText},
+                               kFinite,   kCanBeFused, kFusedHasNoTensors, kFusedSteepness};
+
+bool FlagOf(const OperatorDesc& op, const FieldOf<bool>& field, bool otherwise) {
+  const bool* flag = op.find_if_known(field);
+  return flag == nullptr ? otherwise : *flag;
+}
+
+MomentNormalization HowOf(const OperatorDesc& op) {
+  MomentNormalization how;
+  how.use_mean = FlagOf(op, kUseMean, true);
+  how.use_variance = FlagOf(op, kUseVariance, FlagOf(op, kNormalizeVariance, true));
+  how.epsilon = static_cast<double>(op[kEpsilon]);
+  return how;
+}
+
+std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+  const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
+  if (axes != nullptr) return *axes;
+  return op[kCrossChannel] ? std::vector<uint32_t>{1, 2, 3} : std::vector<uint32_t>{2, 3};
+}
+
+// An element depends on its whole slice only if one of the slice's moments is used.
+std::vector<uint32_t> SlicesOf(const OperatorDesc& op) {
+  const MomentNormalization how = HowOf(op);
+  return how.use_mean || how.use_variance ? AxesOf(op) : std::vector<uint32_t>();
+}
+
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{S'..}"},
+    {&kScaleTensor, "{A:S..}"},
+    {&kBiasTensor, "{B:S..}"},
+    {&kOutputTensor, "{S..}"},
+};
+constexpr Signature kShapes = {"MVN-1", "MVN-1", kTensors, "MVN-2", SlicesOf};
 
 void InferParameters(const OperatorDesc& op, Inference& infer) {
-  for (const auto* field : {&kScaleTensor, &kBiasTensor}) {
-    if (op.find(*field) != nullptr) RequireParameter("MVN-1", "MVN-2", *field, infer);
-  }
+  InferShapes(kShapes, op, infer);
   const bool is_one_alone = op.Has(kScaleTensor) != op.Has(kBiasTensor);
   const Field& other = op.Has(kScaleTensor) ? kBiasTensor : kScaleTensor;
   infer.Require(infer.level() >= Level(5, 2) || !is_one_alone, "MVN-3", At(other),
                 "{} is missing; ScaleTensor and BiasTensor stand alone from feature level 5_2 on",
                 other.name);
   RequireFinite("MVN-9", kEpsilon, op, infer);
-  InferSameSizes("MVN-1", op, kInputTensor, infer);
 }
 
 // Requires one parameter for each channel, as before feature level 4_0.
@@ -105,25 +135,6 @@ void InferAxesByLevel(const OperatorDesc& op, Inference& infer) {
   }
 }
 
-std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
-  const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
-  if (axes != nullptr) return *axes;
-  return op[kCrossChannel] ? std::vector<uint32_t>{1, 2, 3} : std::vector<uint32_t>{2, 3};
-}
-
-bool FlagOf(const OperatorDesc& op, const FieldOf<bool>& field, bool otherwise) {
-  const bool* flag = op.find_if_known(field);
-  return flag == nullptr ? otherwise : *flag;
-}
-
-MomentNormalization HowOf(const OperatorDesc& op) {
-  MomentNormalization how;
-  how.use_mean = FlagOf(op, kUseMean, true);
-  how.use_variance = FlagOf(op, kUseVariance, FlagOf(op, kNormalizeVariance, true));
-  how.epsilon = static_cast<double>(op[kEpsilon]);
-  return how;
-}
-
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   MomentNormalization how = HowOf(op);
   size_t next = 1;
@@ -132,23 +143,12 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   NormalizeByMoments(how, AxesOf(op), inputs[0], outputs[0], {});
 }
 
-// An element depends on its whole slice only if one of the slice's moments is used.
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  const MomentNormalization how = HowOf(op);
-  const bool uses_slice = how.use_mean || how.use_variance;
-  std::vector<SourceMap> sources = {
-      SliceOfInput(op, 0, uses_slice ? AxesOf(op) : std::vector<uint32_t>())};
-  const size_t inputs = TensorSlots(op, TensorRole::kInput).size();
-  for (size_t i = 1; i < inputs; ++i) sources.push_back(SliceOfInput(op, i, {}));
-  return sources;
-}
-
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const MomentNormalization how = HowOf(op);
-  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  const std::vector<FormulaNode> slice = SliceAt(0, AxesOf(op), element, formula);
   std::optional<FormulaNode> mean;
   if (how.use_mean) mean = MeanOf(slice, formula);
-  FormulaNode result = ElementAt(op, 0, element, formula);
+  FormulaNode result = ElementAt(0, element, formula);
   if (mean) result = formula.Difference(result, *mean);
   if (how.use_variance) {
     const FormulaNode variance = VarianceOf(slice, mean, formula);
@@ -156,9 +156,9 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   }
   size_t next = 1;
   if (op.Has(kScaleTensor)) {
-    result = formula.Product({ElementAt(op, next++, element, formula), result});
+    result = formula.Product({ElementAt(next++, element, formula), result});
   }
-  if (op.Has(kBiasTensor)) result = formula.Sum({result, ElementAt(op, next, element, formula)});
+  if (op.Has(kBiasTensor)) result = formula.Sum({result, ElementAt(next, element, formula)});
   return result;
 }
 
@@ -183,8 +183,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kChannelRules,
      .infer = InferParameters,
-     .family =
-         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning},
+     .family = Computed{.run = Run,
+                        .sources = SourcesBy<kShapes>,
+                        .unsplittable_dims = AxesOf,
+                        .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION1",
      .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
@@ -193,8 +195,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxesByLevel,
-     .family =
-         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning},
+     .family = Computed{.run = Run,
+                        .sources = SourcesBy<kShapes>,
+                        .unsplittable_dims = AxesOf,
+                        .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
     {.name = "MEAN_VARIANCE_NORMALIZATION2",
      .summary = "the same with the mean or the variance alone, or the root mean square",
@@ -203,8 +207,10 @@ constexpr OperatorInfo kOperators[] = {
      .type_rule = "MVN-1",
      .rules = kAxesRules,
      .infer = InferAxes,
-     .family =
-         Computed{.run = Run, .sources = Sources, .unsplittable_dims = AxesOf, .formula = Meaning},
+     .family = Computed{.run = Run,
+                        .sources = SourcesBy<kShapes>,
+                        .unsplittable_dims = AxesOf,
+                        .formula = Meaning},
      .hardware_tolerance = HardwareTolerance},
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/ops/formula.h"
-#include "core/ops/inference.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::normalization {
 
@@ -22,30 +22,21 @@ inline constexpr auto kEpsilon = field::Float("Epsilon").Means(
 
 inline constexpr std::string_view kAxesText = "Axes lie in [0, DimensionCount - 1], each once";
 
-// Requires the rank of the input, and in each dimension its size or 1.
-void RequireParameter(std::string_view rank_rule, std::string_view size_rule,
-                      const FieldOf<TensorDesc>& parameter, Inference& infer);
+inline constexpr TensorShape kSliced[] = {{&kInputTensor, "{S'..}"}, {&kOutputTensor, "{S..}"}};
 
 void RequireFinite(std::string_view rule, const FieldOf<float>& field, const OperatorDesc& op,
                    Inference& infer);
-
-// Maps to the same place in an input, but to all of it along the axes. An input is repeated along
-// dimensions in which its size is 1.
-SourceMap SliceOfInput(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes);
-
-// Restricts a map to some outputs; the others do not depend on the input.
-SourceMap OfOutputs(std::vector<size_t> outputs, SourceMap source);
 
 // Returns the dimensions along which a parameter with these sizes is repeated.
 std::vector<uint32_t> RepeatedDimensions(const Sizes& sizes);
 
 // --- formulas ------------------------------------------------------------------------------------
 
-// The elements of an input that an output element depends on, and the one at the same place.
-std::vector<FormulaNode> SliceAt(const OperatorDesc& op, size_t input, std::vector<uint32_t> axes,
+// The elements of an input at the place of an output element, all of them along the axes. An input
+// is repeated along dimensions in which its size is 1.
+std::vector<FormulaNode> SliceAt(size_t input, std::span<const uint32_t> axes,
                                  const Region& element, Formula& formula);
-FormulaNode ElementAt(const OperatorDesc& op, size_t input, const Region& element,
-                      Formula& formula);
+FormulaNode ElementAt(size_t input, const Region& element, Formula& formula);
 
 FormulaNode MeanOf(std::span<const FormulaNode> slice, Formula& formula);
 

@@ -32,42 +32,40 @@ constexpr Rule kRowRules[] = {
 };
 constexpr Rule kSliceRules[] = {kOneShape, {"SMX-4", kAxesText}};
 
-void InferRows(const OperatorDesc& op, Inference& infer) {
-  const TensorAt input = infer.tensor(kInputTensor);
-  for (size_t d = 0; d + 2 < input.sizes().size(); ++d) {
-    infer.Require(input.sizes()[d] == 1, "SMX-2", SizeAt(input, d),
-                  "the size before the last two is {}; expected 1", input.sizes()[d]);
-  }
-  InferSameSizes("SMX-1", op, kInputTensor, infer);
-}
-
-void InferSlices(const OperatorDesc& op, Inference& infer) {
-  CheckAxes("SMX-4", "SMX-4", kAxes, op, infer.tensor(kInputTensor), infer);
-  InferSameSizes("SMX-1", op, kInputTensor, infer);
-}
-
-// Operators without Axes use the last dimension.
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
   if (axes != nullptr) return *axes;
   return {static_cast<uint32_t>(op.sizes(kInputTensor).size() - 1)};
 }
 
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  return {SliceOfInput(op, 0, AxesOf(op))};
+constexpr Signature kShapes = {"SMX-1", "SMX-1", kSliced, {}, AxesOf};
+
+void InferRows(const OperatorDesc& op, Inference& infer) {
+  const TensorAt input = infer.tensor(kInputTensor);
+  for (size_t d = 0; d + 2 < input.sizes().size(); ++d) {
+    infer.Require(input.sizes()[d] == 1, "SMX-2", SizeAt(input, d),
+                  "the size before the last two is {}; expected 1", input.sizes()[d]);
+  }
+  InferShapes(kShapes, op, infer);
 }
 
+void InferSlices(const OperatorDesc& op, Inference& infer) {
+  CheckAxes("SMX-4", "SMX-4", kAxes, op, infer.tensor(kInputTensor), infer);
+  InferShapes(kShapes, op, infer);
+}
+
+// Operators without Axes use the last dimension.
 template <SoftmaxFunction kFunction>
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   using enum FormulaOperation;
-  const std::vector<FormulaNode> slice = SliceAt(op, 0, AxesOf(op), element, formula);
+  const std::vector<FormulaNode> slice = SliceAt(0, AxesOf(op), element, formula);
   const FormulaNode maximum = formula.Named("maximum", formula.Apply(kMaximum, slice));
   const auto exponential = [&](FormulaNode x) {
     return formula.Apply(kExponential, {formula.Difference(x, maximum)});
   };
   const FormulaNode sum =
       formula.Named("sum of exponentials", formula.Sum(formula.Each(slice, exponential)));
-  const FormulaNode x = ElementAt(op, 0, element, formula);
+  const FormulaNode x = ElementAt(0, element, formula);
   if (kFunction == SoftmaxFunction::kSoftmax) return formula.Quotient(exponential(x), sum);
   return formula.Difference(formula.Difference(x, maximum), formula.Apply(kLogarithm, {sum}));
 }
@@ -84,7 +82,7 @@ constexpr Computed FamilyOf() {
               [](const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
                 ApplySoftmax(kFunction, AxesOf(op), inputs[0], outputs[0]);
               },
-          .sources = Sources,
+          .sources = SourcesBy<kShapes>,
           .unsplittable_dims = AxesOf,
           .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : Meaning<kFunction>};
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/ops/formula.h"
-#include "core/ops/inference.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::local_response {
 namespace {
@@ -44,26 +44,13 @@ constexpr SupportRow kGradRows[] = {{Level(3, 1), 4, 4, {types::kFloats}}};
 constexpr SupportTable kSupport[] = {{kRows}};
 constexpr SupportTable kGradSupport[] = {{kGradRows}};
 constexpr Rule kLocalSizeRule = {"CTR-5", "LocalSize is not 0"};
-constexpr Rule kRules[] = {
-    kLocalSizeRule,
-    {"LRN-1", "input and output have equal DataType and Sizes"},
-};
-constexpr Rule kGradRules[] = {
-    kLocalSizeRule,
-    {"LRG-1", "all tensors have equal DataType and Sizes"},
-};
+constexpr Rule kEqual = {"LRN-1", "input and output have equal DataType and Sizes"};
+constexpr Rule kGradEqual = {"LRG-1", "all tensors have equal DataType and Sizes"};
+constexpr Rule kRules[] = {kLocalSizeRule, kEqual};
+constexpr Rule kGradRules[] = {kLocalSizeRule, kGradEqual};
 
 LocalResponse ResponseOf(const OperatorDesc& op) {
   return {op[kCrossChannel], op[kLocalSize], op[kAlpha], op[kBeta], op[kBias]};
-}
-
-void Infer(const OperatorDesc& op, Inference& infer) {
-  InferSameSizes("LRN-1", op, kInputTensor, infer);
-}
-
-void InferGrad(const OperatorDesc& op, Inference& infer) {
-  infer.RequireSizes("LRG-1", infer.tensor(kInputGradientTensor), op.sizes(kInputTensor));
-  infer.Output("LRG-1", kOutputGradientTensor, op.sizes(kInputTensor));
 }
 
 std::vector<uint32_t> Whole(const OperatorDesc& op) {
@@ -175,7 +162,7 @@ constexpr OperatorInfo kOperators[] = {
      .support = kSupport,
      .type_rule = "LRN-1",
      .rules = kRules,
-     .infer = Infer,
+     .infer = InferEqual<kEqual>,
      .family =
          Computed{.run = Run, .sources = Sources, .unsplittable_dims = Whole, .formula = Meaning}},
     {.name = "LOCAL_RESPONSE_NORMALIZATION_GRAD",
@@ -184,7 +171,7 @@ constexpr OperatorInfo kOperators[] = {
      .support = kGradSupport,
      .type_rule = "LRG-1",
      .rules = kGradRules,
-     .infer = InferGrad,
+     .infer = InferEqual<kGradEqual>,
      .family = Computed{.run = RunGrad,
                         .sources = GradSources,
                         .unsplittable_dims = Whole,
