@@ -20,7 +20,7 @@
 #include "bench/fixture.h"
 #include "bench/limits.h"
 #include "core/document/operator_document.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 
 namespace dmlop {
 namespace {

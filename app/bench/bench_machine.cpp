@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/bench/bench_machine.h"
+#include "app/bench/bench_row.h"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>

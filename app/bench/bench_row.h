@@ -7,11 +7,27 @@
 #include <vector>
 
 #include "app/bench/bench_library.h"
-#include "app/bench/bench_machine.h"
 #include "app/timing.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {
+
+// --- the machine on which bench measures ---------------------------------------------------------
+
+struct Machine {
+  std::string cpu_model;
+  int cpus = 1;             // that the process may use
+  std::string isa;          // instruction set of the kernels
+  std::string governor;     // of the CPU frequency; empty if not visible
+  double load_average = 0;  // over the last minute
+};
+
+Machine DescribeMachine();
+
+// Such as "AMD EPYC, 2 CPUs, avx2; no frequency governor; load average 0.31".
+std::string MachineText(const Machine& machine);
+
+// --- rows ----------------------------------------------------------------------------------------
 
 enum class CacheState {
   kHot,   // the tensors are where the last call left them

@@ -13,7 +13,7 @@
 #include "app/run/kept_tensors.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/graph/graph_run.h"
 #include "core/io/new_folders.h"
 #include "core/model/model_text.h"

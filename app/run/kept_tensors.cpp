@@ -12,7 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/io/spool.h"
 #include "core/tensor/nibbles.h"
 

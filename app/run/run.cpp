@@ -17,7 +17,6 @@
 #include "app/graph/graph_model.h"
 #include "app/options/option_words.h"
 #include "app/run/refused_options.h"
-#include "app/run/run_graph.h"
 #include "app/run/run_model.h"
 #include "app/run/run_report.h"
 #include "app/shell_word.h"

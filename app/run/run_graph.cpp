@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/run/run_graph.h"
+#include "app/run/run_model.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@
 #include "core/base/error.h"
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/graph/graph_run.h"
 
 namespace dmlop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command "run" for a DxDispatch model.
+// The command "run" for models: of DxDispatch, or in one file such as model.onnx or graph.bin.
 #pragma once
 
 #include "app/exit_status.h"
@@ -12,5 +12,7 @@ namespace dmlop {
 ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
                     const Descriptor& descriptor, const ModelDocument& model,
                     Diagnostics& diagnostics);
+
+ExitStatus RunGraphModel(const RunOptions& options, const CommonOptions& common);
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/text/glyphs.h"
+#include "app/text/picture_canvas.h"
 
 namespace dmlop {
 

@@ -3,15 +3,26 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "app/text/glyphs.h"
 #include "app/text/picture.h"
 
 namespace dmlop {
+
+// --- letters for frames and scales ---------------------------------------------------------------
+
+inline constexpr int kGlyphWidth = 5;
+inline constexpr int kGlyphHeight = 7;
+
+// The columns of a character from left to right; the lowest bit is at the top. Blank for characters
+// that no picture uses.
+std::array<uint8_t, kGlyphWidth> GlyphOf(char character);
+
+// --- canvas --------------------------------------------------------------------------------------
 
 // Lengths in pixels.
 inline constexpr int64_t kZoom = 2;  // for each pixel of a glyph

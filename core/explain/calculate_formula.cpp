@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/explain/calculate_formula.h"
+#include "core/explain/calculation.h"
 
 #include <fmt/format.h>
 

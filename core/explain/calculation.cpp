@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "core/base/progress.h"
-#include "core/explain/calculate_formula.h"
 #include "core/ops/families.h"
 #include "core/ops/fused.h"
 

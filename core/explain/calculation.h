@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/explain/data_flow.h"
+#include "core/ops/formula.h"
 #include "core/tensor/element.h"
 #include "core/tensor/tensor.h"
 
@@ -105,5 +106,12 @@ struct Outcome {
 // data. `length` is that of the terms of a step.
 Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& output,
                   ListLength length);
+
+// --- what has a formula --------------------------------------------------------------------------
+
+// `type` is that of the result, which the last node of the formula leads to.
+Calculation ExplainFormula(const Formula& formula, Formula::Node last,
+                           std::vector<std::string> inputs, DataType type,
+                           const ElementBytes& result, ListLength length);
 
 }  // namespace dmlop

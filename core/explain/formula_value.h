@@ -3,9 +3,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
+#include "core/exact/functions.h"
 
 namespace dmlop {
 
@@ -38,5 +40,19 @@ bool IsAtLeast(const FormulaValue& a, const FormulaValue& b);
 Dyadic ToDyadic(const FormulaValue& value);
 
 FormulaValue Negated(const FormulaValue& x);
+
+// --- operations that lead to whole numbers -------------------------------------------------------
+
+// As kRound and the like of FormulaOperation.
+FormulaValue Round(const FormulaValue& x);
+FormulaValue Truncate(const FormulaValue& x);
+FormulaValue WholeQuotient(bool floors, const FormulaValue& a, const FormulaValue& b);
+FormulaValue Clamp(const FormulaValue& x, const FormulaValue& least, const FormulaValue& greatest);
+// NaN of a number whose digits were dropped.
+FormulaValue Wrap(const FormulaValue& x, const FormulaValue& least, const FormulaValue& greatest);
+
+// Evaluates functions that round floats to whole numbers or take a remainder; none for others.
+std::optional<FormulaValue> WholeFunction(ElementWiseFunction function,
+                                          std::span<const FormulaValue> x);
 
 }  // namespace dmlop

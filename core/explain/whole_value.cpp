@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/explain/whole_value.h"
+#include "core/explain/formula_value.h"
 
 #include <cmath>
 #include <limits>

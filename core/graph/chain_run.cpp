@@ -8,7 +8,7 @@
 #include "core/base/progress.h"
 #include "core/graph/buffer_plan.h"
 #include "core/graph/node_ranges.h"
-#include "core/ops/part_grid.h"
+#include "core/ops/pieces.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {

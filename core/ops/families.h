@@ -2,6 +2,9 @@
 // The functions that each family implements in a source of its own; see family.h.
 #pragma once
 
+#include <span>
+
+#include "core/ops/family.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
@@ -51,5 +54,15 @@ View Narrowed(View view, const Region& region) {
 // Copies `part` out of `computed`, which holds the elements of `region` around it.
 void CopyInner(const TensorView& computed, const Region& region, Region part,
                const TensorView& output);
+
+// --- operands that have one element for each block of the output ---------------------------------
+
+// Returns whether an operand has other sizes than the first one, which has the whole output's.
+bool HaveBlocks(std::span<const ConstTensorView> operands);
+
+// Computes a part of an output into a view of that part's sizes. In each dimension all operands
+// with blocks have the same size, which divides the output's.
+void ComputeInBlocks(const ElementWiseCall& call, std::span<const ConstTensorView> operands,
+                     const Region& part, const TensorView& output);
 
 }  // namespace dmlop

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/ops/families.h"
 #include "core/ops/formula.h"
 #include "core/ops/inference.h"

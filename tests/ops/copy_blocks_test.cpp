@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/engine/window/unfold_images.h"
-#include "core/engine/window/unfold_moves.h"
+#include "core/engine/window/unfold.h"
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"
 #include "tests/support/operator_call.h"

@@ -10,7 +10,6 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/row_group.h"
-#include "core/engine/copy/tiled_loop.h"
 #include "core/engine/copy/tiled_move.h"
 #include "core/kernels/copy/stream.h"
 #include "core/tensor/loop_nest.h"

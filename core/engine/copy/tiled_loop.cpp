@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 
 #include "core/base/machine.h"
 #include "core/base/parallel.h"

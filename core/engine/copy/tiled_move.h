@@ -5,8 +5,8 @@
 
 #include <functional>
 
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/copy/tile_plan.h"
-#include "core/engine/copy/tiled_loop.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

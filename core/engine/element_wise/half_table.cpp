@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/kernels/copy/stream.h"
 
 namespace dmlop {

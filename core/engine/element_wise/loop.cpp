@@ -5,9 +5,9 @@
 
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/copy/tile_shape.h"
 #include "core/engine/copy/tile_slices.h"
-#include "core/engine/copy/tiled_loop.h"
 #include "core/engine/element_wise/half_table.h"
 #include "core/engine/element_wise/plan.h"
 #include "core/engine/element_wise/row_pipeline.h"

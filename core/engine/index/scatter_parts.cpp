@@ -6,7 +6,7 @@
 #include "core/base/integers.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/copy/tiled_move.h"
 #include "core/engine/index/indexed_rows.h"
 #include "core/kernels/copy/stream.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/matrix/doubtful_sums.h"
+#include "core/engine/matrix/tile_results.h"
 
 #include <algorithm>
 #include <cmath>

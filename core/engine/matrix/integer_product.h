@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of two matrices of 8-bit integers less their zero points, summed in 32 or 64 bits.
+// Products of two matrices of integers less their zero points: those of 8 bits are summed in 32 or
+// 64 bits.
 #pragma once
 
 #include <cstdint>
@@ -58,5 +59,19 @@ using SumSink = std::function<void(const SumRow<Sum>&)>;
 template <typename Sum>
 void MultiplyIntegers(const IntegerProductShape& shape, const IntegerLines& rows,
                       const IntegerLines& columns, const SumSink<Sum>& sink);
+
+// --- products of 16-bit or 32-bit integers, less their zero points -------------------------------
+
+// Matrices in a tensor of integers: rows of the left one along its last dimension but one, columns
+// of the right one along its last. Both have the same type. Zero points are as in
+// IntegerMatrixLines.
+struct WideMatrix {
+  ConstTensorView view;
+  std::span<const int64_t> zero_points;
+};
+
+// Passes every exact sum to the sink once.
+void MultiplyWideIntegers(const WideMatrix& left, const WideMatrix& right,
+                          const SumSink<Int128>& sink);
 
 }  // namespace dmlop

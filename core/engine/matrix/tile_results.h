@@ -4,13 +4,26 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
-#include "core/engine/matrix/doubtful_sums.h"
+#include "core/engine/matrix/matrix_product.h"
 #include "core/kernels/matrix/product.h"
 #include "core/kernels/matrix/round_tile.h"
 
 namespace dmlop {
+
+// --- elements for which the fast sum cannot decide the rounding ----------------------------------
+
+struct MatrixPlace {
+  int64_t row, column;
+};
+
+// Computes the output's elements at `places`, whose order may change.
+void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                      const MatrixOutput& output, std::span<MatrixPlace> places);
+
+// --- tiles ---------------------------------------------------------------------------------------
 
 inline constexpr int64_t kMaxRowWidth = 8;
 inline constexpr int64_t kMaxTile = kMaxRowWidth * kMaxPanelWidth;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/matrix/wide_product.h"
+#include "core/engine/matrix/integer_product.h"
 
 #include <algorithm>
 #include <vector>

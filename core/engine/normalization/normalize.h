@@ -41,4 +41,30 @@ struct GivenMoments {
 void NormalizeByGiven(const GivenMoments& given, const ConstTensorView& input,
                       const TensorView& output);
 
+// --- softmax -------------------------------------------------------------------------------------
+
+enum class SoftmaxFunction {
+  kSoftmax,     // e^x / sum of all e^x
+  kLogSoftmax,  // logarithm of the softmax
+  kHardmax,     // 1 for the first of the largest elements, 0 for all others
+};
+
+// Errors are at most 0.5001 ULP of FLOAT32 or FLOAT16. The views have equal sizes and types.
+void ApplySoftmax(SoftmaxFunction function, const std::vector<uint32_t>& axes,
+                  const ConstTensorView& input, const TensorView& output);
+
+// --- integers by a scale and a zero point that suit the range of a tensor ------------------------
+
+// The scale, FLOAT32, is (hi - lo) / (Max - Min), rounded once; hi and lo are the greatest and
+// least numbers or 0, and Min and Max bound the output's type, INT8 or UINT8. The zero point is Min
+// - lo / scale, and the output is x / scale + zero point as in QUANTIZE_LINEAR. Scale and zero
+// point have one element.
+struct QuantizedTensors {
+  TensorView output, scale, zero_point;
+};
+void QuantizeDynamically(const ConstTensorView& input, const QuantizedTensors& to);
+
+// Whether there is nothing but zeros and NaN, for which the scale is 1 and the zero point Min.
+bool HasNoRange(const ConstTensorView& input);
+
 }  // namespace dmlop

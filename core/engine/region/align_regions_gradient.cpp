@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/region/align_regions_gradient.h"
+#include "core/engine/region/align_regions.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/select/nonzero.h"
+#include "core/engine/select/select.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/engine/copy/fill.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/select/top_k.h"
+#include "core/engine/select/select.h"
 
 #include <algorithm>
 #include <bit>

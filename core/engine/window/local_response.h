@@ -3,11 +3,32 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "core/engine/window/window_sums.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
+
+// --- sums over windows that slide along the rows of a table --------------------------------------
+
+// How far a window extends from its element; not negative.
+struct WindowReach {
+  int64_t before, after;
+
+  WindowReach Mirrored() const { return {after, before}; }
+};
+
+// Takes a table of numbers in row-major order, and replaces each by the sum of its column over rows
+// [row - before, row + after], as far as they exist. This takes three additions per number,
+// whatever the reach. A sum does not depend on numbers outside of its window.
+std::vector<double> SumsAlongRows(const std::vector<double>& table, int64_t columns,
+                                  WindowReach reach);
+
+// Likewise along columns.
+std::vector<double> SumsAlongColumns(const std::vector<double>& table, int64_t columns,
+                                     WindowReach reach);
+
+// --- local responses -----------------------------------------------------------------------------
 
 // With d = bias + alpha / size * the sum of the squares in the region of an element, which extends
 // along channels, or along height and width.

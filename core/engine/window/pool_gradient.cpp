@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/window/pool_gradient.h"
+#include "core/engine/window/pool_max.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/engine/window/pool_max.h"
 #include "core/engine/window/winner_sums.h"
 #include "core/exact/exact_sum.h"
 #include "core/tensor/element.h"

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/engine/copy/fill.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/window/sliding_windows.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/reduce/min_max.h"
-#include "core/kernels/window/pool_max.h"
+#include "core/kernels/window/pool_row.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maxima of windows, and the places of these.
+// Maxima of windows, the places of these, and the gradient.
 //
 // -0 is less than +0, and NaN is ignored; if all elements are NaN, so is the maximum, and the first
 // tap wins. A window without taps has the least value of its type (-infinity for floats), and the
@@ -20,5 +20,13 @@ void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& 
 // without data are not computed.
 void FindWinners(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
                  const TensorView& maxima, const TensorView& winners);
+
+// --- the gradient --------------------------------------------------------------------------------
+
+// Computes the part of an output, which has the input's sizes, from index `begin` on: for each
+// element the exact sum, rounded once, of the gradients of the windows that it wins, or +0 if it
+// wins none. All tensors are FLOAT32 or FLOAT16.
+void SumOfWinners(const PoolDims& dims, const ConstTensorView& input,
+                  const ConstTensorView& gradient, const Dims& begin, const TensorView& sums);
 
 }  // namespace dmlop

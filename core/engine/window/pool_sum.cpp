@@ -10,7 +10,7 @@
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
-#include "core/engine/copy/fill.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/window/pool_norm.h"
 #include "core/engine/window/sliding_windows.h"
 #include "core/exact/double_double.h"
@@ -19,7 +19,7 @@
 #include "core/exact/rounding.h"
 #include "core/exact/special_terms.h"
 #include "core/kernels/reduce/sum_finalizers.h"
-#include "core/kernels/window/pool_sum.h"
+#include "core/kernels/window/pool_row.h"
 #include "core/tensor/convert_element.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/engine/window/unfold_geometry.h"
+#include "core/engine/window/unfold.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/tensor.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/window/unfold_images.h"
+#include "core/engine/window/unfold.h"
 
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "core/base/parallel.h"
-#include "core/engine/window/unfold_geometry.h"
 #include "core/kernels/copy/copy.h"
 #include "core/kernels/copy/stream.h"
 

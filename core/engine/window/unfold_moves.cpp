@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/window/unfold_moves.h"
+#include "core/engine/window/unfold.h"
 
 #include <algorithm>
-
-#include "core/engine/copy/copy_views.h"
-#include "core/engine/window/unfold_geometry.h"
 
 namespace dmlop {
 namespace {
@@ -151,6 +148,11 @@ void UnfoldByMoves(const std::vector<UnfoldDim>& dims, const ConstTensorView& in
 std::vector<Move> UnfoldMoves(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
                               const TensorView& output) {
   return MoveList(dims, input, output).Copies();
+}
+
+void UnfoldWindows(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
+                   const TensorView& output) {
+  if (!UnfoldByImages(dims, input, output)) UnfoldByMoves(dims, input, output);
 }
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/window/window_sums.h"
+#include "core/engine/window/local_response.h"
 
 #include <algorithm>
 

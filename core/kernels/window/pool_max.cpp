@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kernels/window/pool_max.h"
+#include "core/kernels/window/pool_row.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE

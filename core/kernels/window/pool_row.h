@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of pooling kernels.
+// Pooling kernels.
 #pragma once
 
 #include <cstdint>
 #include <span>
+
+#include "core/kernels/reduce/min_max.h"
+#include "core/kernels/reduce/sum_map.h"
 
 namespace dmlop {
 
@@ -17,5 +20,30 @@ struct PoolRow {
   int64_t count;                     // number of windows
   std::span<const int64_t> offsets;  // offsets of taps from the first one; at most kMaxPoolTaps
 };
+
+// --- the greatest tap of each window -------------------------------------------------------------
+
+// Stores the key of each window's greatest tap, and the number of the first tap with that key.
+using PoolWinnerKernel = void (*)(const PoolRow<float>& row, KeyOf<float>* keys, int32_t* taps);
+
+PoolWinnerKernel PoolWinnerKernelFor();
+
+// --- sums over the taps --------------------------------------------------------------------------
+
+// Mostly such a sum is exact in binary64; otherwise a bound tells whether its rounding is
+// unresolved.
+
+inline constexpr int64_t kMaxPoolDivisor = 1 << 20;
+
+// Stores the result of each window, or sets its `unresolved` to 1. `divisor` is the divisor of
+// averages, at most kMaxPoolDivisor.
+template <typename T>
+using PoolSumKernel = void (*)(const PoolRow<T>& row, int64_t divisor, T* results,
+                               uint8_t* unresolved);
+
+// T is float or Half. An average is of elements themselves, a square root of the sum of their
+// squares.
+template <typename T>
+PoolSumKernel<T> PoolSumKernelFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop

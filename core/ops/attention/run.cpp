@@ -9,7 +9,7 @@
 
 #include "core/base/counted.h"
 #include "core/engine/attention/attention.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/ops/attention/attention.h"
 #include "core/tensor/element.h"

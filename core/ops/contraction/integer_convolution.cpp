@@ -15,7 +15,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/integers.h"
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/matrix/integer_windows.h"
 #include "core/exact/scaled_sum.h"
 #include "core/ops/contraction/integer_convolution.h"

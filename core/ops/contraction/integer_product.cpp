@@ -13,7 +13,6 @@
 
 #include "core/base/integers.h"
 #include "core/engine/matrix/integer_product.h"
-#include "core/engine/matrix/wide_product.h"
 #include "core/exact/scaled_sum.h"
 #include "core/ops/contraction/parameters.h"
 #include "core/tensor/element.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/element_wise/blocks.h"
+#include "core/ops/families.h"
 
 #include <algorithm>
 #include <vector>

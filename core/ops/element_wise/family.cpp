@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/copy/tiled_loop.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/engine/element_wise/sequence.h"
-#include "core/ops/element_wise/blocks.h"
 #include "core/ops/families.h"
 
 namespace dmlop {

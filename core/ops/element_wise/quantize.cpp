@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/ops/element_wise/function_formula.h"
-#include "core/ops/element_wise/quantized.h"
+#include "core/ops/element_wise/shared.h"
 
 namespace dmlop::quantize {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // QUANTIZE and DEQUANTIZE, whose scales and zero points apply to blocks of elements.
-#include "core/ops/element_wise/quantized.h"
+#include "core/ops/element_wise/shared.h"
 
 namespace dmlop::quantize_blocks {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/element_wise/quantized.h"
+#include "core/ops/element_wise/shared.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_SCATTER_OPERATOR_DESC, DML_SCATTER_ND_OPERATOR_DESC and DML_MAX_UNPOOLING_OPERATOR_DESC:
 // write elements to the places that indices select. If several share a place, the last one wins.
-#include "core/engine/copy/fill.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/index/indexed_rows.h"
 #include "core/ops/indexing/tuples.h"
 

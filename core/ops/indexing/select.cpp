@@ -3,8 +3,7 @@
 // select elements by their values.
 #include <algorithm>
 
-#include "core/engine/select/nonzero.h"
-#include "core/engine/select/top_k.h"
+#include "core/engine/select/select.h"
 #include "core/ops/indexing/shared.h"
 
 namespace dmlop::select {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/engine/copy/copy_views.h"
-#include "core/engine/copy/fill.h"
 #include "core/engine/fill/diagonal_band.h"
 #include "core/ops/families.h"
 #include "core/ops/movement/affine_move.h"

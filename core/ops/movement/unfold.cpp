@@ -10,8 +10,7 @@
 #include <optional>
 
 #include "core/base/counted.h"
-#include "core/engine/window/unfold_geometry.h"
-#include "core/engine/window/unfold_moves.h"
+#include "core/engine/window/unfold.h"
 #include "core/ops/inference.h"
 #include "core/ops/windows.h"
 

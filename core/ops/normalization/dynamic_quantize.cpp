@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC.
-#include "core/engine/normalization/dynamic_quantize.h"
+#include "core/engine/normalization/normalize.h"
 
 #include <utility>
 

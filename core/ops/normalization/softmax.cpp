@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
 // DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
-#include "core/engine/normalization/softmax.h"
+#include "core/engine/normalization/normalize.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/engine/copy/fill.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/engine/window/pool_sum.h"
 #include "core/engine/window/sliding_windows.h"
