@@ -37,8 +37,7 @@
   ROWS(mean_variance, kNormalization)       \
   ROWS(padding, kMovement)                  \
   ROWS(pool_average_grad, kWindows)         \
-  ROWS(pool_average, kWindows)              \
-  ROWS(pool_lp, kWindows)                   \
+  ROWS(pool_sum, kWindows)                  \
   ROWS(pool_max_grad, kWindows)             \
   ROWS(pool_max, kWindows)                  \
   ROWS(pool_quantized, kWindows)            \

@@ -49,10 +49,9 @@ constexpr SupportRow kRows2[] = {
 constexpr SupportTable kSupport[] = {{kRows}};
 constexpr SupportTable kSupport1[] = {{kRows1}};
 constexpr SupportTable kSupport2[] = {{kRows2}};
-constexpr Rule kRules[] = {kCounts, kNoZeros, kSameBatches, kPooledSizes, kFit};
-constexpr Rule kRules1[] = {kCounts,      kNoZeros,
-                            kSameBatches, kPooledSizes,
-                            kFit,         {"MXP-1", "output and indices have equal sizes"}};
+constexpr Rule kIndexRules[] = {kCounts,      kNoZeros,
+                                kSameBatches, kPooledSizes,
+                                kFit,         {"MXP-1", "output and indices have equal sizes"}};
 
 void InferWithIndices(const OperatorDesc& op, Inference& infer) {
   InferPooling(op, infer);
@@ -67,10 +66,6 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
     return FindWinners(dims, inputs[0], begin, outputs[0], outputs[1]);
   }
   FindMaxima(dims, inputs[0], begin, outputs[0]);
-}
-
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
 // Computes the number of the winner in the whole input from its indices.
@@ -119,31 +114,21 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
                           type);
 }
 
+constexpr Computed kFamily = {.run = Run, .sources = Sources, .formula = Meaning};
+
+constexpr OperatorInfo WithIndices(OperatorInfo info) {
+  info.rules = kIndexRules;
+  info.infer = InferWithIndices;
+  return info;
+}
+
 constexpr OperatorInfo kOperators[] = {
-    {.name = "MAX_POOLING",
-     .summary = "the greatest element of each window",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "POOL-1",
-     .rules = kRules,
-     .infer = InferPooling,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
-    {.name = "MAX_POOLING1",
-     .summary = "the greatest element of each window, and where it is",
-     .fields = kFields1,
-     .support = kSupport1,
-     .type_rule = "POOL-1",
-     .rules = kRules1,
-     .infer = InferWithIndices,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
-    {.name = "MAX_POOLING2",
-     .summary = "the greatest element of each window with gaps, and where it is",
-     .fields = kFields2,
-     .support = kSupport2,
-     .type_rule = "POOL-1",
-     .rules = kRules1,
-     .infer = InferWithIndices,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
+    Pooling("MAX_POOLING", "the greatest element of each window", kFields, kSupport, kFamily),
+    WithIndices(Pooling("MAX_POOLING1", "the greatest element of each window, and where it is",
+                        kFields1, kSupport1, kFamily)),
+    WithIndices(Pooling("MAX_POOLING2",
+                        "the greatest element of each window with gaps, and where it is", kFields2,
+                        kSupport2, kFamily)),
 };
 
 }  // namespace

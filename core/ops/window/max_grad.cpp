@@ -43,7 +43,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   const PoolDims dims = DimsOf(op, kInputTensor);
   const SourceMap windows = ReachingSources(dims, op.sizes(kInputGradient), 1);
   std::vector<SourceMap> maps;
-  for (const SourceMap& taps : WindowSources(dims, 0)) {
+  for (const SourceMap& taps : WindowSources(dims)) {
     maps.push_back([windows, taps](const Region& output) -> std::optional<Region> {
       const std::optional<Region> reaching = windows(output);
       return reaching ? taps(*reaching) : std::nullopt;

@@ -125,7 +125,7 @@ SourceMap ChannelSource(const Sizes& sizes, size_t input) {
 }
 
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = WindowSources(DimsOf(op, kInputTensor), 0);
+  std::vector<SourceMap> maps = pooling::Sources(op);
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   for (size_t i = 1; i < slots.size(); ++i) maps.push_back(ChannelSource(*slots[i].desc->sizes, i));
   return maps;

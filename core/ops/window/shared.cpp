@@ -128,9 +128,8 @@ namespace {
 // The range of taps in each dimension that one map covers.
 using TapRanges = std::vector<Range>;
 
-std::optional<Region> RegionOf(const PoolDims& dims, const TapRanges& taps, size_t input,
-                               const Region& output) {
-  Region region{input, {}, {}};
+std::optional<Region> RegionOf(const PoolDims& dims, const TapRanges& taps, const Region& output) {
+  Region region{0, {}, {}};
   for (size_t d = 0; d < dims.size(); ++d) {
     const int64_t last = output.begin[d] + output.sizes[d] - 1;
     const Range covered = {dims[d].Position(output.begin[d], taps[d].begin),
@@ -145,7 +144,7 @@ std::optional<Region> RegionOf(const PoolDims& dims, const TapRanges& taps, size
 
 }  // namespace
 
-std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input) {
+std::vector<SourceMap> WindowSources(const PoolDims& dims) {
   // Taps with gaps between them get separate maps.
   Dims parts;
   for (const PoolDim& dim : dims) parts.push_back(dim.dilation == 1 ? 1 : dim.window);
@@ -157,11 +156,14 @@ std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input) {
     for (size_t d = 0; d < dims.size(); ++d) {
       taps.push_back(dims[d].dilation == 1 ? Range{0, dims[d].window} : Range{tap[d], tap[d] + 1});
     }
-    maps.push_back([shared, taps, input](const Region& output) {
-      return RegionOf(*shared, taps, input, output);
-    });
+    maps.push_back(
+        [shared, taps](const Region& output) { return RegionOf(*shared, taps, output); });
   }
   return maps;
+}
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  return WindowSources(DimsOf(op, kInputTensor));
 }
 
 SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t input) {

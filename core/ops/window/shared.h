@@ -86,13 +86,16 @@ void InferPooling(const OperatorDesc& op, Inference& infer);
 void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,
                    Inference& infer);
 
+inline constexpr Rule kRules[] = {kCounts, kNoZeros, kSameBatches, kPooledSizes, kFit};
+
 // --- windows -------------------------------------------------------------------------------------
 
 // The windows of a valid descriptor over a tensor.
 PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor);
 
-// Maps to the taps of an output part's windows in input `input`; exact for one element.
-std::vector<SourceMap> WindowSources(const PoolDims& dims, size_t input);
+// Maps to the taps of an output part's windows in the first input; exact for one element.
+std::vector<SourceMap> WindowSources(const PoolDims& dims);
+std::vector<SourceMap> Sources(const OperatorDesc& op);  // in InputTensor
 
 // Maps to the windows in input `input`, which has pooled sizes, that reach a part of the tensor.
 SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t input);
@@ -112,5 +115,20 @@ std::vector<uint64_t> WinnersOf(const PoolDims& dims, const ConstTensorView& inp
 Dyadic TapCountAt(const PoolDims& dims, bool counts_padding, const Dims& output);
 FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims& output,
                           Formula& formula);
+
+// --- rows ----------------------------------------------------------------------------------------
+
+constexpr OperatorInfo Pooling(std::string_view name, std::string_view summary,
+                               std::span<const Field* const> fields,
+                               std::span<const SupportTable> support, const Computed& family) {
+  return {.name = name,
+          .summary = summary,
+          .fields = fields,
+          .support = support,
+          .type_rule = "POOL-1",
+          .rules = kRules,
+          .infer = InferPooling,
+          .family = family};
+}
 
 }  // namespace dmlop::pooling

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// DML_LP_POOLING_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC: the norm of each window, that is,
-// the P-th root of the sum of the P-th powers of magnitudes.
+// DML_AVERAGE_POOLING_OPERATOR_DESC and DML_LP_POOLING_OPERATOR_DESC, and those with gaps between
+// taps, DML_AVERAGE_POOLING1_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC.
+//
+// An average is the sum of the present taps of a window, divided by their number or, with
+// IncludePadding, by that of the taps in the input and in the padding. Taps beyond the padding never
+// count. A norm is the P-th root of the sum of the P-th powers of magnitudes.
 #include <cmath>
 
 #include "core/engine/window/pool_sum.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/window/shared.h"
 
-namespace dmlop::pool_lp {
+namespace dmlop::pool_sum {
 namespace {
 
 using namespace pooling;
@@ -15,16 +19,42 @@ using namespace pooling;
 constexpr auto kP =
     field::Uint("P", {.min = 1, .rule = "CTR-5"})
         .Means("Which norm: the P-th root of the sum of the magnitudes to the power of P.");
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
+constexpr const Field* kAverageFields[] = {&kInputTensor, &kOutputTensor,  &kDimensionCount,
+                                    &kStrides,     &kWindowSize,    &kStartPadding,
+                                    &kEndPadding,  &kIncludePadding};
+constexpr const Field* kAverage1Fields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
+                                     &kStrides,     &kWindowSize,   &kStartPadding,
+                                     &kEndPadding,  &kDilations,    &kIncludePadding};
+constexpr const Field* kNormFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
                                     &kWindowSize,  &kStartPadding, &kEndPadding,     &kP};
-constexpr const Field* kFields1[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
+constexpr const Field* kNorm1Fields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
                                      &kStrides,     &kWindowSize,   &kStartPadding,
                                      &kEndPadding,  &kDilations,    &kP};
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
 constexpr SupportRow kRows1[] = {{Level(6, 2), 4, 5, {types::kFloats}}};
 constexpr SupportTable kSupport[] = {{kRows}};
 constexpr SupportTable kSupport1[] = {{kRows1}};
-constexpr Rule kRules[] = {kCounts, kNoZeros, kSameBatches, kPooledSizes, kFit};
+
+// --- averages ------------------------------------------------------------------------------------
+
+void RunAverage(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  const PoolSum average = op[kIncludePadding] ? PoolSum::kPaddedAverage : PoolSum::kAverage;
+  SumWindows({average}, DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
+}
+
+FormulaNode AverageMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  const FormulaNode sum =
+      formula.Named("sum", formula.Sum(PresentTapsAt(dims, element.begin, formula)));
+  return formula.Quotient(sum, NamedTapCount(dims, op[kIncludePadding], element.begin, formula));
+}
+
+// The same as for REDUCE over a window.
+Tolerance AverageTolerance(const OperatorDesc& op) {
+  return UlpOfSum(op[kWindowSize], 1, 2);
+}
+
+// --- norms ---------------------------------------------------------------------------------------
 
 PoolSumCall CallOf(const OperatorDesc& op) {
   const uint32_t power = op[kP];
@@ -32,12 +62,8 @@ PoolSumCall CallOf(const OperatorDesc& op) {
   return {PoolSum::kNorm, power};
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+void RunNorm(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   SumWindows(CallOf(op), DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
-}
-
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  return WindowSources(DimsOf(op, kInputTensor), 0);
 }
 
 std::vector<FormulaNode> MagnitudesOf(std::span<const FormulaNode> taps, Formula& formula) {
@@ -67,7 +93,7 @@ FormulaNode NormOf(std::span<const FormulaNode> taps, uint32_t power, Formula& f
   return greatest ? formula.Product({*greatest, root}) : root;
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode NormMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   using enum FormulaOperation;
   const std::vector<FormulaNode> taps =
       PresentTapsAt(DimsOf(op, kInputTensor), element.begin, formula);
@@ -80,30 +106,18 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Apply(kSquareRoot, {sum});
 }
 
-// The same as for REDUCE over a window.
-Tolerance HardwareTolerance(const OperatorDesc& op) {
+Tolerance NormTolerance(const OperatorDesc& op) {
   return op[kP] == 2 ? UlpOfSum(op[kWindowSize], 1, 2) : Tolerance{};
 }
 
+constexpr Computed kAverage = {.run = RunAverage, .sources = Sources, .formula = AverageMeaning};
+constexpr Computed kNorm = {.run = RunNorm, .sources = Sources, .formula = NormMeaning};
+
 constexpr OperatorInfo kOperators[] = {
-    {.name = "LP_POOLING",
-     .summary = "the norm of each window",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "POOL-1",
-     .rules = kRules,
-     .infer = InferPooling,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "LP_POOLING1",
-     .summary = "the norm of each window with gaps",
-     .fields = kFields1,
-     .support = kSupport1,
-     .type_rule = "POOL-1",
-     .rules = kRules,
-     .infer = InferPooling,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
-     .hardware_tolerance = HardwareTolerance},
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING", "the average of each window", kAverageFields, kSupport, kAverage)),
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", "the average of each window with gaps", kAverage1Fields, kSupport1, kAverage)),
+    Granting(NormTolerance, Pooling("LP_POOLING", "the norm of each window", kNormFields, kSupport, kNorm)),
+    Granting(NormTolerance, Pooling("LP_POOLING1", "the norm of each window with gaps", kNorm1Fields, kSupport1, kNorm)),
 };
 
 }  // namespace
@@ -112,4 +126,4 @@ std::span<const OperatorInfo> Operators() {
   return kOperators;
 }
 
-}  // namespace dmlop::pool_lp
+}  // namespace dmlop::pool_sum
