@@ -11,7 +11,7 @@ namespace dmlop {
 
 // Each has one number per channel, or one for all channels.
 struct ChannelQuantization {
-  std::vector<float> scales;
+  std::vector<double> scales;
   std::vector<int64_t> zero_points;
 };
 

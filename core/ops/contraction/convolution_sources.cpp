@@ -4,7 +4,7 @@
 
 #include "core/base/integers.h"
 #include "core/ops/contraction/convolution_windows.h"
-#include "core/ops/contraction/parameters.h"
+#include "core/ops/quantization.h"
 
 namespace dmlop::convolution {
 namespace {
@@ -94,7 +94,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const std::vector<SourceMap> sources = Sources(op);
   const auto taps = std::span(sources).first(2 * static_cast<size_t>(TapCount(op)));
-  const FormulaNode sum = contraction::SumOfProducts(taps, element, {}, formula);
+  const FormulaNode sum = quantization::SumOfProducts(taps, element, {}, formula);
   if (!op.Has(kBiasTensor)) return sum;
   return formula.Sum({sum, formula.Element(*sources.back()(element))});
 }

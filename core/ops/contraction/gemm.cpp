@@ -12,9 +12,9 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
-#include "core/ops/contraction/parameters.h"
 #include "core/ops/families.h"
 #include "core/ops/hardware_tolerance.h"
+#include "core/ops/quantization.h"
 #include "core/ops/signature.h"
 
 namespace dmlop::gemm {
@@ -63,7 +63,7 @@ constexpr Signature kShapes = {"GEMM-1", "GEMM-2", kTensors};
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const std::vector<SourceMap> sources = SourcesOf(kShapes, op);
   const FormulaNode product =
-      contraction::SumOfProducts(std::span(sources).first(2), element, {}, formula);
+      quantization::SumOfProducts(std::span(sources).first(2), element, {}, formula);
   const FormulaNode scaled = formula.Scaled(op[kAlpha], product);
   if (!op.Has(kCTensor)) return scaled;
   const FormulaNode addend = formula.Element(*sources[2](element));

@@ -19,13 +19,13 @@
 #include "core/engine/matrix/integer_windows.h"
 #include "core/exact/scaled_sum.h"
 #include "core/ops/contraction/integer_convolution.h"
-#include "core/ops/contraction/parameters.h"
+#include "core/ops/quantization.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop::integer_convolution {
 namespace {
 
-using namespace contraction;
+using namespace quantization;
 using namespace integer_convolution;
 
 constexpr Rule kCounts = {"CTR-4", "the four arrays have an entry for each spatial dimension"};
@@ -187,7 +187,7 @@ SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Functio
 
 std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
                                        const Region& element, Formula& formula) {
-  return contraction::ParameterOf(kIntegerShapes, op, field, element, formula);
+  return quantization::ParameterOf(kIntegerShapes, op, field, element, formula);
 }
 
 FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula) {

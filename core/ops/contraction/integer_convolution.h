@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/engine/matrix/integer_windows.h"
-#include "core/ops/contraction/parameters.h"
 #include "core/ops/families.h"
+#include "core/ops/quantization.h"
 
 namespace dmlop::integer_convolution {
 
@@ -81,12 +81,12 @@ std::vector<SourceMap> Sources(const OperatorDesc& op);
 inline constexpr TensorShape kTensors[] = {
     {&kInputTensor, "{N, C, I..}"},
     {&kFilter, "{O, c, F..}"},
-    contraction::Parameter(kInputScale, contraction::kOfAll),
-    contraction::Parameter(kInputZeroPoint, contraction::kOfAll),
-    contraction::Parameter(kFilterScale, contraction::kOfChannels),
-    contraction::Parameter(kFilterZeroPoint, contraction::kOfChannels),
-    contraction::Parameter(kOutputScale, contraction::kOfAll),
-    contraction::Parameter(kOutputZeroPoint, contraction::kOfAll),
+    quantization::Parameter(kInputScale, quantization::kOfAll),
+    quantization::Parameter(kInputZeroPoint, quantization::kOfAll),
+    quantization::Parameter(kFilterScale, quantization::kOfChannels),
+    quantization::Parameter(kFilterZeroPoint, quantization::kOfChannels),
+    quantization::Parameter(kOutputScale, quantization::kOfAll),
+    quantization::Parameter(kOutputZeroPoint, quantization::kOfAll),
     {&kBias, "{1, O, 1..}"},
     {&kSums, "{N, O, P..}"},
     {&kIntegers, "{N, O, P..}"},

@@ -14,14 +14,14 @@
 #include "core/base/integers.h"
 #include "core/engine/matrix/integer_product.h"
 #include "core/exact/scaled_sum.h"
-#include "core/ops/contraction/parameters.h"
+#include "core/ops/quantization.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop::integer_product {
 namespace {
 
-using namespace contraction;
+using namespace quantization;
 
 // kReal is the type of scales and of what they scale, and also that of plain sums.
 constexpr auto kReal = TypeVariable::kV;
@@ -114,7 +114,7 @@ void MultiplyBytes(InputViews inputs, size_t b_number, std::span<const int64_t> 
 
 std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
                                        const Region& element, Formula& formula) {
-  return contraction::ParameterOf(kIntegerShapes, op, field, element, formula);
+  return quantization::ParameterOf(kIntegerShapes, op, field, element, formula);
 }
 
 FormulaNode Sums(const OperatorDesc& op, const Field& b_zero_point, const Region& element,

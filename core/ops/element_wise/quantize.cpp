@@ -4,6 +4,7 @@
 
 #include "core/ops/element_wise/function_formula.h"
 #include "core/ops/element_wise/shared.h"
+#include "core/ops/quantization.h"
 
 namespace dmlop::quantize {
 namespace {
@@ -141,30 +142,13 @@ void InferAdd(const OperatorDesc& op, Inference& infer) {
   infer.Output("QLA-1", kSum, sizes);
 }
 
-// Returns the only element of a tensor; 0 if it is left out.
-double NumberOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].field != &field) continue;
-    const std::byte* data = inputs[i].data;
-    switch (inputs[i].type) {
-      case DataType::kFloat32:
-        return static_cast<double>(*reinterpret_cast<const float*>(data));
-      case DataType::kInt8:
-        return *reinterpret_cast<const int8_t*>(data);
-      default:
-        return *reinterpret_cast<const uint8_t*>(data);
-    }
-  }
-  return 0;
-}
-
 std::vector<ConstTensorView> AddOperands(const OperatorDesc& op, InputViews inputs,
                                          ElementWiseCall& call) {
   SetRange(*op[kSum].data_type, call);
   size_t number = 2;
   for (const FieldOf<TensorDesc>* field : kOneElement) {
-    call.parameters.numbers[number++] = NumberOf(op, inputs, *field);
+    const std::vector<double> numbers = quantization::NumbersOf(op, inputs, *field);
+    call.parameters.numbers[number++] = numbers.empty() ? 0 : numbers[0];
   }
   return {inputs[0], inputs[op.Has(kAZeroPoint) ? 3 : 2]};
 }

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "core/engine/window/pool_quantized.h"
+#include "core/ops/quantization.h"
 #include "core/ops/window/shared.h"
-#include "core/tensor/visit_data_type.h"
 
 namespace dmlop::pool_quantized {
 namespace {
 
 using namespace pooling;
+using namespace quantization;
 
 constexpr auto kOutputType = TypeVariable::kU;
 constexpr auto kScaleType = TypeVariable::kV;
@@ -74,35 +75,11 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   }
 }
 
-// Returns the index of a field's tensor among the inputs that are there.
-std::optional<size_t> SlotOf(const OperatorDesc& op, const Field& field) {
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].field == &field) return i;
-  }
-  return std::nullopt;
-}
-
-template <typename T, typename Number>
-void Append(const ConstTensorView& view, std::vector<Number>& numbers) {
-  Dims index = Dims::Filled(view.layout.rank(), 0);
-  for (int64_t i = 0; i < view.layout.element_count(); ++i, Advance(view.layout.sizes, index)) {
-    numbers.push_back(static_cast<Number>(view.elements<T>()[OffsetOf(view.layout, index)]));
-  }
-}
-
 ChannelQuantization QuantizationOf(const OperatorDesc& op, InputViews inputs, const Field& scale,
                                    const Field& zero_point) {
-  ChannelQuantization channels;
-  Append<float>(inputs[*SlotOf(op, scale)], channels.scales);
-  const std::optional<size_t> slot = SlotOf(op, zero_point);
-  if (!slot) {
-    channels.zero_points.push_back(0);
-    return channels;
-  }
-  VisitDataType(Integers8(), inputs[*slot].type,
-                [&]<typename T>() { Append<T>(inputs[*slot], channels.zero_points); });
-  return channels;
+  std::vector<int64_t> zero_points = IntegersOf(op, inputs, zero_point);
+  if (zero_points.empty()) zero_points = {0};
+  return {NumbersOf(op, inputs, scale), std::move(zero_points)};
 }
 
 void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
@@ -112,36 +89,26 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
   AverageQuantized(call, DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
 }
 
-// Maps to the parameters of a part's channels.
-SourceMap ChannelSource(const Sizes& sizes, size_t input) {
-  return [sizes, input](const Region& output) -> std::optional<Region> {
-    Region region{input, {}, {}};
-    for (const uint32_t size : sizes) {
-      region.begin.push_back(size == 1 ? 0 : output.begin[1]);
-      region.sizes.push_back(size == 1 ? 1 : output.sizes[1]);
-    }
-    return region;
-  };
-}
+// A part of the output reads the parameters of its channels.
+constexpr std::string_view kOfChannel =
+    "{1..} | {1, C, 1..} | {C} | {C, 1} | {C, 1, 1} | {C, 1, 1, 1}";
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{N, C, I..}"},          Parameter(kInputScale, kOfChannel),
+    Parameter(kInputZeroPoint, kOfChannel),  Parameter(kOutputScale, kOfChannel),
+    Parameter(kOutputZeroPoint, kOfChannel), {&kQuantized, "{N, C, P..}"},
+};
+constexpr Signature kShapes = {"QAP-1", "QAP-1", kTensors};
 
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
   std::vector<SourceMap> maps = pooling::Sources(op);
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 1; i < slots.size(); ++i) maps.push_back(ChannelSource(*slots[i].desc->sizes, i));
+  const std::vector<SourceMap> parameters = SourcesOf(kShapes, op);
+  maps.insert(maps.end(), parameters.begin() + 1, parameters.end());
   return maps;
-}
-
-// Returns the parameter of an element's channel; none if the tensor is left out.
-std::optional<FormulaNode> OfChannel(const OperatorDesc& op, const FieldOf<TensorDesc>& field,
-                                     const Region& element, Formula& formula) {
-  const std::optional<size_t> slot = SlotOf(op, field);
-  if (!slot) return std::nullopt;
-  return formula.Element(*ChannelSource(op.sizes(field), *slot)(element));
 }
 
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const auto number = [&](const FieldOf<TensorDesc>& field) {
-    return OfChannel(op, field, element, formula);
+    return ParameterOf(kShapes, op, field, element, formula);
   };
   const PoolDims dims = DimsOf(op, kInputTensor);
   const std::optional<FormulaNode> zero_point = number(kInputZeroPoint);

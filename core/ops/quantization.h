@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of matrices and filters (QSH-1, QSH-2).
+// Scales and zero points of tensors of integers, and sums of products less zero points (QSH-1,
+// QSH-2).
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 #include "core/ops/formula.h"
 #include "core/ops/signature.h"
 
-namespace dmlop::contraction {
+namespace dmlop::quantization {
 
 // --- rules ---------------------------------------------------------------------------------------
 
@@ -49,7 +50,7 @@ void RequireOneRank(std::string_view code, const OperatorDesc& op,
 
 // Returns the integers of a zero point or bias in row-major order; none if it is left out.
 std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
-// Returns the real numbers of scales.
+// Likewise as real numbers, those of scales, too.
 std::vector<double> NumbersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
 
 // Returns the value for an index; a single value holds for every index.
@@ -80,4 +81,4 @@ struct Units {
 };
 FormulaNode InUnits(FormulaNode sum, const Units& units, DataType type, Formula& formula);
 
-}  // namespace dmlop::contraction
+}  // namespace dmlop::quantization

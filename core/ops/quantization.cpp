@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/contraction/parameters.h"
+#include "core/ops/quantization.h"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
-namespace dmlop::contraction {
+namespace dmlop::quantization {
 namespace {
 
 template <typename Types, typename Number>
@@ -39,7 +39,8 @@ std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const
 }
 
 std::vector<double> NumbersOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
-  return ValuesOf<Floats, double>(op, inputs, field);
+  using Types = Join<Floats, Integers32, Integers16, Integers8>;
+  return ValuesOf<Types, double>(op, inputs, field);
 }
 
 std::optional<FormulaNode> ParameterOf(const Signature& signature, const OperatorDesc& op,
@@ -75,4 +76,4 @@ FormulaNode InUnits(FormulaNode sum, const Units& units, DataType type, Formula&
   return formula.Quantized(quotient, units.zero_point, type);
 }
 
-}  // namespace dmlop::contraction
+}  // namespace dmlop::quantization
