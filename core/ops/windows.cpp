@@ -1,29 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/windows.h"
 
-#include <algorithm>
-
 #include "core/base/integers.h"
 
+namespace dmlop {
+
+WindowAxis AxisOf(const WindowFields& fields, const OperatorDesc& op, size_t d, int64_t size,
+                  int64_t taps) {
+  const std::vector<uint32_t>* dilations = op.find_if_known(fields.dilations);
+  return {size,
+          taps,
+          op[fields.strides][d],
+          dilations == nullptr ? 1 : (*dilations)[d],
+          op[fields.start_padding][d],
+          op[fields.end_padding][d]};
+}
+
+bool RequireFit(std::string_view code, const Place& place, const WindowAxis& axis,
+                Inference& infer) {
+  return infer.Require(axis.Fits(), code, place,
+                       "a window of {} with a dilation of {} does not fit into the padded size {}",
+                       axis.window, axis.dilation, axis.PaddedSize());
+}
+
+}  // namespace dmlop
+
 namespace dmlop::windows {
-namespace {
 
-int64_t PaddedSize(const OperatorDesc& op, size_t d, int64_t size) {
-  return size + op[kStartPadding][d] + op[kEndPadding][d];
-}
-
-// Returns the size of a dilated window. It saturates, since the product of two 32-bit numbers may
-// not fit into 64 signed bits.
-int64_t WindowExtent(const OperatorDesc& op, size_t d) {
-  const CheckedU64 reach = CheckedMul(op[kDilations][d], uint64_t{op[kWindowSizes][d]} - 1);
-  constexpr uint64_t kFar = uint64_t{1} << 62;
-  return static_cast<int64_t>(std::min(reach.value_or(kFar), kFar)) + 1;
-}
-
-}  // namespace
-
-int64_t BlocksAlong(const OperatorDesc& op, size_t d, int64_t size) {
-  return (PaddedSize(op, d, size) - WindowExtent(op, d)) / op[kStrides][d] + 1;
+std::vector<WindowAxis> AxesOf(const OperatorDesc& op, std::span<const uint32_t> sizes) {
+  std::vector<WindowAxis> axes;
+  for (size_t d = 0; d < op[kWindowSizes].size(); ++d) {
+    axes.push_back(AxisOf(kWindows, op, d, sizes[d + 2], op[kWindowSizes][d]));
+  }
+  return axes;
 }
 
 std::optional<WindowCounts> CountWindows(const OperatorDesc& op, std::span<const uint32_t> sizes,
@@ -31,16 +40,14 @@ std::optional<WindowCounts> CountWindows(const OperatorDesc& op, std::span<const
   CheckedU64 rows = sizes[1];
   CheckedU64 blocks = 1;
   bool all_fit = true;
-  for (size_t d = 0; d < op[kWindowSizes].size(); ++d) {
-    const int64_t padded = PaddedSize(op, d, sizes[d + 2]);
-    if (!infer.Require(padded >= WindowExtent(op, d), "UNF-10", At(kWindowSizes, d),
-                       "a window of {} with a dilation of {} does not fit into the padded size {}",
-                       op[kWindowSizes][d], op[kDilations][d], padded)) {
+  const std::vector<WindowAxis> axes = AxesOf(op, sizes);
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (!RequireFit("UNF-10", At(kWindowSizes, d), axes[d], infer)) {
       all_fit = false;
       continue;
     }
-    rows = CheckedMul(rows, op[kWindowSizes][d]);
-    blocks = CheckedMul(blocks, static_cast<uint64_t>(BlocksAlong(op, d, sizes[d + 2])));
+    rows = CheckedMul(rows, static_cast<uint64_t>(axes[d].window));
+    blocks = CheckedMul(blocks, static_cast<uint64_t>(axes[d].Outputs()));
   }
   if (!all_fit) return std::nullopt;
   const bool is_possible = rows && blocks && *rows <= UINT32_MAX && *blocks <= UINT32_MAX;

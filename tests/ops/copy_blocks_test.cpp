@@ -237,8 +237,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, UnfoldBlocks, testing::ValuesIn(kUnfoldCases),
 std::vector<UnfoldDim> DimsOf(const UnfoldCase& c, const Layout& input) {
   std::vector<UnfoldDim> dims;
   for (size_t d = 0; d < c.windows.size(); ++d) {
-    dims.push_back({input.sizes[d + 2], c.windows[d], c.blocks[d], c.strides[d], c.dilations[d],
-                    c.start_padding[d], input.strides[d + 2]});
+    dims.push_back(
+        {{input.sizes[d + 2], c.windows[d], c.strides[d], c.dilations[d], c.start_padding[d]},
+         c.blocks[d],
+         input.strides[d + 2]});
   }
   return dims;
 }
@@ -261,8 +263,8 @@ TEST_P(UnfoldBlocks, BothWaysAgree) {
 // Such images would take 2^64 bytes.
 TEST(UnfoldImages, HugeOnesAreNotMade) {
   const int64_t far = (int64_t{1} << 31) - 1;
-  const UnfoldDim row{far + 1, 2, 1, 1, far, 0, 0};
-  const UnfoldDim column{1, 1, 1 << 30, 1, 1, 1 << 30, 0};
+  const UnfoldDim row{{far + 1, 2, 1, far}, 1, 0};
+  const UnfoldDim column{{1, 1, 1, 1, 1 << 30}, 1 << 30, 0};
   std::byte element[8]{};
   const ConstTensorView input{element, DataType::kFloat64, {{1, 1, far + 1, 1}, {0, 0, 0, 0}}};
   const TensorView output{element, DataType::kFloat64, PackedLayout({1, 2, 1 << 30})};

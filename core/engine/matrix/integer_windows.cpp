@@ -9,11 +9,10 @@
 
 namespace dmlop {
 
-IntegerWindowLines::IntegerWindowLines(const ConstTensorView& input,
-                                       std::vector<IntegerWindowAxis> axes, int64_t zero_point,
-                                       const Dims& begin, const Dims& sizes)
+IntegerWindowLines::IntegerWindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes,
+                                       int64_t zero_point, const Dims& begin, const Dims& sizes)
     : input_(input), axes_(std::move(axes)), zero_point_(zero_point), begin_(begin), sizes_(sizes) {
-  for (const IntegerWindowAxis& axis : axes_) windows_.push_back(axis.window);
+  for (const WindowAxis& axis : axes_) windows_.push_back(axis.window);
 }
 
 std::vector<IntegerWindowLines::Segment> IntegerWindowLines::SegmentsOf(Range lines) const {
@@ -65,10 +64,7 @@ void IntegerWindowLines::FillSegment(const Segment& segment, int64_t channel, co
   const Dims& strides = input_.layout.strides;
   std::fill_n(row, segment.count, int16_t{0});
   int64_t offset = segment.place[0] * strides[0] + channel * strides[1];
-  const auto position = [&](size_t d) {
-    const IntegerWindowAxis& axis = axes_[d];
-    return segment.place[d + 1] * axis.stride - axis.padding + taps[d] * axis.dilation;
-  };
+  const auto position = [&](size_t d) { return axes_[d].Position(segment.place[d + 1], taps[d]); };
   const size_t last = axes_.size() - 1;
   for (size_t d = 0; d < last; ++d) {
     const int64_t q = position(d);

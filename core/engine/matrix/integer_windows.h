@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "core/engine/matrix/integer_product.h"
+#include "core/engine/window/window_axis.h"
 
 namespace dmlop {
-
-// A spatial dimension: tap t of the window at position p is element p * stride - padding + t *
-// dilation of the input.
-struct IntegerWindowAxis {
-  int64_t window, stride, dilation, padding;
-};
 
 // Each position of a part of the output, in row-major order of (N, spatial...), is a line with the
 // numbers (C, taps...) of its window in the input (N, C, spatial...), which has type INT8 or UINT8;
@@ -21,8 +16,8 @@ struct IntegerWindowAxis {
 class IntegerWindowLines : public IntegerLines {
  public:
   // `begin` and `sizes` describe the part, without its channels.
-  IntegerWindowLines(const ConstTensorView& input, std::vector<IntegerWindowAxis> axes,
-                     int64_t zero_point, const Dims& begin, const Dims& sizes);
+  IntegerWindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes, int64_t zero_point,
+                     const Dims& begin, const Dims& sizes);
 
   int64_t count() const { return Product(sizes_); }
 
@@ -42,7 +37,7 @@ class IntegerWindowLines : public IntegerLines {
   void FillSegment(const Segment& segment, int64_t channel, const Dims& taps, int16_t* row) const;
 
   ConstTensorView input_;
-  std::vector<IntegerWindowAxis> axes_;
+  std::vector<WindowAxis> axes_;
   Dims windows_;
   int64_t zero_point_;
   Dims begin_, sizes_;

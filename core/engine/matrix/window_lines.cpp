@@ -9,15 +9,15 @@
 namespace dmlop {
 namespace {
 
-int64_t LineCount(const ConstTensorView& input, const std::vector<WindowAxis>& axes) {
+int64_t LineCount(const ConstTensorView& input, const std::vector<LineAxis>& axes) {
   int64_t count = input.layout.sizes[0];
-  for (const WindowAxis& axis : axes) count *= axis.positions;
+  for (const LineAxis& axis : axes) count *= axis.positions;
   return count;
 }
 
-int64_t LineLength(const ConstTensorView& input, const std::vector<WindowAxis>& axes) {
+int64_t LineLength(const ConstTensorView& input, const std::vector<LineAxis>& axes) {
   int64_t length = input.layout.sizes[1];
-  for (const WindowAxis& axis : axes) length *= axis.taps;
+  for (const LineAxis& axis : axes) length *= axis.taps;
   return length;
 }
 
@@ -28,7 +28,7 @@ uint32_t Bits(int64_t count) {
 
 }  // namespace
 
-Range WindowAxis::Inside() const {
+Range LineAxis::Inside() const {
   const int64_t reach = (taps - 1) * tap_step;
   const int64_t least = first + std::min<int64_t>(reach, 0);
   const int64_t most = first + std::max<int64_t>(reach, 0);
@@ -44,13 +44,13 @@ struct WindowLines::Run {
   int64_t count;
 };
 
-WindowLines::WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes)
+WindowLines::WindowLines(const ConstTensorView& input, std::vector<LineAxis> axes)
     : MatrixLines(LineCount(input, axes), LineLength(input, axes)),
       pack_tap_(PackTapFunctionFor(input.type)),
       input_(input),
       axes_(std::move(axes)) {
   windows_.push_back(input.layout.sizes[0]);
-  for (const WindowAxis& axis : axes_) {
+  for (const LineAxis& axis : axes_) {
     windows_.push_back(axis.positions);
     taps_.push_back(axis.taps);
     inside_.push_back(axis.Inside());
@@ -80,7 +80,7 @@ bool WindowLines::AddOuterOffset(const Dims& window, const Dims& tap, int64_t& o
 
 void WindowLines::PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
                           double* to) const {
-  const WindowAxis& axis = axes_.back();
+  const LineAxis& axis = axes_.back();
   const int64_t channel_stride = input_.layout.strides[1];
   const int64_t stride = input_.layout.strides.back();
   int64_t offset = channels.begin * channel_stride;
@@ -133,7 +133,7 @@ uint32_t WindowLines::WithAbsent(IndexRange lines) const {
 void WindowLines::Extract(int64_t line, double* to) const {
   const Dims window = IndexOf(windows_, line);
   const int64_t channels = input_.layout.sizes[1];
-  const WindowAxis& axis = axes_.back();
+  const LineAxis& axis = axes_.back();
   for (int64_t i = 0; i < Product(taps_); ++i, to += channels) {
     const Dims tap = IndexOf(taps_, i);
     int64_t offset = 0;

@@ -12,7 +12,7 @@ namespace dmlop {
 
 // A spatial dimension: tap t of the window at position p reads element first + p * position_step +
 // t * tap_step. It reads nothing if that lies outside, or if p >= limit.
-struct WindowAxis {
+struct LineAxis {
   int64_t size;  // size of the tensor
   int64_t positions;
   int64_t taps;  // at least 1
@@ -36,7 +36,7 @@ struct WindowAxis {
 class WindowLines final : public MatrixLines {
  public:
   // `input` is FLOAT32 or FLOAT16 and has an axis for each dimension but N and C.
-  WindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes);
+  WindowLines(const ConstTensorView& input, std::vector<LineAxis> axes);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
   bool PacksAnyNumber() const override { return true; }
@@ -55,7 +55,7 @@ class WindowLines final : public MatrixLines {
 
   PackTapFunction* pack_tap_;
   ConstTensorView input_;
-  std::vector<WindowAxis> axes_;
+  std::vector<LineAxis> axes_;
   std::vector<Range> inside_;  // one for each axis
   Dims windows_;               // n, positions...
   Dims taps_;

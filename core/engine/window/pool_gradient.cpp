@@ -32,7 +32,7 @@ struct Holders {
   int64_t first = 0, step = 1, count = 0;
 };
 
-Holders HoldersAt(const PoolDim& dim, int64_t position, int64_t windows) {
+Holders HoldersAt(const WindowAxis& dim, int64_t position, int64_t windows) {
   const Range reaching = dim.OutputsReaching({position, position + 1}, windows);
   const int64_t step = dim.dilation / std::gcd(dim.stride, dim.dilation);
   const int64_t end = std::min(reaching.end, reaching.begin + step);

@@ -120,7 +120,7 @@ class WinnersOfBox {
       : input_(input), elements_(WindowsOf(dims, box, input.layout)) {
     // The same windows in a packed tensor give the numbers of elements.
     Dims sizes;
-    for (const PoolDim& dim : dims) sizes.push_back(dim.size);
+    for (const WindowAxis& dim : dims) sizes.push_back(dim.size);
     numbers_ = WindowsOf(dims, box, PackedLayout(sizes));
     taps_ = TapsOf(elements_, dims.size());
     taps_in_numbers_ = TapsOf(numbers_, dims.size());

@@ -317,7 +317,7 @@ Share ShareOf(double gradient, Int128 count) {
 // Returns the count that all windows at a position share; 0 if they differ, and -1 if there is no
 // window. Counts are a concave function of the window, so all are equal if those at both ends and
 // in the middle are.
-int64_t CommonCount(const PoolDim& dim, bool counts_padding, int64_t windows, int64_t position) {
+int64_t CommonCount(const WindowAxis& dim, bool counts_padding, int64_t windows, int64_t position) {
   const Range reaching = dim.OutputsReaching({position, position + 1}, windows);
   if (reaching.count() == 0) return -1;
   const auto count = [&](int64_t window) {

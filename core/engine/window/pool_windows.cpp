@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kFirstSpatial = 2;
 
-PoolSegment SegmentAt(const PoolDim& dim, int64_t output) {
+PoolSegment SegmentAt(const WindowAxis& dim, int64_t output) {
   return {output, 1, dim.PresentTaps(output), dim.CountedTaps(output)};
 }
 
@@ -21,13 +21,7 @@ bool HasSameTaps(const PoolSegment& a, const PoolSegment& b) {
 
 }  // namespace
 
-Range PoolDim::OutputsReaching(Range positions, int64_t outputs) const {
-  const int64_t first = CeilDiv(positions.begin + start - (window - 1) * dilation, stride);
-  const int64_t last = FloorDiv(positions.end - 1 + start, stride);
-  return Intersection({first, last + 1}, {0, outputs});
-}
-
-std::vector<PoolSegment> SegmentsOf(const PoolDim& dim, int64_t begin, int64_t count) {
+std::vector<PoolSegment> SegmentsOf(const WindowAxis& dim, int64_t begin, int64_t count) {
   std::vector<PoolSegment> segments;
   for (int64_t output = begin; output < begin + count; ++output) {
     const PoolSegment next = SegmentAt(dim, output);

@@ -7,35 +7,14 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/engine/window/unfold.h"
+#include "core/engine/window/window_axis.h"
 #include "core/exact/reduce_function.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
 
-// One dimension. Output p has taps at the positions p * stride - start + t * dilation; those
-// outside of the input are absent. A tap is counted up to `end` positions after the input.
-struct PoolDim {
-  int64_t size = 1;  // size of the input
-  int64_t window = 1;
-  int64_t stride = 1, dilation = 1;
-  int64_t start = 0, end = 0;
-
-  int64_t Position(int64_t output, int64_t tap) const {
-    return output * stride - start + tap * dilation;
-  }
-  Range PresentTaps(int64_t output) const {
-    return StepsInside(Position(output, 0), dilation, window, size);
-  }
-  int64_t CountedTaps(int64_t output) const {
-    return StepsInside(output * stride, dilation, window, start + size + end).count();
-  }
-  // Returns those of the first `outputs` outputs whose windows span some of the positions.
-  Range OutputsReaching(Range positions, int64_t outputs) const;
-};
-
 // All dimensions of the tensors; the windows of N and C have one tap.
-using PoolDims = std::vector<PoolDim>;
+using PoolDims = std::vector<WindowAxis>;
 
 // Adjacent outputs along one dimension whose windows have the same taps.
 struct PoolSegment {
@@ -43,7 +22,7 @@ struct PoolSegment {
   Range taps;            // those present; its ends are out of order if there are none
   int64_t counted;
 };
-std::vector<PoolSegment> SegmentsOf(const PoolDim& dim, int64_t begin, int64_t count);
+std::vector<PoolSegment> SegmentsOf(const WindowAxis& dim, int64_t begin, int64_t count);
 
 // Outputs whose windows have the same taps: one segment per dimension.
 using PoolBox = std::vector<PoolSegment>;

@@ -24,7 +24,7 @@ int64_t MostTaps(const SlideAxis& axis) {
 }
 
 // Returns the padding for positions, or windows, and outputs that are counted from a part's first.
-int64_t StartOf(SlideAxis::Kind kind, const PoolDim& dim, int64_t input, int64_t output) {
+int64_t StartOf(SlideAxis::Kind kind, const WindowAxis& dim, int64_t input, int64_t output) {
   if (kind == SlideAxis::kTaps) return dim.start + input - output * dim.stride;
   return dim.start + output - input * dim.stride;
 }
@@ -91,7 +91,7 @@ SlideLine SlideAxis::Line(int64_t i) const {
 
 SlideAxes TapAxes(const PoolDims& dims, const Dims& begin, const Dims& sizes) {
   return AxesOf(SlideAxis::kTaps, dims, begin, sizes, [&](size_t d) {
-    const PoolDim& dim = dims[d];
+    const WindowAxis& dim = dims[d];
     const int64_t last = begin[d] + sizes[d] - 1;
     const Range reached = {dim.Position(begin[d], 0), dim.Position(last, dim.window - 1) + 1};
     return Intersection(reached, {0, dim.size});

@@ -49,7 +49,7 @@ struct SlideAxis {
   };
 
   Kind kind;
-  PoolDim dim;
+  WindowAxis dim;
   int64_t size, outputs;
   size_t dimension;
 
@@ -326,7 +326,7 @@ template <typename State, typename Make, typename Finish>
 void SlideFolds(const SlideAxes& axes, const PoolDims& dims, const Layout& input,
                 const TensorView& outputs, Make&& make, Finish&& finish) {
   Dims sizes;
-  for (const PoolDim& dim : dims) sizes.push_back(dim.size);
+  for (const WindowAxis& dim : dims) sizes.push_back(dim.size);
   const Layout numbers = PackedLayout(sizes);
   LoopNest<2> channel;
   for (const SlideAxis& axis : axes.axes) {

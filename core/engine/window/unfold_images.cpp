@@ -66,13 +66,13 @@ class Images {
   void Fill(const BlockBox& box, const std::byte* plane, std::byte* images) const {
     const int64_t rows = box.rows.count() + max_shift_;
     for (int64_t tap = 0; tap < column_.window; ++tap) {
-      const Range columns = Intersection(BlocksInside(column_, tap), box.columns);
+      const Range columns = Intersection(column_.OutputsInside(tap, column_.blocks), box.columns);
       for (size_t phase = 0; phase < phases_.size(); ++phase) {
-        const int64_t first = box.rows.begin * row_.stride + phases_[phase] - row_.padding;
+        const int64_t first = box.rows.begin * row_.stride + phases_[phase] - row_.start;
         const Range inside = StepsInside(first, row_.stride, rows, row_.size);
         if (inside.count() == 0 || columns.count() == 0) continue;
         const int64_t row = first + inside.begin * row_.stride;
-        const int64_t column = Position(column_, columns.begin, tap);
+        const int64_t column = column_.Position(columns.begin, tap);
         std::byte* to = images + RunOffset(box, phase, inside.begin, tap) +
                         (columns.begin - box.columns.begin) * width_;
         copy_({inside.count(), columns.count(), box.columns.count(), 1, row_.stride * row_.step,
@@ -200,7 +200,7 @@ class ImageLoop {
   const std::byte* InputPlane(const Dims& index) const {
     int64_t offset = index[0] * input_.layout.strides[0] + index[2] * input_.layout.strides[1];
     for (size_t d = 0; d < outer_; ++d) {
-      const int64_t position = Position(dims_[d], OuterBlocks(index)[d], OuterTaps(index)[d]);
+      const int64_t position = dims_[d].Position(OuterBlocks(index)[d], OuterTaps(index)[d]);
       if (position < 0 || position >= dims_[d].size) return nullptr;
       offset += position * dims_[d].step;
     }
@@ -269,7 +269,7 @@ bool UnfoldByImages(const std::vector<UnfoldDim>& dims, const ConstTensorView& i
   if (output.layout.strides.back() != 1 || HasLongRows(dims.back(), output)) return false;
   std::vector<UnfoldDim> two_or_more = dims;
   // A line is an image with one row.
-  if (dims.size() == 1) two_or_more.insert(two_or_more.begin(), {1, 1, 1, 1, 1, 0, 0});
+  if (dims.size() == 1) two_or_more.insert(two_or_more.begin(), {{}, 1, 0});
   const size_t row = two_or_more.size() - 2;
   Images images(two_or_more[row], two_or_more[row + 1],
                 static_cast<int64_t>(ByteWidth(input.type)));

@@ -61,7 +61,7 @@ class MoveList {
   bool ByTap(size_t d) const { return Pairs(dims_[d]).by_tap; }
   Range All(size_t d) const { return {0, ByTap(d) ? blocks_[d] : windows_[d]}; }
   Range InsideOf(size_t d, int64_t fixed) const {
-    return ByTap(d) ? BlocksInside(dims_[d], fixed) : TapsInside(dims_[d], fixed);
+    return ByTap(d) ? dims_[d].OutputsInside(fixed, dims_[d].blocks) : dims_[d].PresentTaps(fixed);
   }
 
   void AddCopy(const Dims& index) {
@@ -73,7 +73,7 @@ class MoveList {
       const UnfoldDim& dim = dims_[d];
       Narrow(d, index[d], inside, move.to);
       const int64_t first =
-          ByTap(d) ? Position(dim, inside.begin, index[d]) : Position(dim, index[d], inside.begin);
+          ByTap(d) ? dim.Position(inside.begin, index[d]) : dim.Position(index[d], inside.begin);
       offset += first * dim.step;
       move.from.layout.sizes.push_back(inside.count());
       // A step that is never taken may exceed the range of offsets.

@@ -24,10 +24,20 @@ namespace {
 
 using namespace convolution;
 
-constexpr const Field* kFields[] = {
-    &kInputTensor, &kFilterTensor,   &kBiasTensor, &kOutputTensor, &kMode,
-    &kDirection,   &kDimensionCount, &kStrides,    &kDilations,    &kStartPadding,
-    &kEndPadding,  &kOutputPadding,  &kGroupCount, &kActivation};
+constexpr const Field* kFields[] = {&kInputTensor,
+                                    &kFilterTensor,
+                                    &kBiasTensor,
+                                    &kOutputTensor,
+                                    &kMode,
+                                    &kDirection,
+                                    &kDimensionCount,
+                                    &kWindows.strides,
+                                    &kWindows.dilations,
+                                    &kWindows.start_padding,
+                                    &kWindows.end_padding,
+                                    &kOutputPadding,
+                                    &kGroupCount,
+                                    &kActivation};
 
 constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 5, {types::kFloats}},
@@ -51,7 +61,7 @@ constexpr Rule kRules[] = {
 
 bool RequireCounts(const OperatorDesc& op, Inference& infer) {
   const size_t rank = op[kInputTensor].rank();
-  return infer.Require(SpatialRank(op) + 2 == rank, "CTR-4", At(kStrides),
+  return infer.Require(SpatialRank(op) + 2 == rank, "CTR-4", At(kWindows.strides),
                        "{}; expected {}, two less than InputTensor has dimensions",
                        Counted(SpatialRank(op), "entry"), static_cast<int64_t>(rank) - 2);
 }
@@ -82,13 +92,9 @@ std::vector<int64_t> InferPositions(const OperatorDesc& op, Inference& infer) {
   std::vector<int64_t> sizes;
   bool all_fit = true;
   for (size_t d = 0; d < SpatialRank(op); ++d) {
-    const int64_t windows = WindowPositions(op, d);
-    all_fit &= infer.Require(
-        !IsForward(op) || windows > 0, "CONV-4", SizeAt(infer.tensor(kFilterTensor), d + 2),
-        "a window of {} with a dilation of {} does not fit into the padded "
-        "size {}",
-        KernelSize(op, d), op[kDilations][d], op.sizes(kInputTensor)[d + 2] + Padding(op, d));
-    sizes.push_back(windows + op[kOutputPadding][d]);
+    all_fit &= !IsForward(op) || RequireFit("CONV-4", SizeAt(infer.tensor(kFilterTensor), d + 2),
+                                            AxisAt(op, d), infer);
+    sizes.push_back(WindowPositions(op, d) + op[kOutputPadding][d]);
   }
   return all_fit ? sizes : std::vector<int64_t>();
 }
@@ -97,15 +103,15 @@ std::vector<int64_t> InferPositions(const OperatorDesc& op, Inference& infer) {
 // have the same windows in the forward direction.
 int64_t Leeway(const OperatorDesc& op, size_t d) {
   if (IsForward(op) || op[kOutputPadding][d] != 0) return 0;
-  return int64_t{std::max(op[kStrides][d], op[kDilations][d])} - 1;
+  return int64_t{std::max(op[kWindows.strides][d], op[kWindows.dilations][d])} - 1;
 }
 
 // Returns the size of the output in dimension d, at least `least`; 0 if it is wrong.
 uint64_t InferSize(const OperatorDesc& op, size_t d, int64_t least, bool is_stated,
                    Inference& infer) {
   const int64_t most = least + (is_stated ? Leeway(op, d) : 0);
-  if (!infer.Require(most > 0, "CONV-4", At(kStartPadding, d), "the paddings leave {} positions",
-                     most)) {
+  if (!infer.Require(most > 0, "CONV-4", At(kWindows.start_padding, d),
+                     "the paddings leave {} positions", most)) {
     return 0;
   }
   if (!is_stated || Leeway(op, d) == 0) return static_cast<uint64_t>(least);

@@ -81,7 +81,7 @@ class Convolution {
       const ViewLines columns(ElementsOf(input, part));
       return MultiplyMatrices(rows, columns, terms, to);
     }
-    std::vector<WindowAxis> axes;
+    std::vector<LineAxis> axes;
     for (const Residue& residue : part.residues) axes.push_back(residue.axis);
     const WindowLines columns(input, std::move(axes));
     MultiplyMatrices(rows, columns, terms, to);
@@ -103,7 +103,7 @@ class Convolution {
   // Returns whether every window is a single element and none of them lies in the padding.
   static bool TakesEachElement(const ProductPart& part) {
     return std::all_of(part.residues.begin(), part.residues.end(), [](const Residue& residue) {
-      const WindowAxis& axis = residue.axis;
+      const LineAxis& axis = residue.axis;
       return axis.taps == 1 && axis.Has(0, 0) && axis.Has(axis.positions - 1, 0);
     });
   }
@@ -116,7 +116,7 @@ class Convolution {
                     {{layout.sizes[1]}, {layout.strides[1]}}};
     int64_t offset = 0;
     for (size_t d = 0; d < part.residues.size(); ++d) {
-      const WindowAxis& axis = part.residues[d].axis;
+      const LineAxis& axis = part.residues[d].axis;
       offset += axis.first * layout.strides[d + 2];
       view.lines.sizes.push_back(axis.positions);
       view.lines.strides.push_back(axis.position_step * layout.strides[d + 2]);

@@ -25,11 +25,12 @@ class TapSources {
                   {output.begin[0], groups.begin * channels_.inputs},
                   {output.sizes[0], groups.count * channels_.inputs}};
     for (size_t d = 0; d < dimensions_.size(); ++d) {
-      const IndexRange elements =
-          dimensions_[d].ElementsOf(tap_[d], output.begin[d + 2], output.sizes[d + 2]);
-      if (elements.count == 0) return std::nullopt;
+      const int64_t begin = output.begin[d + 2];
+      const Range elements =
+          dimensions_[d].ElementsOf(tap_[d], {begin, begin + output.sizes[d + 2]});
+      if (elements.count() == 0) return std::nullopt;
       region.begin.push_back(elements.begin);
-      region.sizes.push_back(elements.count);
+      region.sizes.push_back(elements.count());
     }
     return region;
   }
@@ -69,7 +70,7 @@ class TapSources {
 
 int64_t TapCount(const OperatorDesc& op) {
   int64_t count = 1;
-  for (size_t d = 0; d < SpatialRank(op); ++d) count *= KernelSize(op, d);
+  for (size_t d = 0; d < SpatialRank(op); ++d) count *= AxisAt(op, d).window;
   return count;
 }
 

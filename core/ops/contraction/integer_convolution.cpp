@@ -33,21 +33,12 @@ constexpr Rule kNoZeros = {"CTR-5", "Strides, Dilations and GroupCount are not 0
 
 // --- sizes ---------------------------------------------------------------------------------------
 
-uint64_t PaddedSize(const OperatorDesc& op, size_t d) {
-  return uint64_t{op.sizes(kInputTensor)[d + 2]} + op[kStartPadding][d] + op[kEndPadding][d];
-}
-
-// Returns the distance from the first tap of a window to the last. The filter's sizes are not 0.
-uint64_t Reach(const OperatorDesc& op, size_t d) {
-  return uint64_t{op[kDilations][d]} * (op.sizes(kFilter)[d + 2] - 1);
-}
-
 // Returns whether the tensors have their spatial dimensions.
 bool CheckRanks(const OperatorDesc& op, Inference& infer) {
   const size_t rank = op.sizes(kInputTensor).size();
   if (rank < 3 || op.sizes(kFilter).size() != rank) return false;
-  const size_t count = op[kStrides].size();
-  return infer.Require(count + 2 == rank, "CTR-4", At(kStrides),
+  const size_t count = op[kWindows.strides].size();
+  return infer.Require(count + 2 == rank, "CTR-4", At(kWindows.strides),
                        "{}; expected {}, the spatial dimensions of InputTensor",
                        Counted(count, "entry"), rank - 2);
 }
@@ -75,14 +66,9 @@ std::optional<std::vector<uint64_t>> OutputSizes(std::string_view code, const Op
   const Sizes& filter = op.sizes(kFilter);
   if (std::find(filter.begin(), filter.end(), 0u) != filter.end()) return {};  // BUF-3
   std::vector<uint64_t> sizes = {op.sizes(kInputTensor)[0], filter[0]};
-  for (size_t d = 0; d < op[kStrides].size(); ++d) {
-    const uint64_t padded = PaddedSize(op, d);
-    if (!infer.Require(padded > Reach(op, d), code, SizeAt(infer.tensor(kFilter), d + 2),
-                       "a window of {} with a dilation of {} does not fit into the padded size {}",
-                       filter[d + 2], op[kDilations][d], padded)) {
-      return {};
-    }
-    sizes.push_back((padded - Reach(op, d) - 1) / op[kStrides][d] + 1);
+  for (const WindowAxis& axis : AxesOf(op)) {
+    if (!RequireFit(code, SizeAt(infer.tensor(kFilter), sizes.size()), axis, infer)) return {};
+    sizes.push_back(static_cast<uint64_t>(axis.Outputs()));
   }
   return sizes;
 }
@@ -200,10 +186,17 @@ FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula
 
 // --- CONVOLUTION_INTEGER -------------------------------------------------------------------------
 
-constexpr const Field* kIntegerFields[] = {&kInputTensor,     &kInputZeroPoint, &kFilter,
-                                           &kFilterZeroPoint, &kSums,           &kDimensionCount,
-                                           &kStrides,         &kDilations,      &kStartPadding,
-                                           &kEndPadding,      &kGroupCount};
+constexpr const Field* kIntegerFields[] = {&kInputTensor,
+                                           &kInputZeroPoint,
+                                           &kFilter,
+                                           &kFilterZeroPoint,
+                                           &kSums,
+                                           &kDimensionCount,
+                                           &kWindows.strides,
+                                           &kWindows.dilations,
+                                           &kWindows.start_padding,
+                                           &kWindows.end_padding,
+                                           &kGroupCount};
 constexpr DataTypeSet k8 = types::kInt8s;
 constexpr DataTypeSet kInt32 = {DataType::kInt32};
 constexpr DataTypeSet kFloat32 = {DataType::kFloat32};
@@ -243,11 +236,22 @@ FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formul
 
 // --- QUANTIZED_LINEAR_CONVOLUTION ----------------------------------------------------------------
 
-constexpr const Field* kQuantizedFields[] = {
-    &kInputTensor,     &kInputScale,      &kInputZeroPoint, &kFilter,
-    &kFilterScale,     &kFilterZeroPoint, &kBias,           &kOutputScale,
-    &kOutputZeroPoint, &kIntegers,        &kDimensionCount, &kStrides,
-    &kDilations,       &kStartPadding,    &kEndPadding,     &kGroupCount};
+constexpr const Field* kQuantizedFields[] = {&kInputTensor,
+                                             &kInputScale,
+                                             &kInputZeroPoint,
+                                             &kFilter,
+                                             &kFilterScale,
+                                             &kFilterZeroPoint,
+                                             &kBias,
+                                             &kOutputScale,
+                                             &kOutputZeroPoint,
+                                             &kIntegers,
+                                             &kDimensionCount,
+                                             &kWindows.strides,
+                                             &kWindows.dilations,
+                                             &kWindows.start_padding,
+                                             &kWindows.end_padding,
+                                             &kGroupCount};
 constexpr SupportRow kQuantizedRows[] = {
     {Level(2, 1), 4, 4, {k8, k8, kFloat32, k8, kInt32}},
     {Level(4, 0), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {3, 4}}}},

@@ -8,6 +8,7 @@
 #include "core/engine/matrix/integer_windows.h"
 #include "core/ops/families.h"
 #include "core/ops/quantization.h"
+#include "core/ops/windows.h"
 
 namespace dmlop::integer_convolution {
 
@@ -47,27 +48,16 @@ inline constexpr auto kSums =
 inline constexpr auto kIntegers =
     field::Output("OutputTensor", kQuantized).Means(meaning::kOutputTensor);
 
-constexpr Limits Spatial(uint32_t min) {
-  return {.min = min,
-          .rule = min > 0 ? "CTR-5" : "",
-          .min_count = 1,
-          .max_count = 2,
-          .count_rule = "CTR-4"};
-}
-inline constexpr auto kStrides = field::Uints("Strides", Spatial(1)).Means(meaning::kStrides);
-inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1)).Means(meaning::kDilations);
-inline constexpr auto kStartPadding =
-    field::Uints("StartPadding", Spatial(0)).Means(meaning::kStartPadding);
-inline constexpr auto kEndPadding =
-    field::Uints("EndPadding", Spatial(0)).Means(meaning::kEndPadding);
+inline constexpr WindowFields kWindows = WindowFieldsWith(
+    {.min = 1, .rule = "CTR-5", .min_count = 1, .max_count = 2, .count_rule = "CTR-4"});
 inline constexpr auto kGroupCount =
     field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"}).Means(meaning::kGroupCount);
 
-inline std::vector<IntegerWindowAxis> AxesOf(const OperatorDesc& op) {
-  std::vector<IntegerWindowAxis> axes;
-  for (size_t d = 0; d < op[kStrides].size(); ++d) {
+inline std::vector<WindowAxis> AxesOf(const OperatorDesc& op) {
+  std::vector<WindowAxis> axes;
+  for (size_t d = 0; d < op[kWindows.strides].size(); ++d) {
     axes.push_back(
-        {op.sizes(kFilter)[d + 2], op[kStrides][d], op[kDilations][d], op[kStartPadding][d]});
+        AxisOf(kWindows, op, d, op.sizes(kInputTensor)[d + 2], op.sizes(kFilter)[d + 2]));
   }
   return axes;
 }

@@ -13,10 +13,8 @@ namespace {
 class TapSources {
  public:
   explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {
-    const Sizes& input = op.sizes(kInputTensor);
     const Sizes& filter = op.sizes(kFilter);
-    for (size_t d = 2; d < input.size(); ++d) sizes_.push_back(input[d]);
-    for (const IntegerWindowAxis& axis : axes_) windows_.push_back(axis.window);
+    for (const WindowAxis& axis : axes_) windows_.push_back(axis.window);
     group_rows_ = filter[0] / op[kGroupCount];
     group_channels_ = filter[1];
     filter_ = *InputNumber(op, kFilter);
@@ -32,14 +30,11 @@ class TapSources {
                   {output.sizes[0], (last - first + 1) * group_channels_}};
     const Dims tap = IndexOf(windows_, number);
     for (size_t d = 0; d < axes_.size(); ++d) {
-      const IntegerWindowAxis& axis = axes_[d];
-      const int64_t shift = tap[d] * axis.dilation - axis.padding;
-      const int64_t end = output.begin[d + 2] + output.sizes[d + 2];
-      const int64_t from = std::max(output.begin[d + 2], CeilDiv(-shift, axis.stride));
-      const int64_t to = std::min(end - 1, FloorDiv(sizes_[d] - 1 - shift, axis.stride));
-      if (to < from) return std::nullopt;
-      region.begin.push_back(from * axis.stride + shift);
-      region.sizes.push_back((to - from) * axis.stride + 1);
+      const int64_t begin = output.begin[d + 2];
+      const Range elements = axes_[d].InputsUnder(tap[d], {begin, begin + output.sizes[d + 2]});
+      if (elements.count() == 0) return std::nullopt;
+      region.begin.push_back(elements.begin);
+      region.sizes.push_back(elements.count());
     }
     return region;
   }
@@ -55,8 +50,8 @@ class TapSources {
   }
 
  private:
-  std::vector<IntegerWindowAxis> axes_;
-  Dims sizes_, windows_;
+  std::vector<WindowAxis> axes_;
+  Dims windows_;
   int64_t group_rows_, group_channels_;
   size_t filter_;
 };

@@ -5,7 +5,7 @@
 //   BlockCount = prod(Blocks)
 //   Output[n, c * prod(W) + lin(t), lin(b)] = Input[n, c, p], or 0 where p lies in the padding
 //
-// with the blocks b, taps t and positions p of ops/windows.h.
+// with the blocks b (outputs), taps t and positions p of ops/windows.h.
 #include <algorithm>
 #include <optional>
 
@@ -50,12 +50,11 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 
 std::vector<UnfoldDim> DimsOf(const OperatorDesc& op, const Layout& input) {
   std::vector<UnfoldDim> dims;
-  for (size_t d = 0; d < op[kWindowSizes].size(); ++d) {
-    const int64_t size = input.sizes[d + 2];
-    const int64_t blocks = BlocksAlong(op, d, size);
+  for (WindowAxis axis : AxesOf(op, op.sizes(kInputTensor))) {
+    const int64_t blocks = axis.Outputs();
     // A step that is never taken may exceed the range of offsets.
-    dims.push_back({size, op[kWindowSizes][d], blocks, blocks == 1 ? 1 : op[kStrides][d],
-                    op[kDilations][d], op[kStartPadding][d], size == 1 ? 0 : input.strides[d + 2]});
+    if (blocks == 1) axis.stride = 1;
+    dims.push_back({axis, blocks, axis.size == 1 ? 0 : input.strides[dims.size() + 2]});
   }
   return dims;
 }
@@ -92,7 +91,7 @@ WindowPlace PlaceOf(const OperatorDesc& op, const Dims& output_index) {
                     {},
                     false};
   for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t position = Position(dims[d], place.block[d], place.tap[d]);
+    const int64_t position = dims[d].Position(place.block[d], place.tap[d]);
     place.position.push_back(position);
     place.in_padding |= position < 0 || position >= dims[d].size;
   }

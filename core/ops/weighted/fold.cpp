@@ -60,26 +60,19 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 }
 
 // The windows along one spatial dimension.
-struct FoldAxis {
-  int64_t window, stride, dilation, padding, blocks;
+struct FoldAxis : WindowAxis {
+  int64_t blocks;
   int64_t tap_step, block_step;  // rows per tap, columns per block
 };
 
-std::vector<FoldAxis> AxesOf(const OperatorDesc& op) {
-  std::vector<FoldAxis> axes(op[kWindowSizes].size());
-  int64_t rows = 1;
-  int64_t columns = 1;
-  for (size_t d = axes.size(); d-- > 0;) {
-    const int64_t blocks = BlocksAlong(op, d, op.sizes(kOutputTensor)[d + 2]);
-    axes[d] = {op[kWindowSizes][d],
-               op[kStrides][d],
-               op[kDilations][d],
-               op[kStartPadding][d],
-               blocks,
-               rows,
-               columns};
-    rows *= axes[d].window;
-    columns *= blocks;
+std::vector<FoldAxis> FoldAxesOf(const OperatorDesc& op) {
+  std::vector<FoldAxis> axes;
+  for (const WindowAxis& axis : AxesOf(op, op.sizes(kOutputTensor))) {
+    axes.push_back({axis, axis.Outputs(), 1, 1});
+  }
+  for (size_t d = axes.size(); d-- > 1;) {
+    axes[d - 1].tap_step = axes[d].tap_step * axes[d].window;
+    axes[d - 1].block_step = axes[d].block_step * axes[d].blocks;
   }
   return axes;
 }
@@ -123,7 +116,7 @@ class FoldTaps : public TapAxis {
     const Range all = WindowTaps(index);
     for (int64_t i = some.begin; i < some.end; ++i) {
       const int64_t tap = all.begin + i * period_;
-      const int64_t block = (index + axis_.padding - tap * axis_.dilation) / axis_.stride;
+      const int64_t block = (index + axis_.start - tap * axis_.dilation) / axis_.stride;
       taps.Add(tap * row_ + block * column_, 1);
     }
     taps.End(1);
@@ -134,7 +127,7 @@ class FoldTaps : public TapAxis {
   // Returns the range from the first tap that lies at the position in some block to the last one
   // that can.
   Range WindowTaps(int64_t index) const {
-    const int64_t place = index + axis_.padding;
+    const int64_t place = index + axis_.start;
     const int64_t last_begin = (axis_.blocks - 1) * axis_.stride;
     Range taps = {std::max<int64_t>(0, CeilDiv(place - last_begin, axis_.dilation)),
                   std::min(axis_.window - 1, FloorDiv(place, axis_.dilation)) + 1};
@@ -156,7 +149,7 @@ WeightedSource Source(const OperatorDesc& op, const ConstTensorView& input) {
   if (!IsFloat(input.type)) source.rule = WeightedSource::kWrap;
   source.axes = {std::make_shared<OneTap>(strides[n]),
                  std::make_shared<OneTap>(WindowSize(op) * strides[n + 1])};
-  for (const FoldAxis& axis : AxesOf(op)) {
+  for (const FoldAxis& axis : FoldAxesOf(op)) {
     source.axes.push_back(std::make_shared<FoldTaps>(axis, strides[n + 1], strides[n + 2]));
   }
   return source;
@@ -170,14 +163,13 @@ std::optional<Region> RegionOf(const std::vector<FoldAxis>& axes, const Dims& ta
   int64_t last = 0;
   for (size_t d = 0; d < axes.size(); ++d) {
     const FoldAxis& axis = axes[d];
-    const int64_t begin = output.begin[d + 2] + axis.padding - taps[d] * axis.dilation;
-    const int64_t end = begin + output.sizes[d + 2] - 1;
-    const int64_t first_block = std::max<int64_t>(0, CeilDiv(begin, axis.stride));
-    const int64_t last_block = std::min(axis.blocks - 1, FloorDiv(end, axis.stride));
-    if (last_block < first_block) return std::nullopt;
+    const int64_t begin = output.begin[d + 2];
+    const Range blocks =
+        axis.OutputsUnder(taps[d], {begin, begin + output.sizes[d + 2]}, axis.blocks);
+    if (blocks.count() == 0) return std::nullopt;
     row += taps[d] * axis.tap_step;
-    first += first_block * axis.block_step;
-    last += last_block * axis.block_step;
+    first += blocks.begin * axis.block_step;
+    last += (blocks.end - 1) * axis.block_step;
   }
   Region region{0, Dims::Filled(input_rank - 3, 0), Dims::Filled(input_rank - 3, 1)};
   region.begin.push_back(output.begin[0]);
@@ -191,7 +183,7 @@ std::optional<Region> RegionOf(const std::vector<FoldAxis>& axes, const Dims& ta
 
 // There is one map for each tap, so there may be very many.
 std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  const auto axes = std::make_shared<const std::vector<FoldAxis>>(AxesOf(op));
+  const auto axes = std::make_shared<const std::vector<FoldAxis>>(FoldAxesOf(op));
   std::vector<SourceMap> maps;
   for (int64_t i = 0; i < WindowSize(op); ++i) {
     maps.push_back([axes, &op, i](const Region& output) {

@@ -20,9 +20,9 @@ namespace {
 
 using namespace pooling;
 
-constexpr const Field* kFields[] = {&kInputGradient, &kOutputGradient, &kDimensionCount,
-                                    &kStrides,       &kWindowSize,     &kStartPadding,
-                                    &kEndPadding,    &kIncludePadding};
+constexpr const Field* kFields[] = {
+    &kInputGradient, &kOutputGradient,        &kDimensionCount,      &kWindows.strides,
+    &kWindowSize,    &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
 constexpr SupportRow kRows[] = {{Level(3, 0), 4, 5, {types::kFloats}}};
 constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
@@ -41,7 +41,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 // a relative error below 2^-127.
 class ShareTaps : public TapAxis {
  public:
-  ShareTaps(const PoolDim& dim, bool counts_padding, int64_t windows, int64_t stride)
+  ShareTaps(const WindowAxis& dim, bool counts_padding, int64_t windows, int64_t stride)
       : dim_(dim), counts_padding_(counts_padding), windows_(windows), stride_(stride) {}
 
   int64_t Count(int64_t index) const override { return WindowsAt(index).count(); }
@@ -96,7 +96,7 @@ class ShareTaps : public TapAxis {
     }
   }
 
-  PoolDim dim_;
+  WindowAxis dim_;
   bool counts_padding_;
   int64_t windows_, stride_;
 };
@@ -156,7 +156,7 @@ class Shares {
   bool AreSmall() const {
     int64_t taps = 1;
     int64_t residues = 1;
-    for (const PoolDim& dim : dims_) {
+    for (const WindowAxis& dim : dims_) {
       const int64_t overlap = CeilDiv(dim.window, dim.stride);
       if (overlap > kMostTaps / taps || dim.stride > kMostResidues / residues) return false;
       taps *= overlap;
@@ -234,12 +234,12 @@ class Shares {
     PoolDims dims;
     TensorView sums = part;
     for (size_t d = 0; d < dims_.size(); ++d) {
-      const PoolDim& dim = dims_[d];
+      const WindowAxis& dim = dims_[d];
       const int64_t size = part.layout.sizes[d];
       const int64_t count = (size - residue[d] - 1) / dim.stride + 1;
       sums = sums.Stepped(d, residue[d], count, dim.stride);
       const int64_t position = begin[d] + residue[d] + dim.start;
-      PoolDim own;
+      WindowAxis own;
       own.size = gradient_.layout.sizes[d];
       own.start = -CeilDiv(position - dim.window + 1, dim.stride);
       own.window = FloorDiv(position, dim.stride) + own.start + 1;

@@ -18,14 +18,16 @@ constexpr auto kIndices =
         .Means(
             "Where each greatest element lies, counted in row-major order through the whole "
             "input.");
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
-                                    &kWindowSize,  &kStartPadding, &kEndPadding};
-constexpr const Field* kFields1[] = {&kInputTensor,    &kOutputTensor, &kIndices,
-                                     &kDimensionCount, &kStrides,      &kWindowSize,
-                                     &kStartPadding,   &kEndPadding};
-constexpr const Field* kFields2[] = {&kInputTensor,    &kOutputTensor, &kIndices,
-                                     &kDimensionCount, &kStrides,      &kWindowSize,
-                                     &kStartPadding,   &kEndPadding,   &kDilations};
+constexpr const Field* kFields[] = {&kInputTensor,        &kOutputTensor, &kDimensionCount,
+                                    &kWindows.strides,    &kWindowSize,   &kWindows.start_padding,
+                                    &kWindows.end_padding};
+constexpr const Field* kFields1[] = {&kInputTensor,           &kOutputTensor,       &kIndices,
+                                     &kDimensionCount,        &kWindows.strides,    &kWindowSize,
+                                     &kWindows.start_padding, &kWindows.end_padding};
+constexpr const Field* kFields2[] = {
+    &kInputTensor,           &kOutputTensor,        &kIndices,
+    &kDimensionCount,        &kWindows.strides,     &kWindowSize,
+    &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
 constexpr SupportRow Row(FeatureLevel since, DataTypeSet data, DataTypeSet indices) {
   return {since, 4, 5, {data, {}, {}, indices}};
 }

@@ -12,9 +12,10 @@ namespace {
 
 using namespace pooling;
 
-constexpr const Field* kFields[] = {&kInputTensor,    &kInputGradient, &kOutputGradient,
-                                    &kDimensionCount, &kStrides,       &kWindowSize,
-                                    &kStartPadding,   &kEndPadding,    &kDilations};
+constexpr const Field* kFields[] = {
+    &kInputTensor,           &kInputGradient,       &kOutputGradient,
+    &kDimensionCount,        &kWindows.strides,     &kWindowSize,
+    &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
 constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {types::kFloats}},
     {Level(4, 0), 4, 5, {types::kFloats}},

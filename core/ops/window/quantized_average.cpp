@@ -30,9 +30,11 @@ constexpr auto kOutputZeroPoint =
 constexpr auto kQuantized =
     field::Output("OutputTensor", kOutputType).Means(meaning::kOutputTensor);
 constexpr const Field* kFields[] = {
-    &kInputTensor, &kInputScale,     &kInputZeroPoint, &kOutputScale, &kOutputZeroPoint,
-    &kQuantized,   &kDimensionCount, &kStrides,        &kWindowSize,  &kStartPadding,
-    &kEndPadding,  &kDilations,      &kIncludePadding};
+    &kInputTensor,           &kInputScale,          &kInputZeroPoint,
+    &kOutputScale,           &kOutputZeroPoint,     &kQuantized,
+    &kDimensionCount,        &kWindows.strides,     &kWindowSize,
+    &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations,
+    &kIncludePadding};
 constexpr const FieldOf<TensorDesc>* kOfChannels[] = {&kInputScale, &kInputZeroPoint, &kOutputScale,
                                                       &kOutputZeroPoint};
 constexpr SupportRow kRows[] = {

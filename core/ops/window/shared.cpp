@@ -17,27 +17,15 @@ namespace {
 
 constexpr size_t kFirstSpatial = 2;
 
-uint32_t DilationOf(const OperatorDesc& op, size_t d) {
-  const std::vector<uint32_t>* dilations = op.find_if_known(kDilations);
-  return dilations == nullptr ? 1 : (*dilations)[d];
-}
-
-int64_t PaddedSize(const OperatorDesc& op, size_t d, int64_t size) {
-  return size + op[kStartPadding][d] + op[kEndPadding][d];
-}
-
-// Returns the size of a dilated window. It saturates, since the product of two 32-bit numbers may
-// not fit into 64 signed bits.
-int64_t WindowExtent(const OperatorDesc& op, size_t d) {
-  const CheckedU64 reach = CheckedMul(DilationOf(op, d), uint64_t{op[kWindowSize][d]} - 1);
-  constexpr uint64_t kFar = uint64_t{1} << 62;
-  return static_cast<int64_t>(std::min(reach.value_or(kFar), kFar)) + 1;
+// Returns the windows along a spatial dimension of a tensor.
+WindowAxis AxisAt(const OperatorDesc& op, size_t d, const Sizes& sizes) {
+  return AxisOf(kWindows, op, d, sizes[d + kFirstSpatial], op[kWindowSize][d]);
 }
 
 }  // namespace
 
 bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer) {
-  const size_t count = op[kStrides].size();
+  const size_t count = op[kWindows.strides].size();
   if (!infer.Require(tensor.sizes().size() == count + kFirstSpatial, "CTR-4", SizesOf(tensor),
                      "{}; expected {}, two more than Strides has",
                      Counted(tensor.sizes().size(), "dimension"), count + kFirstSpatial)) {
@@ -45,11 +33,7 @@ bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& inf
   }
   bool all_fit = true;
   for (size_t d = 0; d < count; ++d) {
-    const int64_t padded = PaddedSize(op, d, tensor.sizes()[d + kFirstSpatial]);
-    all_fit &=
-        infer.Require(padded >= WindowExtent(op, d), "POOL-4", At(kWindowSize, d),
-                      "a window of {} with a dilation of {} does not fit into the padded size {}",
-                      op[kWindowSize][d], DilationOf(op, d), padded);
+    all_fit &= RequireFit("POOL-4", At(kWindowSize, d), AxisAt(op, d, tensor.sizes()), infer);
   }
   return all_fit;
 }
@@ -57,13 +41,13 @@ bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& inf
 std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
                                   const TensorDesc& pooled) {
   std::vector<uint64_t> result(sizes.begin(), sizes.begin() + kFirstSpatial);
-  for (size_t d = 0; d < op[kStrides].size(); ++d) {
-    const size_t axis = d + kFirstSpatial;
-    const int64_t steps = PaddedSize(op, d, sizes[axis]) - WindowExtent(op, d);
-    const int64_t stride = op[kStrides][d];
-    const uint64_t least = static_cast<uint64_t>(steps / stride) + 1;
-    const bool may_have_more = steps % stride != 0 && pooled.sizes && axis < pooled.rank();
-    const bool has_more = may_have_more && (*pooled.sizes)[axis] == least + 1;
+  for (size_t d = 0; d < op[kWindows.strides].size(); ++d) {
+    const WindowAxis axis = AxisAt(op, d, sizes);
+    const size_t i = d + kFirstSpatial;
+    const auto least = static_cast<uint64_t>(axis.Outputs());
+    const bool may_have_more = (axis.PaddedSize() - axis.Extent()) % axis.stride != 0;
+    const bool has_more =
+        may_have_more && pooled.sizes && i < pooled.rank() && (*pooled.sizes)[i] == least + 1;
     result.push_back(has_more ? least + 1 : least);
   }
   return result;
@@ -105,19 +89,9 @@ void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, con
 }
 
 PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor) {
-  PoolDims dims;
   const Sizes& sizes = op.sizes(tensor);
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    PoolDim& dim = dims.emplace_back();
-    dim.size = sizes[d];
-    if (d < kFirstSpatial) continue;
-    const size_t i = d - kFirstSpatial;
-    dim.window = op[kWindowSize][i];
-    dim.stride = op[kStrides][i];
-    dim.dilation = DilationOf(op, i);
-    dim.start = op[kStartPadding][i];
-    dim.end = op[kEndPadding][i];
-  }
+  PoolDims dims = {{.size = sizes[0]}, {.size = sizes[1]}};
+  for (size_t d = 0; d + kFirstSpatial < sizes.size(); ++d) dims.push_back(AxisAt(op, d, sizes));
   return dims;
 }
 
@@ -147,7 +121,7 @@ std::optional<Region> RegionOf(const PoolDims& dims, const TapRanges& taps, cons
 std::vector<SourceMap> WindowSources(const PoolDims& dims) {
   // Taps with gaps between them get separate maps.
   Dims parts;
-  for (const PoolDim& dim : dims) parts.push_back(dim.dilation == 1 ? 1 : dim.window);
+  for (const WindowAxis& dim : dims) parts.push_back(dim.dilation == 1 ? 1 : dim.window);
   const auto shared = std::make_shared<const PoolDims>(dims);
   std::vector<SourceMap> maps;
   for (int64_t i = 0; i < Product(parts); ++i) {
@@ -185,7 +159,7 @@ SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t inpu
 
 std::vector<FormulaNode> PresentTapsAt(const PoolDims& dims, const Dims& output, Formula& formula) {
   Dyadic all(1);
-  for (const PoolDim& dim : dims) all = all * Dyadic(dim.window);
+  for (const WindowAxis& dim : dims) all = all * Dyadic(dim.window);
   const Dyadic absent = all - TapCountAt(dims, false, output);
   if (absent.Sign() != 0) formula.Named("absent taps", formula.Number(absent));
   Region covered{0, {}, {}};

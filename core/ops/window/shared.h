@@ -11,7 +11,7 @@
 
 #include "core/engine/window/pool_windows.h"
 #include "core/ops/formula.h"
-#include "core/ops/inference.h"
+#include "core/ops/windows.h"
 
 namespace dmlop::pooling {
 
@@ -20,21 +20,13 @@ namespace dmlop::pooling {
 // DirectML's poolings have two or three spatial dimensions.
 inline constexpr uint32_t kMinSpatialRank = 2;
 inline constexpr uint32_t kMaxSpatialRank = 3;
-constexpr Limits Spatial(uint32_t min) {
-  return {.min = min,
-          .rule = min > 0 ? "CTR-5" : "",
-          .min_count = kMinSpatialRank,
-          .max_count = kMaxSpatialRank,
-          .count_rule = "CTR-4"};
-}
-inline constexpr auto kStrides = field::Uints("Strides", Spatial(1)).Means(meaning::kStrides);
-inline constexpr auto kWindowSize =
-    field::Uints("WindowSize", Spatial(1)).Means("The size of a window in each spatial dimension.");
-inline constexpr auto kStartPadding =
-    field::Uints("StartPadding", Spatial(0)).Means(meaning::kStartPadding);
-inline constexpr auto kEndPadding =
-    field::Uints("EndPadding", Spatial(0)).Means(meaning::kEndPadding);
-inline constexpr auto kDilations = field::Uints("Dilations", Spatial(1)).Means(meaning::kDilations);
+inline constexpr Limits kSpatial = {.min = 1,
+                                    .rule = "CTR-5",
+                                    .min_count = kMinSpatialRank,
+                                    .max_count = kMaxSpatialRank,
+                                    .count_rule = "CTR-4"};
+inline constexpr auto kWindowSize = field::Uints("WindowSize", kSpatial).Means(kMeansWindowSize);
+inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr auto kIncludePadding =
     field::Bool("IncludePadding")
         .Means(

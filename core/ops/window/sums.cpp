@@ -3,8 +3,8 @@
 // taps, DML_AVERAGE_POOLING1_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC.
 //
 // An average is the sum of the present taps of a window, divided by their number or, with
-// IncludePadding, by that of the taps in the input and in the padding. Taps beyond the padding never
-// count. A norm is the P-th root of the sum of the P-th powers of magnitudes.
+// IncludePadding, by that of the taps in the input and in the padding. Taps beyond the padding
+// never count. A norm is the P-th root of the sum of the P-th powers of magnitudes.
 #include <cmath>
 
 #include "core/engine/window/pool_sum.h"
@@ -19,17 +19,20 @@ using namespace pooling;
 constexpr auto kP =
     field::Uint("P", {.min = 1, .rule = "CTR-5"})
         .Means("Which norm: the P-th root of the sum of the magnitudes to the power of P.");
-constexpr const Field* kAverageFields[] = {&kInputTensor, &kOutputTensor,  &kDimensionCount,
-                                    &kStrides,     &kWindowSize,    &kStartPadding,
-                                    &kEndPadding,  &kIncludePadding};
-constexpr const Field* kAverage1Fields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
-                                     &kStrides,     &kWindowSize,   &kStartPadding,
-                                     &kEndPadding,  &kDilations,    &kIncludePadding};
-constexpr const Field* kNormFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount, &kStrides,
-                                    &kWindowSize,  &kStartPadding, &kEndPadding,     &kP};
-constexpr const Field* kNorm1Fields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
-                                     &kStrides,     &kWindowSize,   &kStartPadding,
-                                     &kEndPadding,  &kDilations,    &kP};
+constexpr const Field* kAverageFields[] = {
+    &kInputTensor, &kOutputTensor,          &kDimensionCount,      &kWindows.strides,
+    &kWindowSize,  &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
+constexpr const Field* kAverage1Fields[] = {
+    &kInputTensor,         &kOutputTensor,      &kDimensionCount,
+    &kWindows.strides,     &kWindowSize,        &kWindows.start_padding,
+    &kWindows.end_padding, &kWindows.dilations, &kIncludePadding};
+constexpr const Field* kNormFields[] = {
+    &kInputTensor, &kOutputTensor,          &kDimensionCount,      &kWindows.strides,
+    &kWindowSize,  &kWindows.start_padding, &kWindows.end_padding, &kP};
+constexpr const Field* kNorm1Fields[] = {
+    &kInputTensor,         &kOutputTensor,      &kDimensionCount,
+    &kWindows.strides,     &kWindowSize,        &kWindows.start_padding,
+    &kWindows.end_padding, &kWindows.dilations, &kP};
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
 constexpr SupportRow kRows1[] = {{Level(6, 2), 4, 5, {types::kFloats}}};
 constexpr SupportTable kSupport[] = {{kRows}};
@@ -114,10 +117,14 @@ constexpr Computed kAverage = {.run = RunAverage, .sources = Sources, .formula =
 constexpr Computed kNorm = {.run = RunNorm, .sources = Sources, .formula = NormMeaning};
 
 constexpr OperatorInfo kOperators[] = {
-    Granting(AverageTolerance, Pooling("AVERAGE_POOLING", "the average of each window", kAverageFields, kSupport, kAverage)),
-    Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", "the average of each window with gaps", kAverage1Fields, kSupport1, kAverage)),
-    Granting(NormTolerance, Pooling("LP_POOLING", "the norm of each window", kNormFields, kSupport, kNorm)),
-    Granting(NormTolerance, Pooling("LP_POOLING1", "the norm of each window with gaps", kNorm1Fields, kSupport1, kNorm)),
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING", "the average of each window",
+                                       kAverageFields, kSupport, kAverage)),
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", "the average of each window with gaps",
+                                       kAverage1Fields, kSupport1, kAverage)),
+    Granting(NormTolerance,
+             Pooling("LP_POOLING", "the norm of each window", kNormFields, kSupport, kNorm)),
+    Granting(NormTolerance, Pooling("LP_POOLING1", "the norm of each window with gaps",
+                                    kNorm1Fields, kSupport1, kNorm)),
 };
 
 }  // namespace
