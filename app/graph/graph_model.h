@@ -11,7 +11,7 @@
 
 #include "app/options/options.h"
 #include "core/base/diagnostic.h"
-#include "core/graph/named_graph.h"
+#include "core/graph/graph.h"
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph/named_graph.h"
+#include "core/graph/graph.h"
 #include "core/io/output_tensor.h"
 #include "core/model/model_document.h"
 #include "core/tensor/tensor.h"

@@ -9,7 +9,7 @@
 #include "app/files/reported_file.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
-#include "core/graph/named_graph.h"
+#include "core/graph/graph.h"
 #include "core/model/model_document.h"
 
 namespace dmlop {

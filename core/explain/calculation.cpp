@@ -2,10 +2,17 @@
 #include "core/explain/calculation.h"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
 
 #include "core/base/progress.h"
+#include "core/explain/deciding.h"
+#include "core/explain/exact_value.h"
+#include "core/explain/formula_steps.h"
+#include "core/explain/rounding_choice.h"
 #include "core/ops/families.h"
 #include "core/ops/fused.h"
+#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
@@ -105,6 +112,269 @@ Outcome Calculate(const OperatorDesc& op, InputViews inputs, const Element& outp
   const Question question{op, inputs, output, length};
   const bool is_activated = output.tensor == 0 && FusedActivationOf(op) != nullptr;
   return is_activated ? Activated(question) : Unfused(question);
+}
+
+// --- what has a formula --------------------------------------------------------------------------
+
+namespace {
+
+using Operation = FormulaOperation;
+
+// The sentence for what ExplainRounding found.
+std::string RoundingReason(ValueRule rule, DataType type) {
+  switch (rule) {
+    case ValueRule::kNearest:
+      return fmt::format("the nearer of the two {} neighbours", Name(type));
+    case ValueRule::kTieToEven:
+      return "both neighbours are equally near; the one whose last bit is 0 is taken";
+    case ValueRule::kOverflow:
+      return fmt::format("half a step or more beyond the greatest {}", Name(type));
+    default:
+      return fmt::format("a{} {} number, so nothing is rounded", Name(type)[0] == 'I' ? "n" : "",
+                         Name(type));
+  }
+}
+
+class FormulaExplanation {
+ public:
+  FormulaExplanation(const Formula& formula, Formula::Node last, DataType type, FormulaSteps& steps)
+      : formula_(formula), last_(last), type_(type), steps_(steps) {}
+
+  template <typename T>
+  Calculation For(T result) {
+    if (IsExtreme(formula_, last_)) {
+      Decide(DecisionOfExtreme(formula_, last_, steps_));
+    } else if constexpr (std::is_integral_v<T>) {
+      ExplainInteger(result);
+    } else {
+      ExplainFloat(result);
+    }
+    return std::move(calculation_);
+  }
+
+ private:
+  Operation OperationOf(Formula::Node node) const { return formula_.operation(node); }
+  Formula::Node Operand(Formula::Node node, size_t i = 0) const {
+    return formula_.operands(node)[i];
+  }
+  bool IsExact(Formula::Node node) { return steps_.ValueOf(node).exact.has_value(); }
+
+  void Decide(const Decision& decision) {
+    calculation_.rule = decision.rule;
+    calculation_.reason = decision.reason;
+    if (formula_.inputs().size() != 1) return;
+    for (const Formula::Node node : decision.deciding) {
+      calculation_.deciding.push_back(formula_.index(node));
+    }
+  }
+
+  void Rule(ValueRule rule, std::string reason) {
+    calculation_.rule = rule;
+    calculation_.reason = std::move(reason);
+  }
+
+  // --- the quantity ------------------------------------------------------------------------------
+
+  // The value of a node, before the result is made of it. Others are far beyond what floats tell
+  // from 0 or infinity.
+  void Tell(Formula::Node node) {
+    const FormulaValue value = steps_.ValueOf(node);
+    calculation_.quantity = steps_.TextOf(node);
+    if (value.exact) {
+      const bool is_minus_zero = IsZero(value) && std::signbit(value.number.head);
+      calculation_.exact = is_minus_zero ? "-0" : value.exact->ToDecimal();
+    } else if (IsFinite(value) && !IsFar(value)) {
+      calculation_.approximate = value.number.head;
+    }
+  }
+
+  // Tells how a node follows from an exact quantity with a name; empty if it does not.
+  std::string ThenText(Formula::Node node) {
+    const auto operands = formula_.operands(node);
+    if (operands.empty() || !formula_.IsNamed(operands[0]) || !IsExact(operands[0])) return "";
+    switch (OperationOf(node)) {
+      case Operation::kQuotient:
+        return IsExact(operands[1]) ? "divided by " + steps_.ValueOf(operands[1]).exact->ToDecimal()
+                                    : "";
+      case Operation::kSquareRoot:
+        return "square root";
+      case Operation::kLogarithm:
+        return "natural logarithm";
+      default:
+        return "";
+    }
+  }
+
+  void TellSteps(Formula::Node node) {
+    calculation_.then = formula_.IsNamed(node) ? "" : ThenText(node);
+    if (calculation_.then.empty()) return Tell(node);
+    Tell(Operand(node));
+    const FormulaValue value = steps_.ValueOf(node);
+    if (IsFinite(value)) {
+      calculation_.value = value.number.head;
+    }
+  }
+
+  // --- floats ------------------------------------------------------------------------------------
+
+  template <typename T>
+  void ExplainFloat(T result) {
+    const FormulaValue value = steps_.ValueOf(last_);
+    const double own = AsDouble(result);
+    TellSteps(last_);
+    if (!IsFinite(value)) {
+      const double head = value.number.head;
+      const bool is_result = std::isnan(head) ? std::isnan(own) : head == own;
+      return is_result ? Decide(DecisionOfSpecial(formula_, last_, steps_)) : RuleOfDropped();
+    }
+    ExplainRounding(result, Comparison(), value.exact, calculation_);
+    if (IsZero(value)) return ExplainZero(std::signbit(own));
+    if (calculation_.rule == ValueRule::kWithinBound || !IsDecided()) {
+      return Rule(ValueRule::kWithinBound,
+                  formula_.promise().empty()
+                      ? "near the exact value, as dmlop-numerics(7) says"
+                      : fmt::format("within {} of the exact value", formula_.promise()));
+    }
+    calculation_.reason = RoundingReason(calculation_.rule, type_);
+  }
+
+  void RuleOfDropped() {
+    Rule(ValueRule::kWithinBound,
+         fmt::format("the exact value has more than {} binary digits and is not written out",
+                     kMostProductBits));
+  }
+
+  // Exactly where a quotient or a root of exact numbers has no end.
+  CompareWith Comparison() {
+    const Formula::Node node = steps_.Taken(last_);
+    if (!IsExact(node) && IsQuotientOrRootOfExact(node)) {
+      const Dyadic x = *steps_.ValueOf(Operand(node)).exact;
+      if (OperationOf(node) == Operation::kSquareRoot) {
+        return [x](const Dyadic& y) { return y.Sign() < 0 ? 1 : (x - y * y).Sign(); };
+      }
+      const Dyadic divisor = *steps_.ValueOf(Operand(node, 1)).exact;
+      return [=](const Dyadic& y) { return (x - y * divisor).Sign() * divisor.Sign(); };
+    }
+    const Dyadic value = ToDyadic(steps_.ValueOf(node));
+    return [value](const Dyadic& y) { return (value - y).Sign(); };
+  }
+
+  bool IsQuotientOrRootOfExact(Formula::Node node) {
+    if (OperationOf(node) == Operation::kSquareRoot) return IsExact(Operand(node));
+    return OperationOf(node) == Operation::kQuotient && IsExact(Operand(node)) &&
+           IsExact(Operand(node, 1));
+  }
+
+  // Whether what is known of the value tells how it is rounded. The functions are evaluated so.
+  bool IsDecided() {
+    const Formula::Node node = steps_.Taken(last_);
+    if (IsExact(node) || IsQuotientOrRootOfExact(node)) return true;
+    const auto is_number = [&](Formula::Node operand) {
+      return steps_.ValueOf(operand).number.tail == 0;
+    };
+    return OperationOf(node) == Operation::kElementWise &&
+           std::ranges::all_of(formula_.operands(node), is_number);
+  }
+
+  // Factors and sums of nothing but zeros decide a sign; other zeros are +0.
+  void ExplainZero(bool is_minus) {
+    Formula::Node node = steps_.Taken(last_);
+    if (OperationOf(node) == Operation::kQuotient) node = Operand(node);
+    const bool is_product = OperationOf(node) == Operation::kProduct && formula_.HasList(node);
+    if (is_minus || is_product || IsSumOfZeros(node)) {
+      return Decide(DecisionOfZero(formula_, node, steps_));
+    }
+    const bool is_of_nothing =
+        OperationOf(node) == Operation::kSum && formula_.operands(node).empty();
+    calculation_.reason =
+        is_of_nothing ? "a sum of nothing is 0" : RoundingReason(ValueRule::kExact, type_);
+  }
+
+  bool IsSumOfZeros(Formula::Node node) {
+    const auto operands = formula_.operands(node);
+    const auto is_zero = [&](Formula::Node operand) { return IsZero(steps_.ValueOf(operand)); };
+    return (OperationOf(node) == Operation::kSum || OperationOf(node) == Operation::kMean) &&
+           !operands.empty() && std::ranges::all_of(operands, is_zero);
+  }
+
+  // --- integers ----------------------------------------------------------------------------------
+
+  template <typename T>
+  void ExplainInteger(T result) {
+    const bool wraps = OperationOf(last_) == Operation::kWrap;
+    const bool clamps = OperationOf(last_) == Operation::kClamp;
+    const Formula::Node whole = steps_.Taken(wraps || clamps ? Operand(last_) : last_);
+    const bool truncates = OperationOf(whole) == Operation::kTruncate;
+    const Formula::Node real = truncates ? Operand(whole) : whole;
+    TellSteps(wraps && !truncates ? Operand(last_) : real);
+    const FormulaValue value = steps_.ValueOf(whole);
+    if (IsNan(steps_.ValueOf(real))) return Rule(ValueRule::kNan, "NaN becomes 0");
+    if (wraps) {
+      if (!value.exact) return RuleOfDroppedInteger();
+      if (Wrapped(result, *value.exact)) return;
+    } else if (!value.exact || (*value.exact - Dyadic(result)).Sign() != 0) {
+      return Rule(ValueRule::kClamped,
+                  fmt::format("beyond the range of {}, whose nearest end is taken", Name(type_)));
+    }
+    if (truncates && ToDyadic(steps_.ValueOf(real)).exponent() < 0) {
+      return Rule(ValueRule::kTruncated, "the fraction is cut off, toward zero");
+    }
+    if (clamps && !truncates) return ExplainRounded(whole);
+    calculation_.reason = wraps ? fmt::format("it fits into {}", Name(type_))
+                                : RoundingReason(ValueRule::kExact, type_);
+  }
+
+  void RuleOfDroppedInteger() {
+    Rule(ValueRule::kModulo,
+         fmt::format("it has more than {} bits; the result is what is left modulo 2^{}",
+                     kMostProductBits, BitWidth(type_)));
+  }
+
+  // The result is the exact integer modulo 2^width.
+  template <typename T>
+  bool Wrapped(T result, const Dyadic& exact) {
+    const Dyadic taken = exact - Dyadic(result);
+    if (taken.Sign() == 0) return false;
+    calculation_.wraps = taken.TimesPowerOfTwo(-int64_t{BitWidth(type_)}).ToDecimal();
+    Rule(ValueRule::kModulo,
+         fmt::format("{} * 2^{} is taken off", calculation_.wraps, BitWidth(type_)));
+    return true;
+  }
+
+  // A rounded number, to which a zero point may have been added.
+  void ExplainRounded(Formula::Node node) {
+    while (OperationOf(node) != Operation::kRound) node = Operand(node);
+    const FormulaValue before = steps_.ValueOf(Operand(node));
+    if (IsNan(before)) return Rule(ValueRule::kNan, "NaN becomes 0");
+    const int64_t exponent = ToDyadic(before).exponent();
+    if (exponent >= 0) {
+      calculation_.reason = "a whole number, so nothing is rounded";
+    } else if (exponent == -1) {
+      Rule(ValueRule::kTieToEven, "two whole numbers are equally near; the even one is taken");
+    } else {
+      Rule(ValueRule::kNearest, "the nearest whole number");
+    }
+  }
+
+  const Formula& formula_;
+  const Formula::Node last_;
+  const DataType type_;
+  FormulaSteps& steps_;
+  Calculation calculation_;
+};
+
+}  // namespace
+
+Calculation ExplainFormula(const Formula& formula, Formula::Node last,
+                           std::vector<std::string> inputs, DataType type,
+                           const ElementBytes& result, ListLength length) {
+  FormulaSteps steps(formula, std::move(inputs));
+  Calculation calculation;
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    calculation = FormulaExplanation(formula, last, type, steps).For(ElementOf<T>(result));
+  });
+  calculation.steps = steps.All(last, length);
+  return calculation;
 }
 
 }  // namespace dmlop

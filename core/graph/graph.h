@@ -3,6 +3,7 @@
 // node fills and others read, each by a desc of its own.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,5 +46,39 @@ struct Graph {
 // Returns the slots to which a graph is bound: its inputs that a node reads, then its outputs. The
 // graph must outlive them.
 std::vector<TensorSlot> SlotsOf(const Graph& graph);
+
+// --- names ---------------------------------------------------------------------------------------
+
+// A tensor to which files are bound.
+struct GraphPort {
+  std::string name;
+  DataType type = DataType::kUnknown;
+  bool is_bool = false;                       // UINT8 that a file may have as truth values
+  std::vector<int64_t> sizes = {};            // none for a scalar; a size may be 0
+  std::vector<uint32_t> strides = {};         // in memory; none if it is packed
+  std::optional<size_t> edge = std::nullopt;  // none if it is empty, or an input that nothing reads
+  bool has_default = false;                   // an input that need not be bound
+};
+
+// A node of the model: what it is called there, and the nodes of the graph that compute it.
+struct ModelNode {
+  std::string name;
+  std::string type;                // such as "Conv"
+  std::string version;             // such as "11"
+  size_t begin = 0, end = 0;       // nodes of the graph; none if it is known or only renames
+  std::vector<std::string> notes;  // what differs elsewhere
+};
+
+// A graph with the names, types and shapes that the tensors have for its users, and with the nodes
+// of the model that it was made from.
+struct NamedGraph {
+  Graph graph;
+  std::vector<GraphPort> inputs, outputs;
+  std::vector<GraphPort> tensors;  // by edge
+  std::vector<ModelNode> nodes;    // in the order in which they run
+};
+
+// Names a graph that has no other names than those of its edges and nodes.
+std::shared_ptr<const NamedGraph> NamedAsItIs(const Graph& graph);
 
 }  // namespace dmlop

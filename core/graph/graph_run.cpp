@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/graph_run.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <set>
 
+#include "core/base/integers.h"
 #include "core/base/progress.h"
 #include "core/graph/buffer_plan.h"
-#include "core/graph/mapped_pages.h"
 #include "core/ops/buffer_run.h"
 #include "core/ops/traffic.h"
 
@@ -183,6 +185,15 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
     constants.Restore(places);
     ReleaseConstants(graph, uses, range);
   }
+}
+
+// --- memory of mapped files ----------------------------------------------------------------------
+
+void ReleasePages(std::span<const std::byte> bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = RoundUp(reinterpret_cast<uintptr_t>(bytes.data()), page);
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 }  // namespace dmlop

@@ -2,6 +2,7 @@
 // Runs a graph: its nodes one after another, each tensor between them rounded to its type.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -51,5 +52,11 @@ void ForEachStep(const Graph& graph, InputViews inputs, OutputViews outputs,
                  const VisitStep& visit);
 
 void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const StepWatch& watch);
+
+// --- memory of mapped files ----------------------------------------------------------------------
+
+// Gives back the pages that lie within bytes of a mapped file. What is read again comes from the
+// file.
+void ReleasePages(std::span<const std::byte> bytes);
 
 }  // namespace dmlop

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
-#include "core/graph/named_graph.h"
+#include "core/graph/graph.h"
 #include "core/io/tensor_file.h"
 #include "core/onnx/onnx_model.h"
 

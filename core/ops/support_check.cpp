@@ -2,12 +2,12 @@
 #include "core/ops/support_check.h"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/base/counted.h"
 #include "core/ops/fused.h"
 #include "core/ops/inference.h"
+#include "core/ops/support.h"
 
 namespace dmlop {
 namespace {
@@ -204,6 +204,16 @@ FeatureLevel MinimumFeatureLevel(const OperatorDesc& op) {
     return one >= level && TakesFields(op, one);
   });
   return first == levels.end() ? kHighestFeatureLevel : *first;
+}
+
+// --- rows ----------------------------------------------------------------------------------------
+
+const SupportRow* RowAt(const SupportTable& table, FeatureLevel level) {
+  const SupportRow* in_force = nullptr;
+  for (const SupportRow& row : table.rows) {
+    if (row.since <= level) in_force = &row;
+  }
+  return in_force;
 }
 
 }  // namespace dmlop

@@ -2,7 +2,6 @@
 // Gathers rows of elements from where the values of indices lead, or scatters them to there.
 #pragma once
 
-#include "core/engine/index/index_links.h"
 #include "core/engine/index/place_rule.h"
 #include "core/tensor/tensor.h"
 

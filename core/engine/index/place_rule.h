@@ -5,11 +5,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
-#include "core/engine/index/index_links.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
+
+// Ties a tensor that is walked, element by element, to the data that it is read from or written to,
+// and to the indices that say where.
+struct IndexLinks {
+  static constexpr size_t kNone = SIZE_MAX;
+
+  // The dimensions of the data and of the indices that share the coordinate of a walked dimension.
+  struct Dim {
+    size_t data = kNone;
+    size_t index = kNone;
+  };
+  std::vector<Dim> dims;  // one for each dimension of the walked tensor
+
+  // The dimensions of the data whose coordinates the indices choose, one for each index of a tuple.
+  std::vector<size_t> chosen;
+  size_t tuple = kNone;  // the dimension of the indices that holds a tuple
+
+  // The walked dimension whose coordinate a place depends on.
+  size_t position = kNone;
+};
 
 // Consecutive elements whose indices are a fixed step apart.
 struct PlaceRun {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/engine/index/index_links.h"
 #include "core/engine/index/place_rule.h"
 #include "core/kernels/copy/copy.h"
 #include "core/tensor/loop_nest.h"

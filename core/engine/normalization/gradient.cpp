@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/normalization/gradient.h"
+#include "core/engine/normalization/normalize.h"
 
 #include <algorithm>
 #include <cmath>

@@ -67,4 +67,23 @@ void QuantizeDynamically(const ConstTensorView& input, const QuantizedTensors& t
 // Whether there is nothing but zeros and NaN, for which the scale is 1 and the zero point Min.
 bool HasNoRange(const ConstTensorView& input);
 
+// --- gradients -----------------------------------------------------------------------------------
+// Parameters have size 1 along the axes and are broadcast there.
+
+struct NormalizationGradient {
+  ConstTensorView input, gradient;  // the normalized input; the output's gradient
+  ConstTensorView mean, variance, scale;
+  double epsilon;
+};
+
+// For each slice, scale / sqrt(variance + epsilon) * ((gradient - its mean) - (x - its mean) * c /
+// (variance + epsilon)), where c is the mean of gradient * (x - its mean).
+void GradientByMoments(const NormalizationGradient& of, const std::vector<uint32_t>& axes,
+                       const TensorView& output);
+
+// For each slice, the exact sum of gradient * (x - mean) / sqrt(variance + epsilon). The output has
+// size 1 along the axes.
+void GradientOfScale(const NormalizationGradient& of, const std::vector<uint32_t>& axes,
+                     const TensorView& output);
+
 }  // namespace dmlop

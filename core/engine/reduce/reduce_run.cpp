@@ -32,4 +32,28 @@ ReduceTraits TraitsForLeft(ReduceTraits traits, const std::vector<int64_t>& outp
   return traits;
 }
 
+// --- by function ---------------------------------------------------------------------------------
+
+void Reduce(const ReductionCall& call, const ConstTensorView& input, const TensorView& output) {
+  switch (call.function) {
+    case ReduceFunction::kArgMax:
+    case ReduceFunction::kArgMin:
+      return ReduceToIndex(call, input, output);
+    case ReduceFunction::kMax:
+    case ReduceFunction::kMin:
+      return ReduceToValue(call, input, output);
+    case ReduceFunction::kMultiply:
+      return ReduceToProduct(call, input, output);
+    case ReduceFunction::kLogSumExp:
+      return ReduceToLogSumExp(call, input, output);
+    case ReduceFunction::kAverage:
+    case ReduceFunction::kL1:
+    case ReduceFunction::kL2:
+    case ReduceFunction::kLogSum:
+    case ReduceFunction::kSum:
+    case ReduceFunction::kSumSquare:
+      return ReduceToSum(call, input, output);
+  }
+}
+
 }  // namespace dmlop

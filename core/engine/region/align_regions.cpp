@@ -5,8 +5,7 @@
 #include <optional>
 
 #include "core/base/parallel.h"
-#include "core/engine/region/exact_mean.h"
-#include "core/engine/region/greatest.h"
+#include "core/engine/region/region_samples.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

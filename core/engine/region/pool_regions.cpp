@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "core/base/parallel.h"
-#include "core/engine/region/greatest.h"
+#include "core/engine/region/region_samples.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

@@ -2,10 +2,15 @@
 // The samples of one region of an image along both axes.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/engine/region/sample_axis.h"
+#include "core/exact/dyadic.h"
+#include "core/exact/rounding.h"
+#include "core/exact/special_terms.h"
 #include "core/tensor/element.h"
 #include "core/tensor/tensor.h"
 
@@ -85,6 +90,55 @@ double Interpolated(const Plane<T>& plane, const SampleRun& y, const SampleRun& 
   return Between(Between(plane.At(y.low, x.low), plane.At(y.low, x.high), x.fraction),
                  Between(plane.At(y.high, x.low), plane.At(y.high, x.high), x.fraction),
                  y.fraction);
+}
+
+// --- reductions of samples -----------------------------------------------------------------------
+
+// The greatest of some numbers, as MAX_POOLING and REDUCE MAX define it. NaN is ignored, and is the
+// result if there is no number; -0 is less than +0.
+class Greatest {
+ public:
+  void Add(double value) {
+    if (std::isnan(value)) return;
+    if (!(value <= value_) || (value == value_ && std::signbit(value_))) value_ = value;
+  }
+
+  double value() const { return value_; }
+
+ private:
+  double value_ = std::numeric_limits<double>::quiet_NaN();
+};
+
+// The number of repetitions, as a product of integers up to 2^32.
+struct Times {
+  double rows, columns;
+};
+
+// `for_each_term(visit)` calls visit(times, value) for each number, which is a FLOAT32 or FLOAT16
+// number that occurs at least once; `all` is the number of occurrences. T is float or Half.
+template <typename T, typename ForEachTerm>
+T ExactMean(const Times& all, ForEachTerm&& for_each_term) {
+  double sum = 0;
+  double magnitude = 0;
+  double terms = 0;
+  SpecialTerms specials;
+  for_each_term([&](const Times& times, double value) {
+    if (specials.Take(value)) return;
+    const double term = times.rows * times.columns * value;
+    sum += term;
+    magnitude += std::fabs(term);
+    terms += 1;
+  });
+  if (magnitude == 0 || !specials.are_finite()) return RoundOnce<T>(specials.sum());
+  const double count = all.rows * all.columns;
+  const double mean = sum / count;
+  const double bound = (terms + 8) * 0x1p-52 * magnitude / count;
+  if (const auto rounded = RoundWithin<T>({mean, 0}, bound)) return *rounded;
+  Dyadic numerator;
+  for_each_term([&](const Times& times, double value) {
+    numerator = numerator + Dyadic(times.rows) * Dyadic(times.columns) * Dyadic(value);
+  });
+  return RoundRatio<T>(numerator, Dyadic(all.rows) * Dyadic(all.columns));
 }
 
 }  // namespace dmlop

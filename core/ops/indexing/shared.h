@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/engine/index/index_links.h"
+#include "core/engine/index/indexed_rows.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::indexing {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/engine/normalization/gradient.h"
 #include "core/engine/normalization/normalize.h"
 #include "core/engine/reduce/reduce_run.h"
 #include "core/ops/normalization/shared.h"

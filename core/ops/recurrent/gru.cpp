@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DML_GRU_OPERATOR_DESC: gated recurrent units; see engine/recurrent/gru_cell.cpp.
+// DML_GRU_OPERATOR_DESC: gated recurrent units; see engine/recurrent/cells.cpp.
 #include "core/ops/recurrent/shared.h"
 
 namespace dmlop::gru {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DML_LSTM_OPERATOR_DESC: long short-term memory; see engine/recurrent/lstm_cell.cpp.
+// DML_LSTM_OPERATOR_DESC: long short-term memory; see engine/recurrent/cells.cpp.
 #include "core/ops/recurrent/shared.h"
 
 namespace dmlop::lstm {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DML_RNN_OPERATOR_DESC: a recurrent network with one gate; see engine/recurrent/rnn_cell.cpp.
+// DML_RNN_OPERATOR_DESC: a recurrent network with one gate; see engine/recurrent/cells.cpp.
 #include "core/ops/recurrent/shared.h"
 
 namespace dmlop::rnn {
