@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of each command, each declared in its own file.
+// The options of each command.
 #pragma once
 
 #include <functional>

@@ -37,4 +37,13 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
   return [options] { return OpsCommand(*options); };
 }
 
+// --- schema --------------------------------------------------------------------------------------
+
+Command DeclareSchema(CLI::App& command, const CommonOptions&) {
+  AddExamples(command,
+              "  dmlop schema > dmlop.schema.json\n"
+              "  dmlop schema | jq '.[\"$defs\"].REDUCE'\n");
+  return SchemaCommand;
+}
+
 }  // namespace dmlop

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of the commands that take a descriptor or a model.
+#include <memory>
+
+#include "app/commands.h"
+#include "app/options/command_options.h"
+#include "app/options/option_kinds.h"
+
+namespace dmlop {
+
+// --- run -----------------------------------------------------------------------------------------
+
+Command DeclareRun(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<RunOptions>();
+  AddExamples(command,
+              "  dmlop run reduce.json                         # the descriptor binds files\n"
+              "  dmlop run reduce.json -i x.npy -o sum.npy     # the command line does\n"
+              "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
+              "  dmlop run reduce.json -i x.npy --judge gpu.npy --ulp 2\n"
+              "  dmlop run model.json --output-path results\n");
+  AddDescriptor(command, options->descriptor);
+  AddLine(command, options->line);
+  AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
+  AddFiles(command, "-o,--output", "Bind the next (or the named) output to a file",
+           options->outputs);
+  AddFiles(command, "-e,--expect", "Compare an output with what is expected of it",
+           options->expected);
+  AddFiles(command, "--judge", "Compare a device's output with what is computed here",
+           options->judged);
+  AddAs(command, options->as);
+  AddDrawing(command, options->drawing, "--picture");
+  AddOperatorRules(command, options->rules);
+  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddThreads(command, options->threads);
+  AddIsa(command, options->isa);
+  command.add_flag("--full", options->full, "Print all elements of long tensors");
+  AddFormat(command, options->format);
+  command.add_option("--report", options->report, "Write a JSON record of the run")
+      ->type_name("FILE");
+  AddSync(command, options->sync);
+  AddInputPath(command, options->input_folder);
+  command
+      .add_option("--output-path", options->output_folder,
+                  "Folder for the files that a model writes (default: the current one)")
+      ->type_name("DIR");
+  command
+      .add_option("--keep", options->keep,
+                  "Write a tensor that an operator of a model fills, such as an edge of a graph")
+      ->type_name("NAME=FILE");
+  command
+      .add_option("--keep-all", options->keep_folder,
+                  "Folder for all tensors that the operators of a model fill, in their order")
+      ->type_name("DIR");
+  AddModelSizes(command, options->sizes);
+  AddConfine(command, options->confine);
+  return [options, &common, &command] {
+    RequireComparison(command, {"--expect", "--judge"});
+    return RunCommand(*options, common);
+  };
+}
+
+// --- validate ------------------------------------------------------------------------------------
+
+Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<ValidateOptions>();
+  AddExamples(command,
+              "  dmlop validate *.json\n"
+              "  dmlop validate reduce.json -L 3_0 --format json\n"
+              "  dmlop validate reduce.json --print-complete > complete.json\n");
+  command.add_option("descriptor", options->descriptors, "Paths, - or JSON text")
+      ->required()
+      ->type_name("DESCRIPTOR");
+  AddLine(command, options->line);
+  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddFormat(command, options->format);
+  AddInputPath(command, options->input_folder);
+  AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
+  AddModelSizes(command, options->sizes);
+  AddConfine(command, options->confine);
+  command
+      .add_flag("--print-complete", options->print_complete,
+                "Print the descriptor, or a model's, with everything filled in")
+      ->excludes("--format");
+  CLI::Option* to_model = command.add_flag("--to-model", options->to_model,
+                                           "Print the descriptor as a DxDispatch model");
+  for (const char* other : {"--format", "--print-complete"}) {
+    to_model->excludes(command.get_option(other));
+  }
+  AddReshape(command, options->shapes)->needs(to_model);
+  command
+      .add_option("--output-path", options->output_folder,
+                  "Folder for the constants of a --to-model that are too large to be in it")
+      ->type_name("DIR")
+      ->needs(to_model);
+  command
+      .add_option("--cases", options->cases_folder,
+                  "Write each node of an ONNX model into a folder, as a case with its tensors")
+      ->type_name("DIR")
+      ->excludes("--to-model", "--print-complete", "--format");
+  return [options, &common] { return ValidateCommand(*options, common); };
+}
+
+// --- explain -------------------------------------------------------------------------------------
+
+Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<ExplainOptions>();
+  AddExamples(command,
+              "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy\n"
+              "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
+              "  dmlop explain join.json 'InputTensors[1][0,-1]'\n"
+              "  dmlop explain reduce.json OutputTensor@8 -i x.npy\n"
+              "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy --as sums-float16\n"
+              "  dmlop explain model.json 'OutputTensor[0,1]' --dispatchable sum\n"
+              "  dmlop explain model.json 'sum.OutputTensor[0,1]'\n");
+  AddDescriptor(command, options->descriptor);
+  CLI::Option* element = command.add_option(
+      "element", options->element,
+      "A tensor and an index, as OutputTensor[0,2,5], or a byte, as OutputTensor@24");
+  element->required()->type_name("ELEMENT");
+  AddLine(command, options->line);
+  command
+      .add_option("--dispatchable", options->dispatchable, "Which dispatchable of a model is meant")
+      ->type_name("NAME");
+  AddInputPath(command, options->input_folder);
+  AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
+  AddAs(command, options->as);
+  CLI::Option* actual =
+      command
+          .add_option("--actual", options->actual,
+                      "A device's value of the element, to be put beside the exact one")
+          ->type_name("VALUE");
+  AddFiles(command, "--judge", "A device's output, which has that value", options->judged)
+      ->excludes(actual);
+  AddFormat(command, options->format);
+  AddReshape(command, options->shapes);
+  AddConfine(command, options->confine);
+  // A list is of no element.
+  const auto needs_none = [element](const std::string&) { element->required(false); };
+  CLI::Option* list =
+      AddChoice<std::optional<ListedNames>>(
+          command, "--list",
+          "List, one a line, what an element, --keep of run or --dispatchable takes",
+          options->listed,
+          {{"tensors", ListedNames::kTensors},
+           {"filled", ListedNames::kFilled},
+           {"dispatchables", ListedNames::kDispatchables}})
+          ->each(needs_none)
+          ->excludes(element, "--format");
+  const auto list_tensors = [options, element] {
+    options->listed = ListedNames::kTensors;
+    element->required(false);
+  };
+  command.add_flag_callback("--tensors", list_tensors, "The same as --list tensors")
+      ->excludes(element, "--format", list);
+  command.add_flag("--full", options->full, "Print long lists and numbers whole");
+  AddModelSizes(command, options->sizes);
+  return [options, &common] { return ExplainCommand(*options, common); };
+}
+
+}  // namespace dmlop

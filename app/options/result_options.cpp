@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of the commands that take tensors and reports.
+#include <algorithm>
+#include <memory>
+
+#include "app/commands.h"
+#include "app/options/command_options.h"
+#include "app/options/option_kinds.h"
+
+namespace dmlop {
+
+// --- compare -------------------------------------------------------------------------------------
+
+Command DeclareCompare(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<CompareOptions>();
+  AddExamples(command,
+              "  dmlop compare actual.npy expected.npy\n"
+              "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n"
+              "  dmlop compare gpu.npy cpu.npy --map -o differences.png\n"
+              "  dmlop compare gpu.npy '[1]' cpu.npy '[1]' --map --measure absolute\n"
+              "  dmlop compare gpu.bin cpu.bin --type FLOAT16 --sizes 64,64\n"
+              "  dmlop compare heap.bin@0x400 cpu.npy --type FLOAT16 --sizes 64,64\n"
+              "  dmlop compare gpu golden --ulp FLOAT16=1 --ulp FLOAT32=2\n");
+  command
+      .add_option("files", options->files,
+                  "Two tensor files, folders or -: what is compared, and what is expected")
+      ->required()
+      ->type_name("ACTUAL [SLICE] EXPECTED [SLICE]");
+  AddRawForms(command, options->raw);
+  AddRules(command, options->rules);
+  AddDrawing(command, options->drawing, "-o,--picture,--output");
+  AddFormat(command, options->format);
+  return [options, &common] { return CompareCommand(*options, common); };
+}
+
+// --- show ----------------------------------------------------------------------------------------
+
+Command DeclareShow(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<ShowOptions>();
+  AddExamples(command,
+              "  dmlop show x.npy\n"
+              "  dmlop show x.npy --stats\n"
+              "  dmlop show x.bin --type FLOAT16 --sizes 2,3,4\n"
+              "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
+              "  dmlop show x.npy '[-1, ...]' --map -o x.png\n"
+              "  dmlop show dump.bin --find expected.npy\n");
+  command.add_option("file", options->files, "A tensor file or -, then slices of it")
+      ->required()
+      ->type_name("FILE [SLICE]");
+  AddRawForm(command, options->raw);
+  command.add_flag("--stats", options->statistics,
+                   "Print counts, range, mean, percentiles and a histogram");
+  command.add_flag("--full", options->full, "Print all elements of long tensors");
+  command.add_flag("--hex", options->bits, "Print the bits in hexadecimal");
+  CLI::Option* map =
+      command.add_flag("--map", options->map, "Draw the values instead of printing them");
+  for (const char* other : {"--full", "--hex"}) map->excludes(other);
+  AddFormat(command, options->format);
+  for (const char* other : {"--hex", "--map"}) command.get_option("--format")->excludes(other);
+  AddPicture(command, options->picture);
+  CLI::Option* find =
+      command.add_option("--find", options->find, "Say where in the file this tensor lies");
+  find->type_name("FILE");
+  for (const char* other : {"--stats", "--full", "--hex", "--map", "--output"})
+    find->excludes(other);
+  command.get_option("--format")->excludes("--output");
+  AddModelSizes(command, options->sizes);
+  return [options, &common] { return ShowCommand(*options, common); };
+}
+
+// --- report --------------------------------------------------------------------------------------
+
+namespace {
+
+std::vector<std::string> ParseKeys(const std::string& text) {
+  std::vector<std::string> keys;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    keys.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (std::ranges::find(kReportKeys, keys.back()) != std::end(kReportKeys)) continue;
+    throw CLI::ValidationError(
+        "--by", fmt::format("'{}' is not one of {}", keys.back(), fmt::join(kReportKeys, ", ")));
+  }
+  return keys;
+}
+
+}  // namespace
+
+Command DeclareReport(CLI::App& command, const CommonOptions&) {
+  const auto options = std::make_shared<ReportOptions>();
+  AddExamples(command,
+              "  dmlop report report.jsonl\n"
+              "  dmlop report a100.jsonl h100.jsonl --by operator --format markdown\n"
+              "  dmlop report report.jsonl --format html -o report.html\n"
+              "  dmlop report report.jsonl --format junit -o junit.xml\n");
+  command
+      .add_option("reports", options->reports,
+                  "Reports of 'dmlop batch --report', one a device, or -")
+      ->required()
+      ->type_name("FILE.jsonl");
+  command
+      .add_option_function<std::string>(
+          "--by", [options](const std::string& text) { options->by = ParseKeys(text); },
+          fmt::format("What cases are grouped by (default: operator,type): {}",
+                      fmt::join(kReportKeys, ", ")))
+      ->type_name("KEY,...");
+  AddChoice(command, "--format", "How it is printed (default: table)", options->format,
+            {{"table", ReportFormat::kTable},
+             {"csv", ReportFormat::kCsv},
+             {"markdown", ReportFormat::kMarkdown},
+             {"json", ReportFormat::kJson},
+             {"junit", ReportFormat::kJunit},
+             {"html", ReportFormat::kHtml}});
+  command.add_option("-o,--output", options->output, "Write it to a file")->type_name("FILE");
+  return [options] { return ReportCommand(*options); };
+}
+
+}  // namespace dmlop
