@@ -18,13 +18,6 @@ constexpr const Field* kFields[] = {
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection,          &kLinearBeforeReset};
 constexpr NetworkKind kKind = {.gates = 3, .activations = 2};
-constexpr Rule kRules[] = {kSizes,         kNotOwned,           kActivationCount,
-                           kAnOutput,      kNetworkActivations, kFusedHasNoTensors,
-                           kFusedSteepness};
-
-void Infer(const OperatorDesc& op, Inference& infer) {
-  InferNetwork(kKind, op, infer);
-}
 
 template <typename T>
 std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc& op, const CellParameters& parameters) {
@@ -91,17 +84,8 @@ UnitStates Cell(UnitStep& step, bool) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "GRU",
-     .summary = "gated recurrent units",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "REC-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Network<kKind, kMakers, Cell>(),
-     .values_choose = true,
-     .implies_outputs = true,
-     .hardware_tolerance = NetworkTolerance<6, 3>},
+    Granting(NetworkTolerance<6, 3>,
+             Network<kKind, kMakers, Cell>("GRU", "gated recurrent units", kFields)),
 };
 
 }  // namespace

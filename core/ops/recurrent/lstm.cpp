@@ -104,19 +104,14 @@ UnitStates Cell(UnitStep& step, bool memory_only) {
   return UnitFormula(step).States(memory_only);
 }
 
-constexpr OperatorInfo kOperators[] = {
-    {.name = "LSTM",
-     .summary = "long short-term memory",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "REC-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Network<kKind, kMakers, Cell>(),
-     .values_choose = true,
-     .implies_outputs = true,
-     .hardware_tolerance = NetworkTolerance<3, 1>},
-};
+constexpr OperatorInfo Lstm() {
+  OperatorInfo info = Network<kKind, kMakers, Cell>("LSTM", "long short-term memory", kFields);
+  info.rules = kRules;
+  info.infer = Infer;
+  return Granting(NetworkTolerance<3, 1>, info);
+}
+
+constexpr OperatorInfo kOperators[] = {Lstm()};
 
 }  // namespace
 

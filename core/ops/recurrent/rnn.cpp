@@ -13,13 +13,6 @@ constexpr const Field* kFields[] = {
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection};
 constexpr NetworkKind kKind = {.gates = 1, .activations = 1};
-constexpr Rule kRules[] = {kSizes,         kNotOwned,           kActivationCount,
-                           kAnOutput,      kNetworkActivations, kFusedHasNoTensors,
-                           kFusedSteepness};
-
-void Infer(const OperatorDesc& op, Inference& infer) {
-  InferNetwork(kKind, op, infer);
-}
 
 template <typename T>
 std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc&, const CellParameters& parameters) {
@@ -34,16 +27,7 @@ UnitStates Cell(UnitStep& step, bool) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "RNN",
-     .summary = "a recurrent network of one gate",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "REC-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Network<kKind, kMakers, Cell>(),
-     .values_choose = true,
-     .implies_outputs = true},
+    Network<kKind, kMakers, Cell>("RNN", "a recurrent network of one gate", kFields),
 };
 
 }  // namespace

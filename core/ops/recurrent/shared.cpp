@@ -263,10 +263,6 @@ std::vector<SourceMap> NetworkSources(const OperatorDesc& op) {
   return maps;
 }
 
-std::vector<uint32_t> WholeNetwork(const OperatorDesc&) {
-  return {0, 1, 2, 3};
-}
-
 void WarnOfLengths(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
   const ConstTensorView lengths = Tensors(op, inputs, {}).Input(kSequenceLengthsTensor);
   if (lengths.data == nullptr) return;

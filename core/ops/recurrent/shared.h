@@ -83,6 +83,9 @@ inline constexpr Rule kActivationCount = {
 inline constexpr Rule kNetworkActivations = {
     "FUS-2", "ActivationDescs are activations that can be fused, SOFTMAX, LOG_SOFTMAX or HARDMAX"};
 inline constexpr Rule kAnOutput = {"REC-8", "there is an output"};
+inline constexpr Rule kRules[] = {kSizes,         kNotOwned,           kActivationCount,
+                                  kAnOutput,      kNetworkActivations, kFusedHasNoTensors,
+                                  kFusedSteepness};
 
 // The numbers of gates and activations of an operator.
 struct NetworkKind {
@@ -121,7 +124,6 @@ ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const 
                        InputViews inputs, const ItemSteps& steps);
 
 std::vector<SourceMap> NetworkSources(const OperatorDesc& op);
-std::vector<uint32_t> WholeNetwork(const OperatorDesc& op);
 // Warns of lengths beyond that of the input (REC-9).
 void WarnOfLengths(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics);
 int64_t NetworkOperations(const OperatorDesc& op);
@@ -138,17 +140,29 @@ Tolerance NetworkTolerance(const OperatorDesc& op) {
 }
 
 template <const NetworkKind& kKind, const CellMakers& kMakers, CellFormula kCell>
-constexpr Computed Network() {
-  return {.run = [](const OperatorDesc& op, InputViews inputs,
-                    OutputViews outputs) { RunNetwork(kKind, kMakers, op, inputs, outputs); },
-          .sources = NetworkSources,
-          .unsplittable_dims = WholeNetwork,
-          .warn = WarnOfLengths,
-          .operations = NetworkOperations,
-          .formula =
-              [](const OperatorDesc& op, const Region& element, Formula& formula) {
-                return FormulaOfState(kKind, kMakers, kCell, op, element, formula);
-              }};
+constexpr OperatorInfo Network(std::string_view name, std::string_view summary,
+                               std::span<const Field* const> fields) {
+  const Computed family = {
+      .run = [](const OperatorDesc& op, InputViews inputs,
+                OutputViews outputs) { RunNetwork(kKind, kMakers, op, inputs, outputs); },
+      .sources = NetworkSources,
+      .unsplittable_dims = AllDimensions,
+      .warn = WarnOfLengths,
+      .operations = NetworkOperations,
+      .formula =
+          [](const OperatorDesc& op, const Region& element, Formula& formula) {
+            return FormulaOfState(kKind, kMakers, kCell, op, element, formula);
+          }};
+  return {.name = name,
+          .summary = summary,
+          .fields = fields,
+          .support = kSupport,
+          .type_rule = "REC-1",
+          .rules = kRules,
+          .infer = [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); },
+          .family = family,
+          .values_choose = true,
+          .implies_outputs = true};
 }
 
 }  // namespace dmlop::recurrent
