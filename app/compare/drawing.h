@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown of differences besides the figures: a list, a map, a picture.
+// Shows more of differences than the figures: a list, a map, a picture.
 #pragma once
 
 #include <optional>

@@ -38,7 +38,7 @@ struct OutputUnits {
 // Whether WebNN's tolerance is asked for, but its suite has no such operator.
 bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document);
 
-// What is said of that, once for all of these operators.
+// Says that once for all of these operators.
 std::string LacksToleranceText(const std::vector<std::string>& operators);
 
 // The records that a comparison keeps besides its figures.

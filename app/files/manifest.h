@@ -33,7 +33,7 @@ class Manifest {
   // for any document is the last one, as is, if it `ends_at_fault`, a case without an operator.
   explicit Manifest(const std::string& path, bool ends_at_fault = false);
 
-  // What has been read of a stream to its end.
+  // Takes the text that was read from a stream up to its end.
   Manifest(const std::string& name, std::string_view text);
 
   static constexpr size_t kMostKept = size_t{256} << 20;

@@ -19,7 +19,7 @@ struct CompletedValue {
     kNamedFiles,  // the same, optionally after a name and "=": "InputTensor=x.npy"
     kFolders,
     kSided,  // the same as kWords, of one or both sides of a comparison: "actual=FLOAT16"
-    // Of the descriptor that is the argument before:
+    // These belong to the descriptor that is the argument before:
     kTensors,
     kDispatchables,
     kKept,  // tensors that are filled, with "=" and a file behind it

@@ -94,7 +94,7 @@ void AddLine(CLI::App& command, std::optional<int64_t>& line);
 void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);
 void AddPicture(CLI::App& command, std::string& path);
 
-// What is shown of differences; `picture` are the names of the option for a picture.
+// Adds what is shown of differences; `picture` are the names of the option for a picture.
 void AddDrawing(CLI::App& command, DrawingOptions& drawing, const std::string& picture);
 CLI::Option* AddSync(CLI::App& command, bool& sync);
 // The form of raw files. With two sides, "actual=" or "expected=" before a value chooses one; a

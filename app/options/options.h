@@ -53,7 +53,7 @@ struct ModelSizes {
   std::vector<std::string> shapes;       // INPUT:SIZES
 };
 
-// What is shown of differences besides the figures.
+// Says what is shown of differences besides the figures.
 struct DrawingOptions {
   size_t most_listed = 0;  // differences listed
   bool map = false;

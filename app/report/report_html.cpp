@@ -101,7 +101,7 @@ std::string HistogramHtml(const Json& histogram, const char* most, std::string_v
       caption, y, y, rows);
 }
 
-// Where the differing elements lie: the darker a cell, the more of them.
+// Draws where the differing elements lie: the darker a cell, the more of them.
 std::string MapHtml(const Json& map) {
   const std::vector<std::vector<double>> counts = CellsIn(map);
   double largest = 1;

@@ -19,8 +19,8 @@ Json ToleranceJson(const Tolerance& tolerance, const UnitTolerance& units = {});
 // Such as "1 of 3 elements differ".
 std::string DifferenceCountText(const Comparison& comparison);
 
-// Where the differing elements lie and how their values are wrong, in at most two lines; an object
-// of both.
+// Tells where the differing elements lie and how their values are wrong, in at most two lines or as
+// an object.
 std::string WhereText(const Comparison& comparison);
 Json WhereJson(const Comparison& comparison);
 

@@ -50,20 +50,20 @@ struct WindowAxis {
   int64_t CountedTaps(int64_t output) const {
     return StepsInside(output * stride, dilation, window, start + size + end).count();
   }
-  // Of the first `outputs` outputs, those for which a tap has one of the positions.
+  // Returns those of the first `outputs` outputs for which a tap has one of the positions.
   Range OutputsUnder(int64_t tap, Range positions, int64_t outputs) const {
     return StepsInside(Position(0, tap) - positions.begin, stride, outputs, positions.count());
   }
   Range OutputsInside(int64_t tap, int64_t outputs) const {
     return OutputsUnder(tap, {0, size}, outputs);
   }
-  // The elements from the first that a tap reads for the outputs up to the last one.
+  // Returns the elements from the first that a tap reads for the outputs up to the last one.
   Range InputsUnder(int64_t tap, Range outputs) const {
     const Range inside = Intersection(OutputsInside(tap, outputs.end), outputs);
     if (inside.count() <= 0) return {0, 0};
     return {Position(inside.begin, tap), Position(inside.end - 1, tap) + 1};
   }
-  // Of the first `outputs` outputs, those whose windows span some of the positions.
+  // Returns those of the first `outputs` outputs whose windows span some of the positions.
   Range OutputsReaching(Range positions, int64_t outputs) const {
     const int64_t first = CeilDiv(positions.begin + start - (window - 1) * dilation, stride);
     const int64_t last = FloorDiv(positions.end - 1 + start, stride);
