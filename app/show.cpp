@@ -10,7 +10,6 @@
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
-#include "app/files/sliced_file.h"
 #include "app/files/standard_output.h"
 #include "app/graph/graph_text.h"
 #include "app/options/option_words.h"

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <utility>

@@ -11,7 +11,6 @@
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
-#include "app/files/sliced_file.h"
 #include "app/files/standard_output.h"
 #include "app/text/comparison_text.h"
 #include "app/text/map_text.h"

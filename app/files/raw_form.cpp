@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <string_view>
 #include <utility>
 
+#include "app/files/output.h"
+#include "app/text/diagnostic_text.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
@@ -72,6 +75,33 @@ LoadedPair LoadPair(const std::string& actual, const std::string& expected, cons
   const ConstTensorView& e = pair.expected.view;
   if (a.type == e.type && IsPacked(a.layout) && IsPacked(e.layout)) return pair;
   return {Aligned(std::move(pair.actual), actual), Aligned(std::move(pair.expected), expected)};
+}
+
+// --- slices --------------------------------------------------------------------------------------
+
+std::vector<SlicedFile> SlicedFilesOf(const std::vector<std::string>& arguments) {
+  std::vector<SlicedFile> files;
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with('[')) {
+      files.push_back({argument, {}});
+      continue;
+    }
+    const std::string slice = argument.substr(0, argument.find_last_not_of(' ') + 1);
+    if (files.empty()) {
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("the slice {0} has no file before it; a file of that name is ./{0}", slice));
+    }
+    files.back().slices.push_back(slice);
+  }
+  return files;
+}
+
+void PrintSliceError(const std::string& path, const std::string& slice, const SliceError& error,
+                     bool color) {
+  const std::string_view paint = color ? kErrorPaint : "";
+  PrintMessage(fmt::format("dmlop: {}: {}\n{}", Printable(path), error.what(),
+                           CaretText(slice, error.offset(), "  ", "  ", paint)));
 }
 
 }  // namespace dmlop

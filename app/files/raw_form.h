@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/options/options.h"
 #include "core/io/tensor_file.h"
+#include "core/tensor/slice.h"
 
 namespace dmlop {
 
@@ -22,5 +24,20 @@ struct LoadedPair {
 // shapes do not count, the actual tensor gets the shape of an expected one with as many elements.
 LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForms& forms,
                     FileShapes shapes);
+
+// --- files with slices of their tensors ----------------------------------------------------------
+
+struct SlicedFile {
+  std::string path;
+  std::vector<std::string> slices;
+};
+
+// Slices begin with '[' and follow their file. Throws an Error of kind kUsage if the first one
+// follows none.
+std::vector<SlicedFile> SlicedFilesOf(const std::vector<std::string>& arguments);
+
+// Tells why a slice of a file does not fit, with a caret below the place.
+void PrintSliceError(const std::string& path, const std::string& slice, const SliceError& error,
+                     bool color);
 
 }  // namespace dmlop

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/text/picture.h"
+#include "core/compare/map_plane.h"
 
 namespace dmlop {
 
@@ -77,5 +78,13 @@ inline void Enlarge(int64_t width, int64_t height, uint8_t paper, Picture& pictu
   picture.width = width;
   picture.height = height;
 }
+
+// --- differences that are too small to be seen ---------------------------------------------------
+
+// `cells` are row by row; 0 passes, and the largest is the worst. Each differing cell with few
+// others around it becomes a square of some pixels; where squares overlap, the worst wins. Patterns
+// of many differences are unchanged.
+std::vector<uint8_t> WithMarks(const std::vector<uint8_t>& cells, const MapGrid& grid,
+                               int64_t cell_width, int64_t cell_height);
 
 }  // namespace dmlop

@@ -2,13 +2,14 @@
 #include "core/explain/calculation.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/progress.h"
 #include "core/explain/deciding.h"
-#include "core/explain/exact_value.h"
 #include "core/explain/formula_steps.h"
+#include "core/explain/formula_value.h"
 #include "core/explain/rounding_choice.h"
 #include "core/ops/families.h"
 #include "core/ops/fused.h"

@@ -8,7 +8,6 @@
 #include "core/exact/double_double_functions.h"
 #include "core/exact/elementary.h"
 #include "core/exact/rounding.h"
-#include "core/explain/exact_value.h"
 #include "core/explain/formula_value.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

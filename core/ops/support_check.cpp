@@ -2,6 +2,7 @@
 #include "core/ops/support_check.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/counted.h"
