@@ -22,7 +22,7 @@ bool BatchCase::IsExpected(const TensorSlot& slot) const {
 // True if the file to compare with is not there.
 bool BatchCase::IsMissing(const TensorSlot& slot) const {
   const bool has_values = settings_.compared == Side::kExpected && IsExpected(slot);
-  return !has_values && !FileExists(FileOrStandIn(case_->PathOf(slot)));
+  return !has_values && dmlop::IsMissing(FileOrStandIn(case_->PathOf(slot)));
 }
 
 // Ends the case if no output of it is there.

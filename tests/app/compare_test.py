@@ -188,7 +188,7 @@ class CompareTest(ProgramTest):
             files = ("x.npy", f"{other}.npy")
             self.assertEqual(self.text_of("compare", *files, status=1).splitlines(), lines)
             verdict = json.loads(self.text_of("compare", *files, "--format", "json", status=1))
-            self.assertEqual(verdict, {"equal": False, "mismatch": "; ".join(lines)})
+            self.assertEqual(verdict, {"equal": False, "mismatch": "; ".join(lines), "classes": [{"id": "other-type-or-shape", "count": 9}]})
 
     def test_a_file_that_is_no_tensor_does_not_fit(self):
         self.save(x=X)

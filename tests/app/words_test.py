@@ -42,7 +42,7 @@ class CommandLineTest(ProgramTest):
             ([*RUN, "-qx"], "there is no option '-x'\n"),
             ([*RUN, "--", "-x"], "'-x' is one argument too many\n"),
             (["run", "--", "sum.json", "--full"], "'--full' is one argument too many\n"),
-            (["batch", "--", "a", "b"], "'b' is one argument too many\n"),
+            (["batch", "--", "a", "b"], "'b' is one argument too many; --output-path b writes to that folder, --check and --judge compare with it\n"),
             (["explain", SUM, "OutputTensor[0,0]", "-o", "y.png"], "there is no option '-o'\n"),
             (["show", "x.npy", "-i", "x.npy"], "there is no option '-i'\n"),
             ([*RUN, "--tolerance", "foo"], "--tolerance: 'foo' is not one of webnn, sums, sums=FLOAT32, sums=FLOAT16, noise\n"),
