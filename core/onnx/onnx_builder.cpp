@@ -168,10 +168,12 @@ void OnnxBuilder::Run(const GraphNode& node) {
   }
 }
 
-std::vector<std::optional<size_t>> OnnxBuilder::SetOutputs(const std::vector<OnnxValue*>& values) {
+std::vector<std::optional<size_t>> OnnxBuilder::SetOutputs(const std::vector<OnnxValue*>& values,
+                                                           const std::vector<std::string>& names) {
   std::set<size_t> taken;
   std::vector<std::optional<size_t>> edges;
-  for (OnnxValue* value : values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    OnnxValue* const value = values[i];
     if (value->empty()) {
       edges.emplace_back();
       continue;
@@ -180,15 +182,17 @@ std::vector<std::optional<size_t>> OnnxBuilder::SetOutputs(const std::vector<Onn
         states_[value->edge].producer && !graph_.edges[value->edge].constant.has_value();
     size_t edge = value->edge;
     if (!is_computed || !taken.insert(edge).second) {
-      OnnxValue& copy = Add(value->name, value->type, value->sizes);
+      OnnxValue& copy = Add(names[i], value->type, value->sizes);
+      if (graph_.edges[edge].constant) graph_.edges[edge].name += "/known";
       OperatorDesc op(CopyOperator());
       op.at(kInputTensor) = Packed(*value).desc;
       op.at(kOutputTensor) = Packed(*value).desc;
       Diagnostics none;
       Check(op, level_, none);
-      AddNode(value->name, std::move(op), {value, &copy});
+      AddNode(names[i], std::move(op), {value, &copy});
       edge = copy.edge;
     }
+    graph_.edges[edge].name = names[i];
     graph_.outputs.push_back(edge);
     edges.emplace_back(edge);
   }

@@ -48,9 +48,10 @@ class OnnxBuilder {
   size_t node_count() const { return graph_.nodes.size(); }
   void Rename(size_t node, std::string name) { graph_.nodes[node].name = std::move(name); }
 
-  // Makes values outputs of the graph: each gets an edge of its own that a node fills. Returns the
-  // edges, none for empty values.
-  std::vector<std::optional<size_t>> SetOutputs(const std::vector<OnnxValue*>& values);
+  // Makes values outputs of the graph, with their names: each gets an edge of its own that a node
+  // fills. Returns the edges, none for empty values.
+  std::vector<std::optional<size_t>> SetOutputs(const std::vector<OnnxValue*>& values,
+                                                const std::vector<std::string>& names);
 
   // Returns the graph without the nodes whose outputs are known, and how many nodes are left of the
   // first n, for each n.

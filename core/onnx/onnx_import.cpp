@@ -350,11 +350,12 @@ class Importer {
   }
 
   std::shared_ptr<const NamedGraph> Finish() {
-    const auto edges = builder_.SetOutputs(outputs_);
+    std::vector<std::string> names;
+    for (const OnnxValueInfo& output : source_.model.graph.outputs) names.emplace_back(output.name);
+    const auto edges = builder_.SetOutputs(outputs_, names);
     auto named = std::make_shared<NamedGraph>();
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      const std::string_view name = source_.model.graph.outputs[i].name;
-      named->outputs.push_back(PortOf(name, *outputs_[i], edges[i]));
+      named->outputs.push_back(PortOf(names[i], *outputs_[i], edges[i]));
     }
     const std::vector<size_t> left = builder_.RemoveKnownNodes();
     for (ModelNode& node : nodes_) {
@@ -368,6 +369,9 @@ class Importer {
     for (const OnnxValue& value : builder_.values()) {
       if (value.edge == OnnxValue::kNoEdge) continue;
       named->tensors[value.edge] = PortOf(value.name, value, value.edge);
+    }
+    for (const GraphPort& port : named->outputs) {
+      if (port.edge) named->tensors[*port.edge].name = port.name;
     }
     return named;
   }

@@ -341,8 +341,9 @@ OnnxOperand OnnxCall::Temporary(const OnnxType& type, const OnnxSizes& sizes) {
   return operand;
 }
 
-void OnnxCall::Alias(size_t output, OnnxValue& value) {
-  outputs_[output] = &value;
+void OnnxCall::OutKnown(size_t output, const OnnxType& type, const OnnxSizes& sizes,
+                        std::span<const std::byte> elements) {
+  builder_.SetCopied(*Out(output, type, sizes).value, elements);
 }
 
 OnnxValue& OnnxCall::Constant(const OnnxType& type, const OnnxSizes& sizes,

@@ -202,14 +202,10 @@ class OnnxCall {
   // A tensor between the node's descriptors, which may be read once it is filled.
   OnnxOperand Temporary(const OnnxType& type);
   OnnxOperand Temporary(const OnnxType& type, const OnnxSizes& sizes);
-  // An output that is one of the inputs or another value.
-  void Alias(size_t output, OnnxValue& value);
   // An output whose elements are known, and a tensor of such elements for a descriptor. They are
   // copied.
   void OutKnown(size_t output, const OnnxType& type, const OnnxSizes& sizes,
-                std::span<const std::byte> elements) {
-    Alias(output, Constant(type, sizes, elements));
-  }
+                std::span<const std::byte> elements);
   OnnxValue& Constant(const OnnxType& type, const OnnxSizes& sizes,
                       std::span<const std::byte> elements);
   // An output that is the tensor of an attribute.

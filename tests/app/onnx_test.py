@@ -150,6 +150,14 @@ class OnnxTest(ProgramTest):
             np.testing.assert_array_equal(np.load(self.folder / "y.npy"), -X if negates else X)
         self.assertIn(b"ONX-9", self.run_program("validate", "m.onnx", status=3).stderr)
 
+    def test_outputs_have_their_names_whatever_computes_them(self):
+        branch = graph([node("Neg", "X", "b")], (), outputs("b"))
+        nodes = [node("Shape", "X", "S"), node("If", "c", "Y", then_branch=branch, else_branch=branch)]
+        self.write("m.onnx", model(nodes, [F3], [*outputs("Y", "W"), value("S", "i8", None)], [constant("c", np.array(True)), constant("W", X)]))
+        np.save(self.folder / "x.npy", X)
+        self.run_program("run", "m.onnx", "-i", "x.npy", "--keep-all", "gold")
+        self.assertEqual([name.split(".")[-2] for name in sorted(os.listdir(self.folder / "gold"))], ["Y", "W", "S"])
+
     def test_initializers_lie_at_any_byte_and_may_be_bound_over(self):
         for padding in range(8):
             w = X + padding
