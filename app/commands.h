@@ -7,6 +7,9 @@
 
 namespace dmlop {
 
+struct FuzzOptions;
+struct ShrinkOptions;
+
 // Parses the command line, runs the command that it names and reports errors.
 ExitStatus Main(int argc, char** argv);
 
@@ -16,7 +19,11 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common);
 ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common);
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common);
+// What explain prints of an element of a valid descriptor.
+std::string ExplainedText(const ExplainOptions& options);
 ExitStatus DiagnoseCommand(const DiagnoseOptions& options, const CommonOptions& common);
+ExitStatus FuzzCommand(const FuzzOptions& options, const CommonOptions& common);
+ExitStatus ShrinkCommand(const ShrinkOptions& options, const CommonOptions& common);
 ExitStatus BatchCommand(const BatchOptions& options, const CommonOptions& common);
 ExitStatus ReportCommand(const ReportOptions& options);
 ExitStatus OpsCommand(const OpsOptions& options);

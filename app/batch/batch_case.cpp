@@ -104,6 +104,7 @@ TextPosition BatchCase::PlaceOf(const TextPosition& in_case) const {
 void BatchCase::Prepare() {
   Attempt([&] {
     Read();
+    if (!is_finished_ && !model_ && SkipIfUnsupported()) return;
     if (!is_finished_ && !model_ && settings_.skips_missing && SkipIfMissing()) return;
     if (is_finished_ || model_ || !settings_.manifest_time || !IsUpToDate()) return;
     outcome_.status = CaseStatus::kUpToDate;

@@ -56,7 +56,7 @@ struct CaseFault {
   std::string text() const { return what.code.empty() ? what.message : LineOf(what); }
 };
 
-enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed, kMissing };
+enum class CaseStatus { kDone, kUpToDate, kDifferent, kFailed, kMissing, kUnsupported };
 
 struct CaseOutcome {
   int64_t line = 0;
@@ -130,6 +130,7 @@ class BatchCase {
   bool IsExpected(const TensorSlot& slot) const;
   bool IsMissing(const TensorSlot& slot) const;
   bool SkipIfMissing();
+  bool SkipIfUnsupported();
   Json CompleteJson() const;
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
                         const JudgeDetails& details);

@@ -10,6 +10,7 @@
 #include "app/compare/drawing.h"
 #include "app/files/confinement.h"
 #include "app/files/file_roles.h"
+#include "app/fuzz/case_folder.h"
 #include "core/base/error.h"
 #include "core/document/file_argument.h"
 
@@ -33,6 +34,18 @@ bool BatchCase::SkipIfMissing() {
   }
   outcome_.missing = static_cast<int64_t>(slots.size());
   outcome_.status = CaseStatus::kMissing;
+  return is_finished_ = true;
+}
+
+// Ends the case if no output of it is there, since a device has said that it does not support it.
+bool BatchCase::SkipIfUnsupported() {
+  if (settings_.compared != Side::kActual) return false;
+  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
+  const auto folder = std::filesystem::path(case_->PathOf(slots.front())).parent_path();
+  const bool is_told = FileExists((folder / kUnsupportedFile).string());
+  const auto is_missing = [&](const TensorSlot& slot) { return IsMissing(slot); };
+  if (!is_told || !std::ranges::all_of(slots, is_missing)) return false;
+  outcome_.status = CaseStatus::kUnsupported;
   return is_finished_ = true;
 }
 

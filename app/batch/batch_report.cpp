@@ -20,7 +20,8 @@ constexpr size_t kMostTold = 20;  // printed failures, and printed warnings
 constexpr size_t kFewPasses = 8;
 
 std::string_view NameOf(CaseStatus status) {
-  constexpr std::string_view kNames[] = {"done", "up-to-date", "different", "failed", "missing"};
+  constexpr std::string_view kNames[] = {"done",   "up-to-date", "different",
+                                         "failed", "missing",    "unsupported"};
   return kNames[static_cast<size_t>(status)];
 }
 
@@ -186,7 +187,8 @@ void BatchSummary::TellInterruption(int64_t ended) const {
 
 // Such as "1 done, 2 failed".
 std::string BatchSummary::Counts() const {
-  constexpr std::string_view kWritten[] = {"done", "up to date", "different", "failed", "missing"};
+  constexpr std::string_view kWritten[] = {"done",   "up to date", "different",
+                                           "failed", "missing",    "not supported"};
   std::string text;
   for (size_t i = 0; i < std::size(counts_); ++i) {
     if (counts_[i] == 0) continue;

@@ -70,7 +70,7 @@ class BatchSummary {
   const CommonOptions& common_;
   const Manifest& manifest_;
   int64_t total_ = 0;
-  int64_t counts_[5] = {};             // indexed by CaseStatus
+  int64_t counts_[6] = {};             // indexed by CaseStatus
   int64_t missing_ = 0;                // files of outputs that are not there
   std::vector<CaseOutcome> failures_;  // to be printed, in this order
   size_t failure_count_ = 0;

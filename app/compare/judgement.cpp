@@ -30,18 +30,25 @@ bool IsByWebnn(const ComparisonRules& rules, const OperatorDocument& document) {
   return own ? own->webnn : rules.webnn_tolerance;
 }
 
+Tolerance WithWebnn(Tolerance tolerance, const OperatorDesc& op) {
+  const Tolerance webnn = WebnnTolerance(op);
+  tolerance.absolute = std::max(tolerance.absolute, webnn.absolute);
+  tolerance.ulp = std::max(tolerance.ulp, webnn.ulp);
+  return tolerance;
+}
+
 }  // namespace
 
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type) {
   const auto& own = document.tolerance();
-  Tolerance tolerance = own ? own->tolerance : rules.tolerances.For(type);
-  if (IsByWebnn(rules, document)) {
-    const Tolerance webnn = WebnnTolerance(document.op());
-    tolerance.absolute = std::max(tolerance.absolute, webnn.absolute);
-    tolerance.ulp = std::max(tolerance.ulp, webnn.ulp);
-  }
-  return tolerance;
+  const Tolerance tolerance = own ? own->tolerance : rules.tolerances.For(type);
+  return IsByWebnn(rules, document) ? WithWebnn(tolerance, document.op()) : tolerance;
+}
+
+Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDesc& op, DataType type) {
+  const Tolerance tolerance = rules.tolerances.For(type);
+  return rules.webnn_tolerance ? WithWebnn(tolerance, op) : tolerance;
 }
 
 bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "app/commands.h"
 #include "app/compare/judgement.h"
@@ -34,8 +35,11 @@ namespace {
 // One explanation, from the command line to the text.
 class ElementExplanation {
  public:
-  ElementExplanation(const ExplainOptions& options, const CommonOptions& common)
-      : options_(options), common_(common), varied_("--as", options.as) {}
+  using Printer = std::function<void(std::string_view text)>;
+
+  ElementExplanation(const ExplainOptions& options, const CommonOptions& common,
+                     Printer print = PrintResult)
+      : options_(options), common_(common), print_(std::move(print)), varied_("--as", options.as) {}
 
   ExitStatus Execute() {
     if (options_.descriptor.ends_with(']') && !options_.element.ends_with(']')) {
@@ -390,12 +394,13 @@ class ElementExplanation {
   }
 
   void Print(const Explanation& explanation) const {
-    PrintResult(options_.format == TextFormat::kJson ? ExplanationJson(explanation, options_.full)
-                                                     : ExplanationText(explanation, options_.full));
+    print_(options_.format == TextFormat::kJson ? ExplanationJson(explanation, options_.full)
+                                                : ExplanationText(explanation, options_.full));
   }
 
   const ExplainOptions& options_;
   const CommonOptions& common_;
+  const Printer print_;
   Descriptor descriptor_;
   Diagnostics diagnostics_;
   Diagnostics element_faults_;
@@ -406,6 +411,14 @@ class ElementExplanation {
 };
 
 }  // namespace
+
+std::string ExplainedText(const ExplainOptions& options) {
+  std::string text;
+  ElementExplanation(options, {.quiet = true}, [&](std::string_view part) {
+    text += part;
+  }).Execute();
+  return text;
+}
 
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common) {
   return ElementExplanation(options, common).Execute();

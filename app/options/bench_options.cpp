@@ -11,15 +11,6 @@
 namespace dmlop {
 namespace {
 
-// Splits text into a number and its unit. Null if it does not begin with a number, or if that is
-// negative or infinite.
-std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !std::isfinite(number) || number < 0) return std::nullopt;
-  return std::pair(number, std::string(end));
-}
-
 // Adds counts such as "1,2"; repeated numbers count once.
 void AddThreadCounts(const std::string& text, std::vector<int>& counts) {
   for (size_t begin = 0; begin <= text.size();) {
@@ -33,22 +24,6 @@ void AddThreadCounts(const std::string& text, std::vector<int>& counts) {
     if (std::find(counts.begin(), counts.end(), *count) == counts.end()) counts.push_back(*count);
     begin = end + 1;
   }
-}
-
-double ParseSeconds(const std::string& text) {
-  constexpr double kMostSeconds = 3600;
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"min", 60}};
-  const auto quantity = ParseQuantity(text);
-  for (const auto& [unit, seconds] : kUnits) {
-    if (quantity && quantity->first > 0 && quantity->second == unit &&
-        quantity->first * seconds <= kMostSeconds) {
-      return quantity->first * seconds;
-    }
-  }
-  throw CLI::ValidationError(
-      "--min-time",
-      fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min, of at most an hour", text));
 }
 
 // Returns a fraction.
@@ -77,7 +52,9 @@ void AddRows(CLI::App& command, BenchOptions& options) {
   command
       .add_option_function<std::string>(
           "--min-time",
-          [&options](const std::string& text) { options.min_seconds = ParseSeconds(text); },
+          [&options](const std::string& text) {
+            options.min_seconds = ParseSeconds("--min-time", text);
+          },
           "Time each row at least this long, such as 2s or 500ms (default: 0.5s)")
       ->type_name("TIME");
 }

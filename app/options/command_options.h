@@ -27,6 +27,8 @@ Command DeclareCompare(CLI::App& command, const CommonOptions& common);
 Command DeclareShow(CLI::App& command, const CommonOptions& common);
 Command DeclareExplain(CLI::App& command, const CommonOptions& common);
 Command DeclareDiagnose(CLI::App& command, const CommonOptions& common);
+Command DeclareFuzz(CLI::App& command, const CommonOptions& common);
+Command DeclareShrink(CLI::App& command, const CommonOptions& common);
 Command DeclareBatch(CLI::App& command, const CommonOptions& common);
 Command DeclareReport(CLI::App& command, const CommonOptions& common);
 Command DeclareOps(CLI::App& command, const CommonOptions& common);

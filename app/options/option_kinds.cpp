@@ -2,6 +2,8 @@
 #include "app/options/option_kinds.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <span>
 #include <type_traits>
@@ -12,16 +14,27 @@
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
-namespace {
 
-std::optional<double> ParseLimit(const std::string& text, double) {
-  double value = 0;
-  const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0;
-  return valid ? std::optional(value) : std::nullopt;
+std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !std::isfinite(number) || number < 0) return std::nullopt;
+  return std::pair(number, std::string(end));
 }
 
-std::optional<uint64_t> ParseLimit(const std::string& text, uint64_t) {
-  return ParseWhole<uint64_t>(text);
+double ParseSeconds(const std::string& option, const std::string& text, double most) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"min", 60}, {"h", 3600}};
+  const auto quantity = ParseQuantity(text);
+  for (const auto& [unit, seconds] : kUnits) {
+    if (quantity && quantity->first > 0 && quantity->second == unit &&
+        quantity->first * seconds <= most) {
+      return quantity->first * seconds;
+    }
+  }
+  throw CLI::ValidationError(
+      option, fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min, of at most {}", text,
+                          most == kSecondsPerHour ? "an hour" : "a year"));
 }
 
 DataType ParseDataType(const std::string& option, const std::string& name) {
@@ -32,6 +45,18 @@ DataType ParseDataType(const std::string& option, const std::string& name) {
   if (found != names.end()) return static_cast<DataType>(found - names.begin());
   throw CLI::ValidationError(
       option, fmt::format("'{}' is not a data type{}", name, DidYouMean(name, names)));
+}
+
+namespace {
+
+std::optional<double> ParseLimit(const std::string& text, double) {
+  double value = 0;
+  const bool valid = CLI::detail::lexical_cast(text, value) && value >= 0;
+  return valid ? std::optional(value) : std::nullopt;
+}
+
+std::optional<uint64_t> ParseLimit(const std::string& text, uint64_t) {
+  return ParseWhole<uint64_t>(text);
 }
 
 DataType ParseRawType(const std::string& name) {

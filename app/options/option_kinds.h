@@ -19,6 +19,7 @@
 
 #include "app/options/options.h"
 #include "core/base/text.h"
+#include "core/tensor/data_type.h"
 
 namespace dmlop {
 
@@ -114,6 +115,17 @@ void AddRules(CLI::App& command, ComparisonRules& rules);
 
 // Rules of equality with the WebNN tolerance.
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules);
+
+// Splits text into a number and its unit. Null if it does not begin with a number, or if that is
+// negative or infinite.
+std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text);
+
+// A time such as "0.5", "500ms" or "1min".
+inline constexpr double kSecondsPerHour = 3600;
+double ParseSeconds(const std::string& option, const std::string& text,
+                    double most = kSecondsPerHour);
+
+DataType ParseDataType(const std::string& option, const std::string& name);
 
 // Throws if there are rules although nothing is compared.
 void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare);

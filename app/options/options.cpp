@@ -220,6 +220,8 @@ std::span<const CommandEntry> Commands() {
       {"explain", "Say what feeds an output element, or what an input reaches", DeclareExplain},
       {"diagnose", "Say why a device's output differs", DeclareDiagnose},
       {"batch", "Run or check many cases, one a line", DeclareBatch},
+      {"fuzz", "Find faults of a device by cases that are made for it", DeclareFuzz},
+      {"shrink", "Make a case that a device fails as small as it can be", DeclareShrink},
       {"report", "Sum up the reports of batches", DeclareReport},
       {"ops", "List the operators, their fields, rules and types", DeclareOps},
       {"schema", "Print the JSON Schema of all documents", DeclareSchema},

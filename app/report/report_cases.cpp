@@ -56,10 +56,27 @@ Json WorstOf(const Json& comparisons) {
   return worst;
 }
 
-CaseVerdict VerdictOf(const std::string& status) {
-  if (status == "different") return CaseVerdict::kDiffers;
-  if (status == "missing") return CaseVerdict::kIsMissing;
-  return status == "failed" ? CaseVerdict::kFails : CaseVerdict::kPasses;
+// The statuses of batches and of fuzz.
+constexpr std::pair<std::string_view, CaseVerdict> kStatuses[] = {
+    {"done", CaseVerdict::kPasses},
+    {"up-to-date", CaseVerdict::kPasses},
+    {"accepted", CaseVerdict::kPasses},
+    {"different", CaseVerdict::kDiffers},
+    {"wrong", CaseVerdict::kDiffers},
+    {"shape", CaseVerdict::kDiffers},
+    {"failed", CaseVerdict::kFails},
+    {"engine", CaseVerdict::kFails},
+    {"hang", CaseVerdict::kFails},
+    {"company", CaseVerdict::kFails},
+    {"unsteady", CaseVerdict::kFails},
+    {"missing", CaseVerdict::kIsMissing},
+    {"unsupported", CaseVerdict::kIsMissing},
+};
+
+std::optional<CaseVerdict> VerdictOf(const std::string& status) {
+  const auto* const found =
+      std::ranges::find(kStatuses, status, [](const auto& entry) { return entry.first; });
+  return found == std::end(kStatuses) ? std::nullopt : std::optional(found->second);
 }
 
 // The first tensor desc of a descriptor; null if there is none.
@@ -80,10 +97,12 @@ std::string SizesText(const Json& sizes) {
 }
 
 bool IsLineOfReport(const Json& json) {
-  const std::string status = TextIn(json, "status");
-  constexpr std::string_view kKnown[] = {"done", "up-to-date", "different", "failed", "missing"};
-  return MemberOf(json, "line").is_number_integer() &&
-         std::ranges::find(kKnown, status) != std::end(kKnown);
+  return MemberOf(json, "line").is_number_integer() && VerdictOf(TextIn(json, "status"));
+}
+
+// The last line of a report of fuzz is about all cases.
+bool IsLineOfAll(const Json& json) {
+  return MemberOf(json, "generator").is_number_integer();
 }
 
 // Beside NaN and infinity, an error of 0 is that of nothing else, and an infinite one is theirs.
@@ -119,7 +138,7 @@ std::optional<double> NumberIn(const Json& json, const char* name) {
 
 ReportedCase::ReportedCase(Json json)
     : line(std::make_shared<const Json>(std::move(json))), worst(std::make_shared<const Json>()) {
-  verdict = VerdictOf(TextIn(*line, "status"));
+  verdict = VerdictOf(TextIn(*line, "status")).value_or(CaseVerdict::kFails);
   name = TextIn(*line, "name");
   if (name.empty()) name = fmt::format("line {}", line->at("line").dump());
   const Json comparisons = MemberOf(*line, "comparisons");
@@ -212,6 +231,7 @@ DeviceReport ReadReport(const std::string& path) {
     begin = end + 1;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (IsLineOfAll(json)) continue;
     if (!IsLineOfReport(json)) {
       throw ReportFault{
           fmt::format("{}:{}: no line of a report; expected an object with 'line' and 'status', as "

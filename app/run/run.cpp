@@ -3,10 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "app/batch/beside.h"
 #include "app/commands.h"
 #include "app/compare/drawing.h"
 #include "app/engine.h"
@@ -14,6 +16,7 @@
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/standard_output.h"
+#include "app/fuzz/case_folder.h"
 #include "app/graph/graph_model.h"
 #include "app/options/option_words.h"
 #include "app/run/refused_options.h"
@@ -37,6 +40,8 @@
 
 namespace dmlop {
 namespace {
+
+namespace fs = std::filesystem;
 
 // One run from document to files. Member functions are in the order in which they are called.
 class OperatorRun {
@@ -168,9 +173,26 @@ class OperatorRun {
   }
 
   void AddBeside(const std::vector<std::string>& arguments, Side side) {
-    for (const FileArgument& file : case_->Assign(TensorRole::kOutput, arguments)) {
+    for (const FileArgument& file : case_->Assign(TensorRole::kOutput, WithFilesOf(arguments))) {
       beside_.push_back({file, side});
     }
+  }
+
+  // A folder stands for a file of each output in it, which is called as the output's own.
+  std::vector<std::string> WithFilesOf(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> files;
+    for (const std::string& argument : arguments) {
+      if (!fs::is_directory(argument)) {
+        files.push_back(argument);
+        continue;
+      }
+      for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+        const fs::path own = case_->PathOf(slot);
+        const std::string name = own.empty() ? FileOfTensor(slot) : own.filename().string();
+        files.push_back(slot.path + "=" + FileOrStandIn((fs::path(argument) / name).string()));
+      }
+    }
+    return files;
   }
 
   bool IsCompared(const TensorSlot& slot) const {

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,10 +11,14 @@
 #include <system_error>
 #include <utility>
 
+#include "core/io/end_request.h"
+
 namespace dmlop {
 
 struct SignalLists {
   std::list<std::string> temporaries;
+  std::list<std::string> trees;
+  std::list<pid_t> groups;
   std::list<MappedRange::Entry> ranges;
 };
 
@@ -66,8 +71,20 @@ const sigset_t& Endings() {
 thread_local int held_count = 0;
 thread_local sigset_t mask_before;
 
+// What a handler may call can remove no tree.
+void RemoveTree(const char* path) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/rm", "rm", "-rf", "--", path, nullptr);
+    _exit(1);
+  }
+  if (child > 0) waitpid(child, nullptr, 0);
+}
+
 void RemoveTemporaries() {
+  for (const pid_t group : Lists().groups) kill(-group, SIGKILL);
   for (const std::string& path : Lists().temporaries) unlink(path.c_str());
+  for (const std::string& path : Lists().trees) RemoveTree(path.c_str());
 }
 
 void Say(std::string_view text) {
@@ -171,6 +188,60 @@ void LastWords::Await(const sigset_t& requests) const {
   alarm(kMostSeconds);  // does not wait for a reader forever
   say_();
   End(signal);
+}
+
+namespace {
+
+void Ask(int signal) {
+  int none = 0;
+  if (!request.compare_exchange_strong(none, signal)) End(signal);
+}
+
+// Changes the handler of the requests that are not ignored.
+void HandleRequests(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_mask = Endings();
+  for (const int signal : kRequests) {
+    struct sigaction before;
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+EndRequest::EndRequest() {
+  HandleRequests(Ask);
+}
+
+EndRequest::~EndRequest() {
+  HandleRequests(End);
+  if (has_come()) End(request);
+}
+
+bool EndRequest::has_come() {
+  return request != 0;
+}
+
+ProcessGroup::ProcessGroup(pid_t leader) {
+  const SignalsHeld held;
+  entry_ = Lists().groups.insert(Lists().groups.end(), leader);
+}
+
+ProcessGroup::~ProcessGroup() {
+  const SignalsHeld held;
+  Lists().groups.erase(entry_);
+}
+
+TemporaryTree::TemporaryTree(std::string path) {
+  const SignalsHeld held;
+  entry_ = Lists().trees.insert(Lists().trees.end(), std::move(path));
+}
+
+TemporaryTree::~TemporaryTree() {
+  const SignalsHeld held;
+  Lists().trees.erase(entry_);
 }
 
 TemporaryPath::TemporaryPath(std::string path) {

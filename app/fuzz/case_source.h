@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of a run, operator by operator or in turn.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/fuzz/case_folder.h"
+#include "core/fuzz/generator.h"
+
+namespace dmlop {
+
+// An operator with its cases so far. The generator, which takes time and memory, is there from the
+// first case to the last.
+struct FuzzedOperator {
+  const OperatorInfo* info;
+  std::optional<CaseGenerator> generator{};
+  uint64_t next = 0;   // index of the next case
+  uint64_t ended = 0;  // cases that have been judged: those below this index
+  bool is_done = false;
+  bool is_left_out = false;  // it has nothing of what the options ask for
+  PairCoverage coverage{};   // once it is done
+};
+
+struct SourcedCase {
+  size_t op;  // among the operators
+  NamedCase one;
+  ValueClasses classes;
+};
+
+class CaseSource {
+ public:
+  // Throws an Error of kind kUsage for a name that no operator has.
+  CaseSource(const FuzzOptions& options, uint64_t seed);
+
+  // The next cases, up to so many; empty at the end. Throws an Error of kind kUsage if none of the
+  // operators has what the options ask for.
+  std::vector<SourcedCase> Next(size_t most);
+
+  const std::vector<FuzzedOperator>& operators() const { return operators_; }
+  std::vector<FuzzedOperator>& operators() { return operators_; }
+
+ private:
+  bool HasNext(FuzzedOperator& op);
+  bool IsDone(const FuzzedOperator& op) const;
+  void RequireAny() const;
+  SourcedCase Take(size_t op);
+
+  const FuzzOptions& options_;
+  const uint64_t seed_;
+  std::optional<uint64_t> only_;  // index of the only case
+  GeneratorOptions of_generator_;
+  std::vector<FuzzedOperator> operators_;
+  size_t at_ = 0;       // the operator whose turn it is
+  size_t in_turn_ = 0;  // cases that it has had in this turn
+};
+
+}  // namespace dmlop

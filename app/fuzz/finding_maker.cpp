@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/fuzz/finding_maker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/judge/arithmetic.h"
+#include "core/judge/descriptor_change.h"
+#include "core/judge/varied_run.h"
+
+namespace dmlop {
+namespace {
+
+constexpr double kEnoughOfCause = 0.9;  // of the wrong elements, as for a diagnosis
+
+// "wrong values in [*, *, last]"
+std::string TextOf(const DeviceVerdict& verdict) {
+  if (verdict.what != CaseClass::kWrong) return verdict.text.substr(0, verdict.text.find('\n'));
+  const auto wrong = std::ranges::find_if(
+      verdict.outputs, [](const JudgedOutput& output) { return !output.judgement.passes(); });
+  return "wrong values in " + wrong->judgement.comparison.where.box;
+}
+
+// Causes of place are looked for again: a smaller case has other places.
+bool IsKept(const Cause& cause) {
+  return std::ranges::all_of(cause.ids, [](const std::string& id) {
+    const auto arithmetic = ParseArithmetic(id);
+    return arithmetic ? arithmetic->kind != ArithmeticKind::kFastFunctions
+                      : ParseDescriptorChange(id).has_value();
+  });
+}
+
+// The cause that a smaller case is to have, too; null if there is none that another case can have.
+const Cause* KeptCause(const Failure& failure) {
+  if (failure.verdict.what != CaseClass::kWrong) return nullptr;
+  const Cause* cause = FirstCause(failure.diagnoses);
+  return cause != nullptr && IsKept(*cause) ? cause : nullptr;
+}
+
+// Decides which cases fail in the same way as the first one.
+class SameFailure {
+ public:
+  SameFailure(const Failure& first, Device& device)
+      : first_(first), cause_(KeptCause(first)), device_(device) {}
+
+  bool IsIt(const NamedCase& one, const DeviceVerdict& verdict) const {
+    if (first_.verdict.what == CaseClass::kUnsteady) return verdict.fails();
+    if (verdict.what != first_.verdict.what || verdict.code != first_.verdict.code) return false;
+    return cause_ == nullptr || Reproduces(one, verdict) || HasCause(one, verdict);
+  }
+
+  const Cause* cause() const { return cause_; }
+
+  Device::Tries HowToTry(TryUntil until) const {
+    const CaseClass what = first_.verdict.what;
+    const bool is_hang = what == CaseClass::kHang, is_unsteady = what == CaseClass::kUnsteady;
+    const double timeout = device_.options().timeout;
+    Device::Tries how{
+        .timeout = is_hang ? device_.TimeoutOfTries(first_.one.computation.op.name()) : timeout,
+        .are_alone = is_hang || is_unsteady || what == CaseClass::kEngine,
+        .are_confirmed = until == TryUntil::kFirstFailure,
+        .most_runs = is_unsteady ? 5 : 1};
+    if (until == TryUntil::kFirstFailure) {
+      how.ends = [this](const NamedCase& one, const DeviceVerdict& verdict) {
+        return IsIt(one, verdict);
+      };
+    }
+    return how;
+  }
+
+  TryResult ResultOf(const NamedCase& one, const DeviceVerdict& verdict) const {
+    if (IsIt(one, verdict)) return TryResult::kFails;
+    const bool is_unknown =
+        verdict.what == CaseClass::kUnsupported || verdict.what == CaseClass::kNotRun;
+    return is_unknown ? TryResult::kNotSupported : TryResult::kPasses;
+  }
+
+ private:
+  // Whether the change that explained the first case explains this one.
+  bool Reproduces(const NamedCase& one, const DeviceVerdict& verdict) const {
+    try {
+      const VariedRun varied("--as", cause_->ids);
+      const Computation changed = varied.Changed(one.computation.op, one.computation.inputs);
+      return std::ranges::all_of(verdict.outputs, [&](const JudgedOutput& output) {
+        return output.judgement.passes() || Explains(varied, changed, output);
+      });
+    } catch (const Error&) {  // the smaller operator has no such change
+      return false;
+    }
+  }
+
+  bool Explains(const VariedRun& varied, const Computation& changed,
+                const JudgedOutput& output) const {
+    const ConstTensorView& actual = output.actual.view;
+    Buffer buffer(static_cast<size_t>(actual.element_bytes()));
+    const TensorView view{buffer.data(), actual.type, PackedLayout(actual.layout.sizes)};
+    varied.RunInto(changed, output.number, view);
+    const Judgement as_changed =
+        CompareWith({}, output.actual, Side::kActual, AsConst(view), output.judgement.tolerance,
+                    device_.judge().rules().leniency)
+            .judgement;
+    const auto unlike = static_cast<double>(as_changed.comparison.difference_count);
+    const auto wrong = static_cast<double>(output.judgement.comparison.difference_count);
+    return as_changed.mismatches.empty() && unlike <= (1 - kEnoughOfCause) * wrong;
+  }
+
+  // Whether the same cause, with other details, is among those of this case.
+  bool HasCause(const NamedCase& one, const DeviceVerdict& verdict) const {
+    const std::string key = KeyOfCause(cause_->ids);
+    for (const DiagnosedFile& file : device_.judge().Diagnose(one, verdict)) {
+      for (const Cause& cause : file.diagnosis.causes) {
+        const auto is_key = [&](const std::string& id) { return KeyOfCause({id}) == key; };
+        if (KeyOfCause(cause.ids) == key || std::ranges::any_of(cause.same, is_key)) return true;
+      }
+    }
+    return false;
+  }
+
+  const Failure& first_;
+  const Cause* cause_;
+  Device& device_;
+};
+
+// The runs of a shrinker. Of several cases of which only the first failure matters, as many are run
+// at once as share what runs at once.
+class TryRuns {
+ public:
+  TryRuns(const SameFailure& same, Device& device, std::string name)
+      : same_(same), device_(device), name_(std::move(name)) {}
+
+  std::vector<TryResult> operator()(std::span<const Computation> cases, TryUntil until) const {
+    const Device::Tries how = same_.HowToTry(until);
+    const EngineOptions& options = device_.options();
+    const size_t at_once = until == TryUntil::kEnd
+                               ? cases.size()
+                               : options.jobs * (how.are_alone ? 1 : options.per_start);
+    std::vector<TryResult> results;
+    for (size_t begin = 0; begin < cases.size(); begin += at_once) {
+      const auto some = cases.subspan(begin, std::min(at_once, cases.size() - begin));
+      for (const TryResult result : RunSome(some, how)) {
+        results.push_back(result);
+        if (result == TryResult::kFails && until == TryUntil::kFirstFailure) return results;
+      }
+    }
+    return results;
+  }
+
+ private:
+  std::vector<TryResult> RunSome(std::span<const Computation> cases,
+                                 const Device::Tries& how) const {
+    std::vector<NamedCase> named;
+    for (const Computation& one : cases) named.push_back({name_, one});
+    const std::vector<DeviceVerdict> verdicts = device_.Try(named, how);
+    std::vector<TryResult> results;
+    for (size_t i = 0; i < named.size(); ++i) {
+      results.push_back(same_.ResultOf(named[i], verdicts[i]));
+    }
+    return results;
+  }
+
+  const SameFailure& same_;
+  Device& device_;
+  const std::string name_;
+};
+
+// Puts the cause first that was kept. It may be missing if others have the same values.
+void PutFirst(const Cause& kept, std::vector<DiagnosedFile>& diagnoses) {
+  for (DiagnosedFile& file : diagnoses) {
+    std::vector<Cause>& causes = file.diagnosis.causes;
+    const auto found = std::ranges::find_if(
+        causes, [&](const Cause& cause) { return KeyOfCause(cause.ids) == KeyOfCause(kept.ids); });
+    if (found != causes.end()) {
+      std::rotate(causes.begin(), found, found + 1);
+      return;
+    }
+  }
+  if (diagnoses.empty()) return;
+  const int64_t wrong = diagnoses.front().diagnosis.different;
+  diagnoses.front().diagnosis.causes.insert(diagnoses.front().diagnosis.causes.begin(),
+                                            {kept.ids, kept.text, wrong, wrong, 0, false, {}});
+}
+
+}  // namespace
+
+Finding FindingMaker::Make(const Failure& failure) const {
+  Finding finding{.key = KeyOf(failure.one, failure.verdict, failure.diagnoses),
+                  .has_cause = FirstCause(failure.diagnoses) != nullptr,
+                  .text = TextOf(failure.verdict),
+                  .first = failure.one.name,
+                  .first_case = failure.one,
+                  .smallest = failure.one,
+                  .verdict = failure.verdict,
+                  .diagnoses = failure.diagnoses};
+  if (failure.verdict.what == CaseClass::kCompany) {
+    finding.company =
+        most_runs_ > 0 ? device_.SmallestCompany(failure.verdict.company) : failure.verdict.company;
+    finding.is_minimal = most_runs_ > 0;
+  } else if (most_runs_ > 0) {
+    Shrink(failure, finding);
+  }
+  return finding;
+}
+
+void FindingMaker::Shrink(const Failure& failure, Finding& finding) const {
+  const SameFailure same(failure, device_);
+  const TryRuns run(same, device_, failure.one.name);
+  ShrinkResult shrunk = dmlop::Shrink(failure.one.computation, run, most_runs_, bounds_);
+  finding.smallest.computation = std::move(shrunk.smallest);
+  finding.shrink_runs = shrunk.runs;
+  finding.is_minimal = shrunk.is_minimal && !EndRequest::has_come();
+  TakeSmallest(failure, finding);
+  if (same.cause() != nullptr) PutFirst(*same.cause(), finding.diagnoses);
+  if (EndRequest::has_come()) return;
+  finding.conditions =
+      FindConditions(finding.smallest.computation, failure.classes, run, 2 * most_runs_, bounds_);
+}
+
+// Judges the smallest case once more. A hang that comes back within the whole time is none.
+void FindingMaker::TakeSmallest(const Failure& failure, Finding& finding) const {
+  const int most_runs = failure.verdict.what == CaseClass::kUnsteady ? 10 : 1;
+  DeviceVerdict verdict;
+  for (int run = 0; run < most_runs && !verdict.fails(); ++run) {
+    verdict = device_.Alone(finding.smallest, device_.options().timeout);
+  }
+  if (verdict.what == CaseClass::kNotRun) return;
+  if (!verdict.fails()) {
+    finding.smallest = failure.one;
+    finding.is_minimal = false;
+    return;
+  }
+  finding.verdict = std::move(verdict);
+  finding.diagnoses = device_.judge().Diagnose(finding.smallest, finding.verdict);
+  if (failure.verdict.what != CaseClass::kUnsteady) finding.text = TextOf(finding.verdict);
+}
+
+}  // namespace dmlop

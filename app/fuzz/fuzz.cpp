@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+
+#include "app/commands.h"
+#include "app/files/output.h"
+#include "app/fuzz/finding_list.h"
+#include "app/fuzz/finding_maker.h"
+#include "app/fuzz/fuzz_state.h"
+#include "app/options/fuzz_options.h"
+#include "app/progress.h"
+#include "app/shell_word.h"
+#include "app/text/progress_text.h"
+#include "core/base/counted.h"
+#include "core/base/error.h"
+
+namespace dmlop {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t SeedOf(const std::string& text) {
+  if (text != "random") return std::stoull(text);
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+CaseBounds BoundsOf(const FuzzOptions& options) {
+  CaseBounds bounds;
+  bounds.level = options.level;
+  bounds.max_elements = options.max_elements;
+  bounds.packed_only = options.packed_only;
+  bounds.open = options.open;
+  return bounds;
+}
+
+// One run, from the first case to the findings.
+class FuzzRun {
+ public:
+  FuzzRun(const FuzzOptions& options, const CommonOptions& common)
+      : options_(options),
+        common_(common),
+        seed_(SeedOf(options.seed)),
+        source_(options, seed_),
+        judge_(options.findings.rules),
+        device_(options.engine, judge_),
+        maker_(device_, options.findings.shrink_runs, BoundsOf(options)),
+        findings_(options.findings.folder, !options.resumed.empty()),
+        state_(options, seed_, source_) {
+    if (!options.resumed.empty()) state_.Resume(options.resumed);
+  }
+
+  ExitStatus Execute() {
+    TellBeginning();
+    report_.emplace(options_.report, !options_.resumed.empty());
+    const size_t at_once = options_.engine.per_start * options_.engine.jobs;
+    while (!IsOver()) {
+      const std::vector<SourcedCase> cases = source_.Next(at_once);
+      if (cases.empty() || !RunAll(cases)) break;
+    }
+    findings_.Write();
+    if (state_.cases() > 0) state_.Write(options_.findings.folder, /*is_last=*/true);
+    report_->Close(state_.ReportLine());
+    TellEnd();
+    return findings_.is_empty() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+  }
+
+ private:
+  void TellBeginning() const {
+    if (common_.quiet) return;
+    if (options_.seed == "random") PrintMessage(fmt::format("dmlop: the seed is {}\n", seed_));
+  }
+
+  void TellLeftOut() const {
+    std::vector<std::string> names;
+    for (const FuzzedOperator& op : source_.operators()) {
+      if (op.is_left_out) names.emplace_back(op.info->name);
+    }
+    if (names.empty() || common_.quiet) return;
+    PrintMessage(fmt::format("dmlop: {} {} no such cases: {}\n", Counted(names.size(), "operator"),
+                             ForCount(names.size(), "has", "have"), Listed(names)));
+  }
+
+  bool IsOver() const {
+    return EndRequest::has_come() || (options_.seconds && SecondsSince(start_) > *options_.seconds);
+  }
+
+  // Returns false if the run ends before all of them have been judged.
+  bool RunAll(const std::vector<SourcedCase>& cases) {
+    std::vector<NamedCase> named;
+    for (const SourcedCase& one : cases) named.push_back(one.one);
+    std::vector<DeviceVerdict> verdicts = device_.Judge(named);
+    for (size_t i = 0; i < cases.size(); ++i) {
+      if (!Take(cases[i], std::move(verdicts[i]))) return false;
+    }
+    state_.Write(options_.findings.folder, /*is_last=*/false);
+    ShowProgress(cases.back());
+    return true;
+  }
+
+  // Returns false for a case that another run must take again.
+  bool Take(const SourcedCase& one, DeviceVerdict verdict) {
+    if (verdict.what == CaseClass::kNotRun) return false;
+    std::vector<DiagnosedFile> diagnoses;
+    if (verdict.what == CaseClass::kWrong) diagnoses = judge_.Diagnose(one.one, verdict);
+    findings_.PreferKnownCauses(one.one, diagnoses);
+    if (IsAccepted(diagnoses, options_.accepted)) verdict.what = CaseClass::kAccepted;
+    if (verdict.fails() && !findings_.Count(KeyOf(one.one, verdict, diagnoses), one.one)) {
+      if (EndRequest::has_come()) return false;
+      findings_.Add(maker_.Make({one.one, one.classes, verdict, diagnoses}));
+    }
+    state_.Add(one, verdict);
+    report_->Add(one, verdict, diagnoses);
+    return true;
+  }
+
+  void ShowProgress(const SourcedCase& last) const {
+    DrawProgress([&](size_t width) {
+      const double seconds = SecondsSince(start_);
+      const std::vector<std::string> parts = {
+          Counted(state_.cases(), "case"), Counted(findings_.own().size(), "finding"),
+          fmt::format("{:.3g} starts/s", static_cast<double>(device_.starts()) / seconds)};
+      return ProgressText("fuzz: " + std::string(last.one.computation.op.name()), parts, width,
+                          UseUnicode());
+    });
+  }
+
+  void TellEnd() const {
+    TellLeftOut();
+    PrintResult(state_.Text(common_.verbose));
+    for (const Finding* finding : findings_.own()) {
+      PrintResult(FindingText(*finding, findings_.folder()));
+    }
+    if (!EndRequest::has_come() || common_.quiet || state_.cases() == 0) return;
+    PrintMessage(
+        fmt::format("dmlop: interrupted; this goes on:\n  dmlop fuzz --resume {} --engine "
+                    "{}\n",
+                    PathWord(options_.findings.folder), ShellWord(options_.engine.command)));
+  }
+
+  const FuzzOptions& options_;
+  const CommonOptions& common_;
+  const Clock::time_point start_ = Clock::now();
+  const uint64_t seed_;
+  CaseSource source_;
+  const CaseJudge judge_;
+  Device device_;
+  const FindingMaker maker_;
+  FindingList findings_;
+  FuzzState state_;
+  std::optional<FuzzReport> report_;
+};
+
+// --- other ways to use cases ---------------------------------------------------------------------
+
+// Writes the cases for a device that cannot be called.
+ExitStatus WriteAllCases(const FuzzOptions& options, const CommonOptions& common) {
+  const uint64_t seed = SeedOf(options.seed);
+  CaseSource source(options, seed);
+  std::vector<NamedCase> cases;
+  const Clock::time_point start = Clock::now();
+  const auto is_over = [&] {
+    return EndRequest::has_come() || (options.seconds && SecondsSince(start) > *options.seconds);
+  };
+  for (auto some = source.Next(1); !some.empty() && !is_over(); some = source.Next(1)) {
+    cases.push_back(std::move(some.front().one));
+  }
+  std::error_code error;
+  fs::create_directories(options.written, error);
+  WriteCases(options.written, cases, options.engine.form);
+  if (!common.quiet) {
+    PrintMessage(
+        fmt::format("dmlop: wrote {}; what a device makes of them is judged by\n  dmlop "
+                    "batch {} --judge {} -k\n",
+                    Counted(cases.size(), "case"), PathWord(options.written + "/" + kCaseList),
+                    PathWord(options.written)));
+  }
+  return ExitStatus::kSuccess;
+}
+
+// Runs the smallest cases of findings again.
+class Replay {
+ public:
+  Replay(const FuzzOptions& options)
+      : folder_(options.replayed),
+        judge_(options.findings.rules),
+        device_(options.engine, judge_),
+        findings_(options.replayed, /*goes_on=*/true) {}
+
+  ExitStatus Execute() {
+    const std::vector<const Finding*> findings = findings_.own();
+    if (findings.empty()) {
+      throw Error(ErrorKind::kFileSystem, folder_ + ": has no findings");
+    }
+    std::vector<NamedCase> alone;
+    for (const Finding* finding : findings) {
+      if (finding->key.what != CaseClass::kCompany) alone.push_back(finding->smallest);
+    }
+    const std::vector<DeviceVerdict> verdicts = device_.Judge(alone);
+    auto next = verdicts.begin();
+    for (const Finding* finding : findings) {
+      Tell(*finding, finding->key.what == CaseClass::kCompany ? InCompany(*finding) : *next++);
+    }
+    PrintResult(fmt::format("{} of {} still\n", ForCount(failed_, "1 fails", Failed()),
+                            Counted(findings.size(), "finding")));
+    return failed_ == 0 ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+  }
+
+ private:
+  std::string Failed() const { return fmt::format("{} fail", failed_); }
+
+  DeviceVerdict InCompany(const Finding& finding) {
+    std::vector<NamedCase> company;
+    const std::string list = folder_ + "/" + finding.folder() + "/" + kCaseList;
+    Manifest manifest(list);
+    for (auto lines = manifest.Next(); !lines.empty(); lines = manifest.Next()) {
+      for (const ManifestLine& line : lines) company.push_back(ReadWrittenCase(list, line.number));
+    }
+    return {device_.FailsInCompany(company) ? CaseClass::kCompany : CaseClass::kDone};
+  }
+
+  void Tell(const Finding& finding, const DeviceVerdict& verdict) {
+    std::string_view what = "is mended";
+    if (verdict.fails()) what = "fails still";
+    if (verdict.what == CaseClass::kUnsupported) what = "is not supported any more";
+    if (verdict.what == CaseClass::kNotRun) what = "was not run";
+    failed_ += verdict.fails() || verdict.what == CaseClass::kNotRun ? 1 : 0;
+    PrintResult(fmt::format("{}  {}  {}: {}\n", finding.number, finding.key.op,
+                            Printable(finding.text), what));
+  }
+
+  const std::string folder_;
+  const CaseJudge judge_;
+  Device device_;
+  const FindingList findings_;
+  int64_t failed_ = 0;
+};
+
+// The options of the run that goes on, with those that belong to this one.
+FuzzOptions Resumed(const FuzzOptions& given) {
+  FuzzOptions options = OptionsOfState(given.resumed);
+  options.engine.command = given.engine.command;
+  options.engine.is_shown = given.engine.is_shown;
+  options.resumed = options.findings.folder = given.resumed;
+  return options;
+}
+
+}  // namespace
+
+ExitStatus FuzzCommand(const FuzzOptions& options, const CommonOptions& common) {
+  const EndRequest request;
+  if (!options.written.empty()) return WriteAllCases(options, common);
+  if (!options.replayed.empty()) return Replay(options).Execute();
+  if (options.resumed.empty()) return FuzzRun(options, common).Execute();
+  const FuzzOptions resumed = Resumed(options);
+  return FuzzRun(resumed, common).Execute();
+}
+
+}  // namespace dmlop

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/options/fuzz_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "app/commands.h"
+#include "app/options/command_options.h"
+#include "app/options/option_kinds.h"
+#include "core/base/error.h"
+
+namespace dmlop {
+namespace {
+
+constexpr double kMostSeconds = 365 * 24 * kSecondsPerHour;
+constexpr int64_t kMostRuns = 1'000'000'000;
+
+CLI::Option* AddTime(CLI::App& command, const std::string& name, const std::string& description,
+                     const std::function<void(double)>& store) {
+  return command
+      .add_option_function<std::string>(
+          name,
+          [name, store](const std::string& text) { store(ParseSeconds(name, text, kMostSeconds)); },
+          description)
+      ->type_name("TIME");
+}
+
+CLI::Option* AddEngine(CLI::App& command, EngineOptions& engine) {
+  constexpr size_t kMostPerStart = 1'000'000, kMostJobs = 1024;
+  CLI::Option* option = command.add_option(
+      "--engine", engine.command,
+      "Command that runs the case of a folder, {}, and writes its outputs where case.json says");
+  option->type_name("COMMAND");
+  AddTime(command, "--timeout", "Longest time of a start of the engine (default: 30s)",
+          [&engine](double seconds) { engine.timeout = seconds; });
+  AddWhole(command, "--per-start", "Cases that the engine takes at once (default: 1)",
+           engine.per_start, size_t{1}, kMostPerStart);
+  AddWhole(command, "--jobs", "Engines side by side (default: 1)", engine.jobs, size_t{1},
+           kMostJobs);
+  AddChoice(command, "--form", "dxdispatch writes model.json beside case.json, too", engine.form,
+            {{"descriptor", CaseForm::kDescriptor}, {"dxdispatch", CaseForm::kModel}});
+  return option;
+}
+
+void AddFindings(CLI::App& command, FindingOptions& findings) {
+  AddOperatorRules(command, findings.rules);
+  AddWhole(command, "--shrink-runs",
+           "Runs of the engine that make a failure smaller (default: 300; 0: none)",
+           findings.shrink_runs, int64_t{0}, kMostRuns);
+  command.add_option("-o,--output", findings.folder, "Folder for findings (default: findings)")
+      ->type_name("DIR");
+}
+
+void AddCases(CLI::App& command, FuzzOptions& options) {
+  command
+      .add_option("operator", options.operators,
+                  "Names, globs or groups of operators (default: all)")
+      ->type_name("OPERATOR");
+  AddLevel(command, [&options](FeatureLevel level) { options.level = level; });
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--type",
+          [&options](const std::vector<std::string>& names) {
+            for (const std::string& name : names) {
+              options.types.push_back(ParseDataType("--type", name));
+            }
+          },
+          "Only cases of that type; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("TYPE");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--rank",
+          [&options](const std::vector<std::string>& ranks) {
+            for (const std::string& text : ranks) {
+              const auto rank = ParseWhole<size_t>(text);
+              if (!rank || *rank < 1 || *rank > kMaxRank) {
+                throw CLI::ValidationError(
+                    "--rank", fmt::format("'{}' is not a rank from 1 to {}", text, kMaxRank));
+              }
+              options.ranks.push_back(*rank);
+            }
+          },
+          "Only cases of that rank; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("N");
+  AddWhole(command, "--max-elements", "Elements of each tensor at most (default: 4096)",
+           options.max_elements, int64_t{1}, int64_t{1} << 30);
+  command.add_option("--set", options.set, "Keep a field, as in /desc/Direction=FORWARD")
+      ->allow_extra_args(false)
+      ->type_name("POINTER=VALUE");
+  AddChoice(command, "--layouts", "packed leaves out all other layouts (default: all)",
+            options.packed_only, {{"all", false}, {"packed", true}});
+  command.add_flag("--open", options.open, "Let in what DirectML leaves open");
+  command
+      .add_option_function<std::string>(
+          "--seed",
+          [&options](const std::string& text) {
+            if (text != "random" && !ParseWhole<uint64_t>(text)) {
+              throw CLI::ValidationError(
+                  "--seed", fmt::format("'{}' is neither a whole number nor random", text));
+            }
+            options.seed = text;
+          },
+          "Number that the cases depend on, or random (default: 0)")
+      ->type_name("N");
+}
+
+void AddExtent(CLI::App& command, FuzzOptions& options) {
+  AddWhole(command, "-n,--cases",
+           "Cases of each operator (default: until 95 % of pairs, at most 1000)", options.cases,
+           int64_t{1}, kMostRuns);
+  AddTime(command, "--time", "Time in all, operators in turn",
+          [&options](double seconds) { options.seconds = seconds; });
+  command.add_option("--case", options.only_case, "Only the case of that name")
+      ->type_name("NAME")
+      ->excludes("operator", "-n", "--time");
+}
+
+void AddResults(CLI::App& command, FuzzOptions& options) {
+  command
+      .add_option("--accept", options.accepted,
+                  "Count failures with that cause apart; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("ID");
+  command.add_option("--report", options.report, "Write one line of JSON for each case")
+      ->type_name("FILE");
+  command.add_option("--write", options.written, "Write the cases for a device elsewhere")
+      ->type_name("DIR");
+  command.add_option("--replay", options.replayed, "Run the smallest cases of findings again")
+      ->type_name("DIR");
+  command.add_option("--resume", options.resumed, "Go on with a run that was interrupted")
+      ->type_name("DIR");
+}
+
+// Sums are the tolerance unless another one is asked for.
+void TakeDefaultRules(const CLI::App& command, ComparisonRules& rules) {
+  constexpr const char* kRules[] = {"--atol", "--rtol",  "--ulp",
+                                    "--bits", "--units", "--tolerance"};
+  const bool is_given =
+      std::ranges::any_of(kRules, [&](const char* rule) { return command.count(rule) > 0; });
+  if (!is_given) rules.units.rule = UnitTolerance::Rule::kSums;
+}
+
+void AddFuzz(CLI::App& command, FuzzOptions& options) {
+  AddCases(command, options);
+  CLI::Option* engine = AddEngine(command, options.engine);
+  AddExtent(command, options);
+  AddFindings(command, options.findings);
+  AddResults(command, options);
+  command.get_option("--write")->excludes(engine, command.get_option("--replay"),
+                                          command.get_option("--resume"));
+  command.get_option("--replay")->excludes("--resume", "operator", "--case");
+  command.get_option("--resume")->excludes("operator", "--case");
+}
+
+// The options as one may type them, without those that belong to one run only.
+std::vector<std::string> WordsOf(const CLI::App& command) {
+  constexpr std::string_view kOfOneRun[] = {"--engine", "--output", "--resume",  "--replay",
+                                            "--write",  "--quiet",  "--verbose", "--color"};
+  std::vector<std::string> words;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->nonpositional() ? option->get_name() : "";
+    if (std::ranges::find(kOfOneRun, name) != std::end(kOfOneRun)) continue;
+    for (const std::string& value : option->results()) {
+      if (option->get_type_size_max() == 0) {
+        words.push_back(name);
+      } else if (name.starts_with("--")) {
+        words.push_back(name + "=" + value);
+      } else if (!name.empty()) {
+        words.insert(words.end(), {name, value});
+      } else {
+        words.push_back(value);
+      }
+    }
+  }
+  return words;
+}
+
+void RequireEngine(const FuzzOptions& options) {
+  if (options.engine.command.empty() && options.written.empty()) {
+    throw Error(ErrorKind::kUsage,
+                "--engine is missing: the command that runs a case; or --write DIR, for a device "
+                "elsewhere");
+  }
+}
+
+}  // namespace
+
+FuzzOptions ParseFuzzWords(std::vector<std::string> words) {
+  FuzzOptions options;
+  CLI::App command;
+  AddFuzz(command, options);
+  options.words = words;
+  std::ranges::reverse(words);
+  try {
+    command.parse(words);
+  } catch (const CLI::ParseError& error) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the options of that run are damaged: {}", error.what()));
+  }
+  TakeDefaultRules(command, options.findings.rules);
+  return options;
+}
+
+Command DeclareFuzz(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<FuzzOptions>();
+  AddExamples(command,
+              "  dmlop fuzz --engine './run-on-gpu {}' CONVOLUTION GEMM -n 300\n"
+              "  dmlop fuzz --engine 'dmlop batch {}/cases.jsonl' --per-start 1000 --time 10m\n"
+              "  dmlop fuzz --engine './run-on-gpu {}' --case CONVOLUTION/0/17\n"
+              "  dmlop fuzz --engine './run-on-gpu {}' --replay findings\n"
+              "  dmlop fuzz --write cases 'ELEMENT_WISE_*' -n 50\n");
+  AddFuzz(command, *options);
+  return [options, &common, &command] {
+    RequireEngine(*options);
+    TakeDefaultRules(command, options->findings.rules);
+    options->words = WordsOf(command);
+    options->engine.is_shown = common.verbose;
+    return FuzzCommand(*options, common);
+  };
+}
+
+Command DeclareShrink(CLI::App& command, const CommonOptions& common) {
+  const auto options = std::make_shared<ShrinkOptions>();
+  AddExamples(command,
+              "  dmlop shrink conv.json --engine './run-on-gpu {}'\n"
+              "  dmlop shrink cases.jsonl --line 7 --engine './run-on-gpu {}' -o finding\n");
+  AddDescriptor(command, options->descriptor);
+  AddLine(command, options->line);
+  AddEngine(command, options->engine)->required();
+  AddFindings(command, options->findings);
+  AddConfine(command, options->confine);
+  return [options, &common, &command] {
+    TakeDefaultRules(command, options->findings.rules);
+    options->engine.is_shown = common.verbose;
+    return ShrinkCommand(*options, common);
+  };
+}
+
+}  // namespace dmlop

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices with planted faults: what fuzz and shrink find of them, how engines may end, and what is left behind."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+from program import DMLOP, ProgramTest
+
+# What the engines of this test share: the cases of a folder, which are run by dmlop and spoiled by one rule.
+DEVICE = f"""
+import json, os, subprocess, sys, time
+import numpy as np
+
+class Case:
+    def __init__(self, folder, doc):
+        self.folder, self.doc, self.desc, self.bindings = folder, doc, doc["desc"], doc["bindings"]
+    def path(self, tensor="OutputTensor"):
+        return os.path.join(self.folder, self.bindings[tensor])
+    def run(self, **changed):
+        desc = {{k: v for k, v in {{**self.desc, **changed}}.items() if v is not None}}
+        bindings = {{k: v for k, v in self.bindings.items() if changed.get(k, 0) is not None}}
+        with open(os.path.join(self.folder, "changed.json"), "w") as f:
+            json.dump({{"type": self.doc["type"], "desc": desc, "bindings": bindings}}, f)
+        subprocess.run([{DMLOP!r}, "run", "-q", f.name], check=True)
+    def load(self, tensor="OutputTensor"):
+        return np.load(self.path(tensor))
+    def save(self, a):
+        np.save(self.path(), a)
+    def type(self):
+        return self.desc["OutputTensor"]["DataType"].replace("DML_TENSOR_DATA_TYPE_", "")
+
+folder = sys.argv[1]
+many = os.path.join(folder, "cases.jsonl")
+lines = open(many).readlines() if os.path.exists(many) else [open(os.path.join(folder, "case.json")).read()]
+cases = [Case(folder, json.loads(x)) for x in lines]
+"""
+
+# All right outputs at once, which a rule then spoils.
+RIGHT = f"""
+if os.path.exists(many):
+    subprocess.run([{DMLOP!r}, "batch", "-q", many], check=True)
+else:
+    cases[0].run()
+"""
+
+ABS = "ELEMENT_WISE_ABS"
+HEALTHY = f"{DMLOP} run -q {{}}/case.json"
+
+
+class FuzzTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.temporary = self.folder / "tmp"
+        self.temporary.mkdir()
+
+    def fuzz(self, engine, *arguments, command="fuzz", **options):
+        environment = os.environ | {"TMPDIR": str(self.temporary)}
+        done = self.run_program(command, *arguments, "--engine", engine, env=environment, **options)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        return done
+
+    def engine(self, rule, right=RIGHT):
+        self.write("engine.py", DEVICE + right + rule)
+        return f"{sys.executable} {self.folder}/engine.py {{}}"
+
+    def findings(self, folder="findings"):
+        path = self.folder / folder / "findings.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+class ProtocolTest(FuzzTest):
+    # An engine, the class of its failure (none: 0), and what is told of it.
+    ENGINES = [
+        ("healthy", HEALTHY, None, "0 fail"),
+        ("healthy without braces", "f() { " + DMLOP + ' run -q "$1"/case.json; }; f', None, "0 fail"),
+        ("its file is valid", f"{DMLOP} validate -q {{}}/case.json && {HEALTHY}", None, "0 fail"),
+        ("another status", "echo broken >&2; exit 3", "engine", "status 3: broken"),
+        ("a signal", "kill -SEGV $$", "engine", "signal 11"),
+        ("much to say", "head -c 9999999 /dev/zero | tr '\\0' y >&2; exit 3", "engine", "status 3: y"),
+        ("too slow", "sleep 100; : {}", "hang", "takes longer than 0.5 s"),
+        ("too slow and deaf", "trap '' TERM INT; while :; do sleep 1; done; : {}", "hang", "takes longer"),
+        ("nothing written", "true", "missing", "OutputTensor.npy is not there"),
+        ("a pipe", "mkfifo {}/OutputTensor.npy", "missing", "is no regular file"),
+        ("a folder", "mkdir -p {}/OutputTensor.npy/x && chmod 0 {}/OutputTensor.npy", "missing", "no regular file"),
+        ("an endless device", "ln -s /dev/zero {}/OutputTensor.npy", "missing", "is no regular file"),
+        ("a link to itself", "ln -s OutputTensor.npy {}/OutputTensor.npy", "missing", "is no regular file"),
+        ("a right file behind a link", HEALTHY + " && mv {}/OutputTensor.npy {}/x && ln -s x {}/OutputTensor.npy",
+         None, "0 fail"),
+        ("no tensor", "echo no > {}/OutputTensor.npy", "missing", "OutputTensor.npy"),
+        ("half a tensor", HEALTHY + " && truncate -s -1 {}/OutputTensor.npy", "missing", "OutputTensor.npy"),
+        ("another shape", "cp other.npy {}/OutputTensor.npy", "shape", "OutputTensor"),
+        ("another function", f"{DMLOP} run -q '{{\"type\": \"ELEMENT_WISE_EXP\"}}' -i {{}}/InputTensor.npy "
+         "-o {}/OutputTensor.npy", "wrong", "wrong values in"),
+        ("not supported", "exit 125", None, "2 not supported: FLOAT32 2"),
+        ("a file says so", "touch {}/unsupported", None, "2 not supported"),
+    ]
+
+    def test_how_engines_end(self):
+        self.save(other=np.zeros((3, 5, 7), "f4"))
+        for name, engine, what, told in self.ENGINES:
+            for per_start in ("1", "3") if name in ("healthy", "nothing written") else ("1",):
+                with self.subTest(name, per_start=per_start):
+                    if per_start == "3":
+                        engine = engine.replace("run -q {}/case.json", "batch -q {}/cases.jsonl")
+                    folder = name.replace(" ", "-") + per_start
+                    done = self.fuzz(engine, ABS, "--type", "FLOAT32", "-n", "2", "--shrink-runs", "0", "--timeout",
+                                     "0.5" if what == "hang" else "20", "--per-start", per_start, "-o", folder,
+                                     "--set", "/desc/ScaleBias=null", status=0 if what is None else 1)
+                    self.assertIn(told, done.stdout.decode())
+                    self.assertEqual([finding["class"] for finding in self.findings(folder)], [what] if what else [])
+
+    def test_what_cannot_be_run(self):
+        for engine, words in (("no-such-command {}", "not found"), ("/dev/null {}", "denied")):
+            errors = self.fuzz(engine, ABS, "-n", "2", status=5).stderr.decode()
+            self.assertIn("dmlop: the engine cannot be run: ", errors)
+            self.assertIn(words, errors)
+        self.assertEqual(self.files(), ["tmp"])
+
+    def test_nothing_of_an_engine_is_left(self):
+        """Neither a process in the background nor one that hangs outlives the run."""
+        for end in (HEALTHY, "sleep 300; : {}"):
+            self.fuzz(f"(sleep 300 & echo $! >> pids); {end}", ABS, "-n", "2", "--shrink-runs", "0", "--timeout",
+                      "0.5" if end != HEALTHY else "20", status=0 if end == HEALTHY else 1)
+        ended = time.monotonic() + 20  # a process that has been killed takes a moment to go
+        for pid in (self.folder / "pids").read_text().split():
+            while self.is_sleeping(pid):
+                self.assertLess(time.monotonic(), ended, pid)
+                time.sleep(0.05)
+
+    @staticmethod
+    def is_sleeping(pid):
+        try:
+            return b"sleep" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
+
+    def test_an_engine_has_the_callers_folder_and_environment_and_no_input(self):
+        engine = f'test -z "$(cat)" && test "$PWD" = {self.folder} && test "$PROBE" = 1 && ' + HEALTHY
+        os.environ["PROBE"] = "1"
+        self.addCleanup(os.environ.pop, "PROBE")
+        self.fuzz(engine, ABS, "-n", "1", stdin=b"not for engines")
+
+    def test_a_device_that_cannot_be_called(self):
+        self.run_program("fuzz", ABS, "GEMM", "-n", "5", "--write", "cases")
+        self.run_program("batch", "cases/cases.jsonl", "--judge", "cases", "-k", status=5)
+        self.run_program("batch", "cases/cases.jsonl")
+        self.run_program("batch", "cases/cases.jsonl", "--judge", "cases", "-k", "--tolerance", "sums")
+        os.rename(self.folder / "cases", self.folder / "device")
+        self.run_program("fuzz", ABS, "GEMM", "-n", "5", "--write", "cases")
+        (self.folder / "device/3/OutputTensor.npy").unlink()
+        (self.folder / "device/3/unsupported").touch()
+        said = self.errors_of("batch", "cases/cases.jsonl", "--judge", "device", "-k", "--tolerance", "sums")
+        self.assertIn("9 done, 1 not supported", said)
+
+    def test_models_for_dxdispatch(self):
+        """The model writes the files that case.json names."""
+        self.fuzz(f"cd {{}} && {DMLOP} run -q model.json", "GEMM", ABS, "-n", "10", "--layouts", "packed", "--form",
+                  "dxdispatch")
+
+
+class UnsteadyTest(FuzzTest):
+    def test_an_unsteady_engine(self):
+        """It fails every third time."""
+        engine = f"n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n > n; test $((n % 3)) != 1 && {HEALTHY}"
+        self.fuzz(engine, ABS, "-n", "1", "--shrink-runs", "0", status=1)
+        finding, = self.findings()
+        self.assertEqual(finding["class"], "unsteady")
+        self.assertRegex(finding["what"], "^fails in [34] of 10 runs")
+
+    def test_a_failure_in_company(self):
+        """FLOAT32 fails behind FLOAT16; each case alone is right."""
+        engine = self.engine("""
+before = ""
+for c in cases:
+    if before == "FLOAT16" and c.type() == "FLOAT32":
+        a = c.load()
+        a.flat[-1] += 1
+        c.save(a)
+    before = c.type()
+""")
+        self.fuzz(engine, ABS, "--type", "FLOAT32", "--type", "FLOAT16", "-n", "12", "--per-start", "6", status=1)
+        finding, = self.findings()
+        self.assertEqual(finding["class"], "company")
+        lines = (self.folder / "findings/1-ELEMENT_WISE_ABS/cases.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(line)["desc"]["InputTensor"]["DataType"].split("_")[-1] for line in lines],
+                         ["FLOAT16", "FLOAT32"])
+        self.fuzz(engine, "--replay", "findings", "--per-start", "6", status=1)
+        self.fuzz(f"{DMLOP} batch -q {{}}/cases.jsonl", "--replay", "findings", "--per-start", "6")
+
+
+def elements_of(case):
+    tensors = [value for value in case["desc"].values() if isinstance(value, dict) and "Sizes" in value]
+    return sum(int(np.prod(tensor["Sizes"])) for tensor in tensors)
+
+
+class PlantedTest(FuzzTest):
+    # A rule, the arguments, the class, the elements of the smallest case, its first cause, and conditions that are told.
+    FAULTS = [
+        ("exchanged padding", "for c in cases:\n c.run(StartPadding=c.desc['EndPadding'], EndPadding=c.desc['StartPadding'])", "",
+         ["CONVOLUTION", "-n", "60", "--per-start", "20", "--type", "FLOAT32"], "wrong", 4,
+         "/desc/StartPadding<->/desc/EndPadding", [{"kind": "relation", "relation": "!="}]),
+        ("no bias", "for c in cases:\n c.run(CTensor=None)", "", ["GEMM", "-n", "60", "--per-start", "20"], "wrong", 4, None,
+         [{"of": ["/desc/CTensor"], "kind": "only", "value": "present"}]),
+        ("a tail of blocks", """
+for c in cases:
+    a = c.load()
+    if a.shape[-1] % 16 == 15:
+        a[..., -1] = 0
+        c.save(a)
+""", RIGHT, ["ELEMENT_WISE_ADD", "-n", "300", "--per-start", "100"], "wrong", 45, None,
+         [{"kind": "residue", "modulus": 16, "residue": 15}]),
+        ("subnormals", """
+for c in cases:
+    if c.type() == "FLOAT32":
+        a = c.load()
+        a[np.abs(a) < np.float32(2.0 ** -126)] = 0
+        c.save(a)
+""", RIGHT, ["ELEMENT_WISE_MULTIPLY", "-n", "300", "--per-start", "100"], "wrong", 3, "flush-subnormals",
+         [{"of": ["/desc/ATensor/DataType"]}]),
+        ("a rank", """
+for c in cases:
+    if c.type() == "FLOAT64":
+        sys.exit(125)
+    if len(c.desc["InputTensor"]["Sizes"]) > 5:
+        os.kill(os.getpid(), 11)
+    c.run()
+""", "", ["ELEMENT_WISE_NEGATE", "-n", "40"], "engine", 2, None, [{"of": ["rank"], "kind": "atLeast", "value": 6}]),
+    ]
+
+    def test_each_is_found_made_small_and_explained(self):
+        for name, rule, right, arguments, what, elements, cause, conditions in self.FAULTS:
+            with self.subTest(name):
+                folder = name.replace(" ", "-")
+                self.fuzz(self.engine(rule, right), *arguments, "-o", folder, status=1)
+                finding, = self.findings(folder)
+                self.assertEqual(finding["class"], what)
+                self.assertLessEqual(elements_of(finding["smallest"]), elements)
+                self.assertTrue(finding["minimal"])
+                if cause:
+                    self.assertEqual(finding["causes"][0]["ids"], [cause])
+                for condition in conditions:
+                    self.assertTrue(any(condition.items() <= told.items() for told in finding["conditions"]),
+                                    (condition, finding["conditions"]))
+
+    def test_what_is_left_behind(self):
+        """The smallest case and its files are what run, batch and explain take; another run adds to them."""
+        rule = "for c in cases:\n a = c.load()\n a[a == 0] = 1\n c.save(a)"
+        engine = self.engine(rule)
+        options = ["ELEMENT_WISE_SUBTRACT", "-n", "40", "--per-start", "40", "--report", "report.jsonl"]
+        text = self.fuzz(engine, *options, status=1).stdout.decode()
+        own = "findings/1-ELEMENT_WISE_SUBTRACT"
+        names = ["README.md", "actual/OutputTensor.npy", "case.json", "expected/OutputTensor.npy", "first.json"]
+        self.assertEqual([name for name in names if not (self.folder / own / name).exists()], [])
+        self.run_program("run", f"{own}/case.json", "--judge", f"{own}/actual", status=1)
+        self.run_program("run", f"{own}/case.json", "--judge", f"{own}/expected", "--bits")
+        self.run_program("run", f"{own}/first.json", "-o", "first.npy")
+        self.run_program("batch", "findings/cases.jsonl", "--check", "--bits")
+        self.assertIn(f"dmlop run {own}/case.json --judge {own}/actual", text)
+        self.assertIn("explain", (self.folder / own / "README.md").read_text())
+        cases = [json.loads(line) for line in (self.folder / "report.jsonl").read_text().splitlines()]
+        self.assertEqual([case["name"] for case in cases[:-1]], [f"ELEMENT_WISE_SUBTRACT/0/{i}" for i in range(40)])
+        self.assertEqual({case["status"] for case in cases[:-1]} - {"done", "wrong"}, set())
+        self.assertEqual(cases[-1]["operators"]["ELEMENT_WISE_SUBTRACT"]["cases"], 40)
+        self.run_program("report", "report.jsonl")
+        self.fuzz(engine, *options, status=1)
+        self.assertEqual([finding["finding"] for finding in self.findings()], [1, 2])
+        self.fuzz(engine, "--replay", "findings", status=1)
+        self.fuzz(HEALTHY, "--replay", "findings")
+
+    def test_accepted_causes(self):
+        self.fuzz(f"{DMLOP} run -q {{}}/case.json --as flush-subnormals || {HEALTHY}", "ELEMENT_WISE_MULTIPLY", "--type",
+                  "FLOAT32", "-n", "60", "--accept", "flush-subnormals")
+
+    def test_shrink_of_a_case_from_elsewhere(self):
+        self.save(a=np.full((2, 3, 4), 2, "f4"), b=np.full((2, 3, 4), 3, "f4"))
+        self.write("add.json", {"type": "ELEMENT_WISE_ADD", "bindings": {"ATensor": "a.npy", "BTensor": "b.npy"}})
+        engine = f"{DMLOP} run -q {{}}/case.json --as '/desc/ATensor<->/desc/BTensor'; " + HEALTHY
+        self.fuzz(engine, "add.json", command="shrink")
+        self.fuzz(self.engine("for c in cases:\n c.save(c.load() + 1)"), "add.json", command="shrink", status=1)
+        finding, = self.findings()
+        self.assertEqual((finding["first"], elements_of(finding["smallest"])), ("add.json", 3))
+
+
+class InterruptedTest(FuzzTest):
+    def test_a_run_goes_on(self):
+        """The cases of both parts are those of a run that is not interrupted, each run once."""
+        engine = f"echo {{}} >> starts; sleep 0.05; {HEALTHY}"
+        environment = os.environ | {"TMPDIR": str(self.temporary)}
+        command = [DMLOP, "fuzz", ABS, "-n", "60", "--engine", engine, "--report", "report.jsonl"]
+        process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        while not (self.folder / "starts").exists() or len((self.folder / "starts").read_text().split()) < 5:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertIn(b"--resume findings", errors)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        self.fuzz(f"echo {{}} >> starts; {HEALTHY}", "--resume", "findings")
+        lines = [json.loads(line) for line in (self.folder / "report.jsonl").read_text().splitlines()]
+        self.assertEqual([line["name"] for line in lines[:-1]], [f"{ABS}/0/{i}" for i in range(60)])
+        self.assertEqual(lines[-1]["operators"][ABS]["cases"], 60)
+        self.assertEqual(len((self.folder / "starts").read_text().splitlines()), 60)
+
+    def test_twice_is_at_once(self):
+        process = subprocess.Popen([DMLOP, "fuzz", ABS, "-n", "9", "--engine", "touch started; sleep 300; : {}"],
+                                   cwd=self.folder, env=os.environ | {"TMPDIR": str(self.temporary)},
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not (self.folder / "started").exists():
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(20), -signal.SIGTERM)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+
+
+class CommandLineTest(FuzzTest):
+    def test_what_is_refused(self):
+        for arguments, words in [
+            ([ABS], "--engine is missing"),
+            (["NO_SUCH", "--engine", "x"], "'NO_SUCH' is no operator"),
+            ([ABS, "--engine", "x", "--type", "FLOAT31"], "'FLOAT31' is not a data type"),
+            ([ABS, "--engine", "x", "--rank", "9"], "'9' is not a rank from 1 to 8"),
+            ([ABS, "--engine", "x", "--set", "Mode=1"], "--set 'Mode=1' is not a field and its value"),
+            ([ABS, "--engine", "x", "--set", "/desc/NoField=1"], f"{ABS} has no such cases"),
+            (["--engine", "x", "--case", "ABS"], "--case 'ABS' is no name of a case"),
+            (["GEMM", "--engine", "x", "--type", "INT64"], "GEMM has no such cases"),
+        ]:
+            with self.subTest(arguments):
+                self.assertIn(words, self.errors_of("fuzz", *arguments, status=2))
+        self.assertEqual(self.files(), ["tmp"])
+
+
+if __name__ == "__main__":
+    unittest.main()
