@@ -44,9 +44,12 @@ PackedOutput Packed(const ConstTensorView& view) {
 }
 
 ErrorFigures FiguresOf(std::vector<double> errors) {
-  std::ranges::sort(errors);
-  const auto at = [&](size_t percent) { return errors[(errors.size() - 1) * percent / 100]; };
-  return {at(50), at(99), errors.back()};
+  const auto at = [&](size_t percent) {
+    const auto place = static_cast<std::ptrdiff_t>((errors.size() - 1) * percent / 100);
+    std::ranges::nth_element(errors, errors.begin() + place);
+    return errors[static_cast<size_t>(place)];
+  };
+  return {at(50), at(99), at(100)};
 }
 
 double UlpOf(const PackedOutput& actual, const PackedOutput& expected, int64_t element) {
@@ -240,7 +243,7 @@ class Diagnostician {
     for (auto& [hypothesis, rank] : hypotheses)
       found.push_back({std::move(hypothesis), {}, rank, nullptr});
     const Sample some = SampleOf(evidence_, kSome);
-    Score(found, some, some);
+    Score(found, some, small_sample_.wrong.size() < kSome ? small_sample_ : some);
     if (found.size() > kMostCounted) found.resize(kMostCounted);
     Score(found, sample_, small_sample_);
     for (Counted& one : found) counted_.push_back(std::move(one));

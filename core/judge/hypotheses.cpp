@@ -79,6 +79,7 @@ class HypothesisList {
   }
 
  private:
+  static constexpr size_t kFewer = 8;  // of long formulas
   using Changes = std::vector<DescriptorChange>;
 
   void Add(Hypothesis hypothesis, int kind) {
@@ -158,10 +159,13 @@ class HypothesisList {
     const auto& [op, inputs, storage] = evidence_.computation;
     const std::vector<ArithmeticVariation> all =
         ArithmeticVariationsOf(op, inputs, evidence_.output);
-    const std::vector<int64_t> elements = few_.all();
+    constexpr int64_t kLong = 2000;
+    const bool is_long = FormulaWork(op, inputs, evidence_.output) > kLong;
+    const Sample few = is_long ? SampleOf(evidence_, kFewer) : few_;
+    const std::vector<int64_t> elements = few.all();
     const auto values = ComputeVaried(op, inputs, all, evidence_.output, elements);
     for (size_t i = 0; i < all.size(); ++i) {
-      if (ArePromising(evidence_, few_, Varied(values[i], elements))) {
+      if (ArePromising(evidence_, few, Varied(values[i], elements))) {
         list_.push_back({Of(all[i]), {KindOf(all[i]), i}});
       }
     }

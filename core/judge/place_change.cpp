@@ -234,12 +234,9 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   // Both signs count, or it would be a shift; the first nonzero number is positive.
   std::optional<Dims> MostFrequentDistance() const {
     std::map<std::vector<int64_t>, std::array<int, 2>> votes;
-    std::vector<int64_t> by_value = evidence_.wrong;
-    const auto value = [&](int64_t element) { return evidence_.expected.Value(element); };
-    std::erase_if(by_value, [&](int64_t element) { return std::isnan(value(element)); });
-    std::ranges::sort(by_value, {}, value);
+    const std::vector<Valued> by_value = NearValues();
     for (const int64_t element : few_.wrong) {
-      for (const int64_t partner : NearIn(by_value, evidence_.actual.Value(element))) {
+      for (const auto& [value, partner] : NearIn(by_value, evidence_.actual.Value(element))) {
         if (partner == element || !IsValueOf(element, partner)) continue;
         const auto [distance, is_forward] = DistanceOf(element, partner);
         ++votes[distance][is_forward];
@@ -251,11 +248,35 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return Dims(most->first.begin(), most->first.end());
   }
 
-  // Some of the elements, sorted by their right values, that are near to a value.
-  std::span<const int64_t> NearIn(const std::vector<int64_t>& by_value, double value) const {
+  // A right value, and its element.
+  using Valued = std::pair<double, int64_t>;
+
+  // The wrong elements by their right values, without those that are far from what the few have.
+  std::vector<Valued> NearValues() const {
+    constexpr double kNear = 1.0 / 512;
+    std::vector<Valued> all;
+    for (const int64_t element : evidence_.wrong) {
+      const double value = evidence_.expected.Value(element);
+      if (std::isfinite(value)) all.emplace_back(value, element);
+    }
+    if (all.empty()) return all;
+    const auto [least, most] = std::ranges::minmax(all);
+    const double near = (most.first - least.first) * kNear;
+    std::vector<double> wanted;
+    for (const int64_t element : few_.wrong) wanted.push_back(evidence_.actual.Value(element));
+    std::erase_if(wanted, [](double value) { return std::isnan(value); });
+    std::ranges::sort(wanted);
+    std::erase_if(all, [&](const Valued& one) {
+      const auto next = std::ranges::lower_bound(wanted, one.first - near);
+      return next == wanted.end() || *next > one.first + near;
+    });
+    std::ranges::sort(all);
+    return all;
+  }
+
+  static std::span<const Valued> NearIn(const std::vector<Valued>& by_value, double value) {
     constexpr std::ptrdiff_t kMost = 64;
-    const auto key = [&](int64_t element) { return evidence_.expected.Value(element); };
-    const auto middle = std::ranges::lower_bound(by_value, value, {}, key);
+    const auto middle = std::ranges::lower_bound(by_value, value, {}, &Valued::first);
     const auto before = std::min(kMost, middle - by_value.begin());
     const auto behind = std::min(kMost, by_value.end() - middle);
     return {middle - before, middle + behind};
