@@ -56,13 +56,6 @@ const Form kForms[] = {
     {"volumes", {1, 1, 14, 13, 12}, {11, 10, 10}, {1, 1, 1}, {5, 5, 0}, {5, 5, 5}, {1, 1, 1}},
 };
 
-bool HasField(const OperatorDesc& op, std::string_view name) {
-  for (const Field* field : op.fields()) {
-    if (field->name == name) return true;
-  }
-  return false;
-}
-
 // --- values --------------------------------------------------------------------------------------
 
 enum class Values { kTies, kWide, kSpecial, kZeros };
