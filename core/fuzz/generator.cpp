@@ -19,8 +19,11 @@
 namespace dmlop {
 namespace generator {
 
-constexpr size_t kPoolSize = 2000;
-constexpr uint64_t kMostDraws = 40000;  // for the pool
+// The pool is full when its last quarter has had few new pairs.
+constexpr size_t kLeastPool = 1000;
+constexpr size_t kMostPool = 8000;
+constexpr int64_t kPairsOfFew = 200;    // of so many pairs, one is new
+constexpr uint64_t kMostDraws = 60000;  // for the pool
 constexpr int64_t kMostWork = int64_t{1} << 18;
 constexpr std::string_view kDesc = "/desc/";
 
@@ -184,7 +187,7 @@ class CaseGenerator::Pool {
   };
 
   void Fill() {
-    while (members_.size() < kPoolSize && next_draw_ < kMostDraws) {
+    while (!IsFull() && next_draw_ < kMostDraws) {
       const uint64_t number = next_draw_++;
       const auto drawn = Draw(number);
       if (!drawn) continue;
@@ -192,6 +195,15 @@ class CaseGenerator::Pool {
       draws_.push_back(number);
       gains_.push({reachable_.Add(members_.back().settings) + kUnknown, members_.size() - 1});
     }
+  }
+
+  bool IsFull() {
+    const size_t size = members_.size();
+    if (size < kLeastPool || size < next_size_) return size == kMostPool;
+    const int64_t added = reachable_.count() - reachable_before_;
+    reachable_before_ = reachable_.count();
+    next_size_ = std::min(size + size / 3, kMostPool);
+    return added * kPairsOfFew < reachable_.count() || size == kMostPool;
   }
 
   // Counts anew until the first one has been counted: gains only fall.
@@ -260,6 +272,8 @@ class CaseGenerator::Pool {
   std::priority_queue<Gain> gains_;
   SettingPairs pairs_;
   PairSet reachable_;
+  int64_t reachable_before_ = 0;   // when the pool was last found not to be full
+  size_t next_size_ = kLeastPool;  // of the pool, at which it is asked again
   PairSet seen_;
 };
 
