@@ -7,8 +7,10 @@
 
 #include "app/commands.h"
 #include "app/compare/judgement.h"
+#include "app/diagnose_model.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
+#include "app/graph/graph_model.h"
 #include "app/options/option_words.h"
 #include "app/shell_word.h"
 #include "app/text/diagnosis_text.h"
@@ -32,10 +34,13 @@ class OutputDiagnosis {
   ExitStatus Execute() {
     RequireOneReader(options_.descriptor, GivenPaths());
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
-    Document document =
-        ReadDocument(descriptor_, kHighestFeatureLevel, {options_.confine}, diagnostics_);
-    if (document.model) RefuseModel();
+    Document document = ReadDocument(descriptor_, kHighestFeatureLevel, {options_.confine},
+                                     diagnostics_, options_.sizes);
+    if (document.model) {
+      return DiagnoseModel(options_, common_, descriptor_, *document.model, diagnostics_);
+    }
     document_ = std::move(document.op);
+    if (document_) RequireOptionsOfOperator();
     if (!document_ || !Check()) return Refuse();
     const std::vector<FileArgument> files = case_->Assign(TensorRole::kOutput, options_.actual);
     case_->RequireBoundInputs();
@@ -59,12 +64,11 @@ class OutputDiagnosis {
     return paths;
   }
 
-  [[noreturn]] void RefuseModel() const {
+  void RequireOptionsOfOperator() const {
+    if (options_.node.empty() && options_.from.empty()) return;
     throw Error(
         ErrorKind::kUsage,
-        fmt::format("{}: is a model; dmlop validate --print-complete makes descriptors of its "
-                    "dispatchables, which can be diagnosed",
-                    descriptor_.name));
+        fmt::format("{}: is an operator; --node and --from are for models", descriptor_.name));
   }
 
   ExitStatus Refuse() const {
@@ -152,6 +156,10 @@ class OutputDiagnosis {
 }  // namespace
 
 ExitStatus DiagnoseCommand(const DiagnoseOptions& options, const CommonOptions& common) {
+  if (options.actual.empty() && options.from.empty()) {
+    throw Error(ErrorKind::kUsage, "ACTUAL is missing: the file that a device has written");
+  }
+  if (IsGraphModel(options.descriptor)) return DiagnoseGraph(options, common);
   return OutputDiagnosis(options, common).Execute();
 }
 

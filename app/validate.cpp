@@ -94,8 +94,9 @@ void Read(const std::string& argument, const ValidateOptions& options, Verdict& 
 
 void Judge(const ValidateOptions& options, Verdict& verdict) {
   WithFaults(verdict, [&] {
-    verdict.document = ReadDocument(verdict.descriptor, options.level,
-                                    {options.confine, options.input_folder}, verdict.diagnostics);
+    verdict.document =
+        ReadDocument(verdict.descriptor, options.level, {options.confine, options.input_folder},
+                     verdict.diagnostics, options.sizes);
     if (verdict.document.op) JudgeOperator(options, verdict);
     if (verdict.document.model) JudgeModel(options, verdict);
   });
@@ -270,6 +271,7 @@ class ManifestVerdict {
     settings_.folder = manifest.folder();
     settings_.level = options.level;
     settings_.confine = options.confine;
+    settings_.sizes = options.sizes;
     settings_.compared = Side::kExpected;  // so that expected outputs need no file
   }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The manual: well-formed, true to --help, and every example runs."""
 
+import base64
 import itertools
 import os
 import pathlib
@@ -183,6 +184,9 @@ class ExamplesTest(ProgramTest):
         self.write("model.json", next(b for b in self.blocks(page) if '"dispatchables"' in b))
         sweep = next(b for b in self.blocks((ROOT / "man/dmlop-batch.1").read_text()) if '"sweep"' in b)
         self.write("sweep.jsonl", sweep.replace("\n", " ") + "\n")
+        (self.folder / "model.onnx").write_bytes(base64.b64decode(re.search(r"<<'END'\n(CAh\S+\n(?:\S+\n)*?)END", TUTORIAL.read_text())[1]))
+        np.save(self.folder / "in.npy", np.ones((2, 4), "f4"))
+        self.run_program("run", "model.onnx", "-i", "in.npy", "-o", "out.npy", "--keep-all", "dump")
         for folder in ("gpu", "golden"):
             (self.folder / folder).mkdir()
         self.write("cases.jsonl", self.text_of("batch", "--expand", "sweep.jsonl"))

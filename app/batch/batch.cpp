@@ -125,6 +125,7 @@ class Batch {
     settings_.is_reported = !options_.report.empty();
     settings_.skips_missing = options_.skip_missing;
     settings_.sync = options_.sync;
+    settings_.sizes = options_.sizes;
     if (!options_.resume) return;
     if (!manifest_.is_file()) {
       throw Error(ErrorKind::kUsage, "--resume needs a manifest that is a file");

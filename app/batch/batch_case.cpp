@@ -105,11 +105,11 @@ void BatchCase::Prepare() {
   Attempt([&] {
     Read();
     if (!is_finished_ && !model_ && SkipIfUnsupported()) return;
-    if (!is_finished_ && !model_ && settings_.skips_missing && SkipIfMissing()) return;
-    if (is_finished_ || model_ || !settings_.manifest_time || !IsUpToDate()) return;
+    if (!is_finished_ && settings_.skips_missing && SkipIfMissing()) return;
+    if (is_finished_ || !settings_.manifest_time || !IsUpToDate()) return;
     outcome_.status = CaseStatus::kUpToDate;
     is_finished_ = true;
-    if (settings_.is_reported) ReportFiles();
+    if (settings_.is_reported && !model_) ReportFiles();
   });
 }
 
@@ -119,9 +119,12 @@ void BatchCase::Read() {
     const auto json = JsonDocument::Parse(line_.text, of_text);
     if (json && IsModelLine(json->root())) return ReadModel(json->root());
   }
-  Document document = ReadDocument({"", settings_.folder, line_.text}, settings_.level,
-                                   {settings_.confine}, diagnostics);
-  if (document.model) RefuseAsCase("a model cannot be a case");
+  const Descriptor descriptor{"", settings_.folder, line_.text};
+  const bool may_be_model = line_.text.find("\"dispatchables\"") != std::string::npos;
+  Document document = ReadDocument(descriptor, settings_.level,
+                                   {settings_.confine, "", settings_.folder}, diagnostics,
+                                   may_be_model ? settings_.sizes : ModelSizes());
+  if (document.model) return ReadModel(descriptor, std::move(document.model), diagnostics);
   document_ = std::move(document.op);
   if (!document_) return Refuse(diagnostics);
   if (document_->json().root().Find("sweep")) {
@@ -206,7 +209,7 @@ void BatchCase::RequireBound(TensorRole role) const {
 
 bool BatchCase::IsUpToDate() const {
   fs::file_time_type newest = *settings_.manifest_time;
-  for (const std::string& path : case_->InputPaths()) {
+  for (const std::string& path : model_ ? model_->InputPaths() : case_->InputPaths()) {
     if (path.empty()) continue;  // values in the line
     const auto time = TimeOf(path);
     if (!time) return false;
@@ -221,6 +224,10 @@ bool BatchCase::IsUpToDate() const {
 
 std::vector<std::string> BatchCase::WrittenPaths() const {
   std::vector<std::string> paths;
+  if (model_) {
+    for (const ModelCase::Output& output : model_->outputs()) paths.push_back(PathOf(output));
+    return paths;
+  }
   for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
     paths.push_back(case_->PathOf(slot));
   }
@@ -320,6 +327,10 @@ void BatchCase::Write(std::vector<OutputTensor>& outputs) {
   }
   for (OutputTensor& output : outputs) output.Flush(files_);
   WriteInputs();
+  PublishSoon();
+}
+
+void BatchCase::PublishSoon() {
   is_to_be_published_ = settings_.sync;
   if (!settings_.sync) PublishFiles();
 }

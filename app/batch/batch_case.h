@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "app/batch/beside.h"
+#include "app/batch/model_case.h"
 #include "app/batch/output_folder.h"
 #include "app/compare/diagnosed_file.h"
+#include "app/compare/drawing.h"
 #include "app/exit_status.h"
 #include "app/files/manifest.h"
-#include "app/graph/graph_model.h"
 #include "app/run/run_report.h"
 #include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
@@ -43,6 +44,7 @@ struct BatchSettings {
   bool skips_missing = false;  // outputs without a file are not compared
   std::shared_ptr<WrittenInputs> written_inputs = std::make_shared<WrittenInputs>();
   bool sync = false;  // outputs are on disk before they appear
+  ModelSizes sizes;   // that models leave open
   // If set, cases whose outputs are newer than this time and than their inputs are not run.
   std::optional<std::filesystem::file_time_type> manifest_time;
 };
@@ -63,7 +65,7 @@ struct CaseOutcome {
   std::string name;  // empty if it has no name
   CaseStatus status = CaseStatus::kDone;
   ExitStatus exit_status = ExitStatus::kSuccess;
-  bool is_case = true;  // false for sweeps and models, which can fail on their own
+  bool is_case = true;  // false for sweeps, which can fail on their own
   std::vector<CaseFault> faults;
   std::vector<CaseFault> warnings;
   bool lacks_tolerance = false;            // WebNN's was asked for, and there is none
@@ -110,10 +112,19 @@ class BatchCase {
   template <typename Step>
   void Attempt(Step&& step);
   void Read();
-  static bool IsModelLine(JsonCursor root);
-  std::string InFolder(const std::string& path) const;
+  ModelCase::Settings ForModels() const;
   void ReadModel(JsonCursor root);
+  void ReadModel(Descriptor descriptor, std::unique_ptr<ModelDocument> model,
+                 Diagnostics& diagnostics);
+  void TakeModel(const Diagnostics& diagnostics);
+  std::string PathOf(const ModelCase::Output& output) const;
+  Side SideOfModel() const;
+  bool is_model_compared() const;
   void RunModel();
+  void WriteModelOutput(const ModelCase::Output& output, const ConstTensorView& view);
+  void CompareModelOutput(const ModelCase::Output& output, const ConstTensorView& view,
+                          Drawing& drawing);
+  Tolerance ModelTolerance(DataType type) const;
   [[noreturn]] void RefuseAsCase(const char* message);
   void MoveOutputs();
   void RequireConfined();
@@ -121,6 +132,7 @@ class BatchCase {
   bool IsUpToDate() const;
   std::vector<OutputTensor> Compute();
   void Write(std::vector<OutputTensor>& outputs);
+  void PublishSoon();
   void PublishFiles();
   bool HasValues(const TensorSlot& slot) const;
   std::string InputPath(const TensorSlot& slot) const;
@@ -131,6 +143,7 @@ class BatchCase {
   bool IsMissing(const TensorSlot& slot) const;
   bool SkipIfMissing();
   bool SkipIfUnsupported();
+  bool SkipModelIfMissing();
   Json CompleteJson() const;
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
                         const JudgeDetails& details);
@@ -148,20 +161,12 @@ class BatchCase {
   TextPosition PlaceOf(const TextPosition& in_case) const;
   void Fail(ExitStatus status, std::string text);
 
-  // A model with ONNX's test data.
-  struct ModelFiles {
-    GraphModel model;
-    const NamedGraph* graph;            // null if it is refused
-    std::vector<std::string> expected;  // files of the outputs, in order
-    Tolerance tolerance;
-  };
-
   const BatchSettings& settings_;
   const ManifestLine& line_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
-  std::optional<ModelFiles> model_;  // in place of the two above
-  std::string unmoved_output_;       // the first output as the line binds it
+  std::optional<ModelCase> model_;  // in place of the two above
+  std::string unmoved_output_;      // the first output as the line binds it
   CaseOutcome outcome_;
   OutputSet files_;
   bool is_finished_ = false;

@@ -28,6 +28,7 @@ bool BatchCase::IsMissing(const TensorSlot& slot) const {
 
 // Ends the case if no output of it is there.
 bool BatchCase::SkipIfMissing() {
+  if (model_) return SkipModelIfMissing();
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   if (!std::ranges::all_of(slots, [&](const TensorSlot& slot) { return IsMissing(slot); })) {
     return false;

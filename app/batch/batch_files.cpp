@@ -38,10 +38,47 @@ void AddBinding(JsonCursor path, FileBinding binding, const Manifest& manifest,
   if (is_file || binding.is_values) bindings.push_back(std::move(binding));
 }
 
+// The files of a line with a model, but for ONNX's test data, which are only read. Those that a
+// DxDispatch model reads are not looked for.
+std::vector<FileBinding> BindingsOfModel(JsonCursor root, const Manifest& manifest,
+                                         int64_t number) {
+  std::vector<FileBinding> found;
+  const auto add = [&](const std::string& path, const std::string& tensor, bool is_output) {
+    const std::string whole = (std::filesystem::path(manifest.folder()) / path).string();
+    found.push_back({whole, tensor, number, is_output});
+  };
+  Diagnostics ignored;
+  if (!IsModelLine(root)) {
+    for (const std::string& path : FilesWrittenBy(root)) add(path, "a file", true);
+    return found;
+  }
+  const ModelLine line = ReadModelLine(root, ignored);
+  if (line.data || !line.model) return found;
+  for (const std::string& input : line.inputs) {
+    const size_t path = input.rfind('=') + 1;  // 0 without a name
+    add(input.substr(path), path == 0 ? "an input" : input.substr(0, path - 1), false);
+  }
+  for (const auto& [name, path] : line.outputs) {
+    add(path, name.empty() ? "an output" : name, true);
+  }
+  if (!line.outputs.empty() || IsGraphModel(*line.model)) return found;
+  try {
+    const std::string path = (std::filesystem::path(manifest.folder()) / *line.model).string();
+    const auto json = JsonDocument::Parse(ReadText(path, JsonDocument::kMaxBytes), ignored);
+    if (!json) return found;
+    for (const std::string& written : FilesWrittenBy(json->root())) add(written, "a file", true);
+  } catch (const Error&) {  // the case reports it
+  }
+  return found;
+}
+
 std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine& line) {
   std::vector<FileBinding> found;
   Diagnostics diagnostics;
   const std::optional<JsonDocument> json = JsonDocument::Parse(line.text, diagnostics);
+  if (json && (IsModelLine(json->root()) || ModelDocument::IsModel(*json))) {
+    return BindingsOfModel(json->root(), manifest, line.number);
+  }
   const auto bindings = json ? json->root().Find("bindings") : std::nullopt;
   if (!bindings || !bindings->is_object()) return found;
   const ValueReader values(diagnostics, Dialect::kDescriptor);

@@ -1,136 +1,145 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases that are models with ONNX's test data: {"model": "model.onnx", "data": "test_data_set_0"}.
+// Cases that are models: their outputs are written, or compared as those of operators are.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
 
 #include "app/batch/batch_case.h"
 #include "app/compare/judgement.h"
 #include "app/timing.h"
-#include "core/base/error.h"
-#include "core/document/file_argument.h"
-#include "core/document/value_reader.h"
-#include "core/graph/graph_run.h"
-#include "core/io/file.h"
+#include "core/engine/copy/copy_views.h"
 
 namespace dmlop {
 namespace {
 
-constexpr double kRelative = 1e-3, kAbsolute = 1e-7;  // those of ONNX's own tests
+namespace fs = std::filesystem;
 
-// The files NAME_0.pb, NAME_1.pb, ... of a folder.
-std::vector<std::string> FilesOf(const std::string& folder, std::string_view name) {
-  std::vector<std::string> files;
-  while (true) {
-    const auto path = std::filesystem::path(folder) / fmt::format("{}_{}.pb", name, files.size());
-    if (!FileExists(path.string())) return files;
-    files.push_back(path.string());
-  }
-}
+constexpr Tolerance kOfOnnx = {.absolute = 1e-7, .relative = 1e-3};  // that of ONNX's own tests
 
-// The members of a line.
-struct ModelLine {
-  std::optional<std::string> name, model, data;
-  double relative = kRelative, absolute = kAbsolute;
-};
-
-ModelLine ReadLine(JsonCursor root, Diagnostics& diagnostics) {
-  constexpr std::array<std::string_view, 5> kKeys = {"name", "model", "data", "rtol", "atol"};
-  const ValueReader values(diagnostics);
-  values.CheckKeys(root, kKeys);
-  ModelLine line;
-  const auto text = [&](std::string_view key) {
-    const auto member = values.Find(root, key);
-    return member ? values.String(*member) : std::nullopt;
-  };
-  line.name = text("name");
-  line.model = text("model");
-  line.data = text("data");
-  for (const auto& [key, number] : {std::pair("rtol", &line.relative), {"atol", &line.absolute}}) {
-    const auto member = values.Find(root, key);
-    if (const auto given = member ? values.Number(*member) : std::nullopt) *number = *given;
-  }
-  if (!line.model) diagnostics.Error("JSON-2", "", "'model' is not the path of a model");
-  if (!line.data) diagnostics.Error("JSON-2", "", "'data' is missing: the folder of input_0.pb");
-  return line;
+bool IsStated(const Tolerances& tolerances) {
+  const Tolerance& all = tolerances.all;
+  return all.absolute > 0 || all.relative > 0 || all.ulp > 0 || all.bits ||
+         !tolerances.typed.empty();
 }
 
 }  // namespace
 
-bool BatchCase::IsModelLine(JsonCursor root) {
-  const auto model = root.is_object() ? root.Find("model") : std::nullopt;
-  return model && model->is_string();
-}
-
-std::string BatchCase::InFolder(const std::string& path) const {
-  const std::string whole = (std::filesystem::path(settings_.folder) / path).string();
-  if (settings_.confine.empty() || LiesIn(whole, settings_.confine)) return whole;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("'{}' leads out of {}, to which --confine keeps this document", whole,
-                          settings_.confine));
+ModelCase::Settings BatchCase::ForModels() const {
+  return {settings_.folder, settings_.confine, settings_.level, settings_.sizes};
 }
 
 void BatchCase::ReadModel(JsonCursor root) {
   Diagnostics diagnostics;
-  const ModelLine line = ReadLine(root, diagnostics);
+  ModelLine line = ReadModelLine(root, diagnostics);
   if (diagnostics.has_errors()) return Refuse(diagnostics);
-  const std::string data = InFolder(*line.data);
-  outcome_.name = line.name.value_or(*line.data);
+  outcome_.name = line.name.value_or(line.data.value_or(*line.model));
+  model_.emplace(ForModels(), std::move(line), diagnostics);
+  TakeModel(diagnostics);
+}
+
+void BatchCase::ReadModel(Descriptor descriptor, std::unique_ptr<ModelDocument> model,
+                          Diagnostics& diagnostics) {
+  model_.emplace(ForModels(), std::move(descriptor), std::move(model), diagnostics);
+  TakeModel(diagnostics);
+}
+
+void BatchCase::TakeModel(const Diagnostics& diagnostics) {
   outcome_.type = "model";
-  const std::string path = InFolder(*line.model);
-  if (!IsGraphModel(path)) {
-    throw Error(ErrorKind::kUsage, path + ": is no model; expected .onnx, or .bin for a graph");
-  }
-  model_.emplace(
-      ModelFiles{GraphModel({path, FilesOf(data, "input"), {}, settings_.level, settings_.confine},
-                            diagnostics),
-                 nullptr, FilesOf(data, "output"),
-                 Tolerance{.absolute = line.absolute, .relative = line.relative}});
-  model_->graph = model_->model.Read(diagnostics);
-  if (model_->graph == nullptr) return Refuse(diagnostics);
+  if (diagnostics.has_errors()) return Refuse(diagnostics);
   outcome_.warnings = FaultsOf(diagnostics, Severity::kWarning);
-  model_->model.RequireBoundInputs();
-  if (model_->expected.empty()) {
-    throw Error(ErrorKind::kFileSystem, fmt::format("{}/output_0.pb: is not there", data));
-  }
+}
+
+// ONNX's test data are expected values, unless they are to be judged.
+bool BatchCase::is_model_compared() const {
+  return settings_.compared || model_->line().data;
+}
+
+Side BatchCase::SideOfModel() const {
+  return settings_.compared.value_or(Side::kExpected);
+}
+
+// Test data that a device wrote lie in a folder like that of the line.
+std::string BatchCase::PathOf(const ModelCase::Output& output) const {
+  const auto& data = model_->line().data;
+  if (!data) return settings_.output_folder.Moved(output.path);
+  const std::string& folder = settings_.output_folder.folder();
+  if (folder.empty() || !settings_.compared) return output.path;
+  const fs::path name = fs::path(output.path).filename();
+  return (fs::path(folder) / fs::path(*data).relative_path() / name).string();
+}
+
+bool BatchCase::SkipModelIfMissing() {
+  const auto is_missing = [&](const ModelCase::Output& output) {
+    return !FileExists(FileOrStandIn(PathOf(output)));
+  };
+  if (!std::ranges::all_of(model_->outputs(), is_missing)) return false;
+  outcome_.missing = std::ssize(model_->outputs());
+  outcome_.status = CaseStatus::kMissing;
+  return is_finished_ = true;
 }
 
 void BatchCase::RunModel() {
-  const NamedGraph& graph = *model_->graph;
-  std::vector<Buffer> buffers;
-  std::vector<TensorView> outputs;
-  for (const GraphPort& port : graph.outputs) {
-    Buffer& buffer = buffers.emplace_back(port.edge ? SizeInBytes(DescOf(port)) : 0);
-    if (!port.edge) continue;
-    const TensorDesc& desc = *graph.graph.edges[*port.edge].desc;
-    outputs.push_back({buffer.data(), port.type, LayoutOf(desc)});
-  }
+  const bool is_compared = is_model_compared();
+  Drawing drawing(settings_.drawing, settings_.color, {.json = settings_.is_reported});
+  if (is_compared) drawing.RequireOne(model_->outputs().size());
   const Clock::time_point start = Clock::now();
-  RunGraph(graph.graph, model_->model.InputViews(), outputs, {.may_chain = true});
+  model_->Run([&](const ModelCase::Output& output, const std::byte* data) {
+    const PortView port =
+        ViewOf({.name = output.name, .type = *output.desc.data_type}, output.desc, data);
+    is_compared ? CompareModelOutput(output, port.view, drawing)
+                : WriteModelOutput(output, port.view);
+  });
   outcome_.times.run_seconds = SecondsSince(start);
-  for (size_t i = 0; i < model_->expected.size(); ++i) {
-    const std::string& path = model_->expected[i];
-    if (i == graph.outputs.size()) {
-      throw Error(ErrorKind::kTensorFile, path + ": the model has no such output");
-    }
-    const GraphPort& port = graph.outputs[i];
-    const LoadedTensor tensor = LoadCompared(path, DescOf(port), settings_.rules.shapes);
-    const PortView computed = ViewOf(port, DescOf(port), buffers[i].data());
-    outcome_.files.compared.push_back(CompareWith(
-        {port.name, path, settings_.is_reported ? Sha256(tensor.file_bytes) : std::string()},
-        tensor, Side::kExpected, computed.view, model_->tolerance, settings_.rules.leniency, {},
-        port.is_bool));
-    const ComparedFile& compared = outcome_.files.compared.back();
-    if (!compared.judgement.passes()) TellDifference(DiffersText(compared), compared.judgement);
+  if (settings_.is_reported) outcome_.files.inputs = model_->InputFiles();
+  if (!is_compared) PublishSoon();
+}
+
+void BatchCase::WriteModelOutput(const ModelCase::Output& output, const ConstTensorView& view) {
+  const std::string path = PathOf(output);
+  settings_.new_folders->MakeFor(path);
+  OutputTensor file = OutputTensor::ToFile(path, output.desc, Staging::kInMemory, output.form);
+  CopyView(view, file.view());
+  if (settings_.is_reported) {
+    outcome_.files.outputs.push_back({output.name, path, Sha256(file.bytes())});
   }
+  file.Flush(files_);
+}
+
+Tolerance BatchCase::ModelTolerance(DataType type) const {
+  const ModelLine& line = model_->line();
+  const bool is_of_onnx = line.data && !IsStated(settings_.rules.tolerances);
+  Tolerance tolerance = is_of_onnx ? kOfOnnx : settings_.rules.tolerances.For(type);
+  if (line.relative) tolerance.relative = *line.relative;
+  if (line.absolute) tolerance.absolute = *line.absolute;
+  return tolerance;
+}
+
+void BatchCase::CompareModelOutput(const ModelCase::Output& output, const ConstTensorView& view,
+                                   Drawing& drawing) {
+  const std::string path = FileOrStandIn(PathOf(output));
+  if (!FileExists(path)) {
+    ++outcome_.missing;
+    if (settings_.skips_missing) return;
+  }
+  // A resource has no shape.
+  const FileShapes shapes = model_->is_document() ? FileShapes::kByCount : settings_.rules.shapes;
+  const LoadedTensor tensor = LoadCompared(path, output.desc, shapes);
+  outcome_.files.compared.push_back(CompareWith(
+      {output.name, path, settings_.is_reported ? Sha256(tensor.file_bytes) : std::string()},
+      tensor, SideOfModel(), view, ModelTolerance(view.type), settings_.rules.leniency, {},
+      output.form.is_bool, drawing.details()));
+  const ComparedFile& compared = outcome_.files.compared.back();
+  const Judgement& judgement = compared.judgement;
+  std::optional<ResultFile> picture = drawing.MakePicture(judgement);
+  if (!judgement.passes()) {
+    TellDifference(DiffersText(compared), judgement, drawing.Text(judgement));
+  }
+  if (picture) picture->Publish();
 }
 
 std::vector<const OperatorDesc*> BatchCase::operators() const {
-  if (!model_) return {&document_->op()};
-  std::vector<const OperatorDesc*> all;
-  for (const GraphNode& node : model_->graph->graph.nodes) all.push_back(&node.op);
-  return all;
+  return model_ ? model_->operators() : std::vector<const OperatorDesc*>{&document_->op()};
 }
 
 }  // namespace dmlop

@@ -52,7 +52,8 @@ class CaseReader {
     const Descriptor descriptor = ReadDescriptor(argument, options_.line);
     roles_.Reads(descriptor.path, "the descriptor");
     Diagnostics diagnostics;
-    Document document = ReadDocument(descriptor, options_.level, {options_.confine}, diagnostics);
+    Document document =
+        ReadDocument(descriptor, options_.level, {options_.confine}, diagnostics, options_.sizes);
     if (document.model) {
       ReadModel(descriptor, *document.model, diagnostics);
     } else if (!document.op || !ReadOperator(argument, *document.op, diagnostics)) {

@@ -20,6 +20,7 @@
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
 #include "app/options/option_words.h"
+#include "app/run/kept_tensors.h"
 #include "app/shell_word.h"
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
@@ -63,14 +64,15 @@ std::set<std::string> StemsOf(const std::set<std::string>& names) {
 // The operator that run --keep-all names a file by, as in 0017-Conv_12.Y.npy: "node 17, Conv_12".
 // Empty for other names.
 std::string NodeOf(const std::string& name) {
-  constexpr size_t kLeastDigits = 4;
-  const size_t dash = name.find_first_not_of("0123456789");
-  if (dash == std::string::npos || dash < kLeastDigits || name[dash] != '-') return "";
-  const std::string tensor = fs::path(name.substr(dash + 1)).replace_extension().string();
+  const auto [number, tensor] = TakeApart(name);
+  if (number.empty()) return "";
+  const std::string short_number =
+      number.substr(std::min(number.find_first_not_of('0'), number.size() - 1));
+  // With several dots it is not known which one ends the node's name.
   const size_t dot = tensor.find('.');
-  if (dot == std::string::npos) return "";
-  const size_t zeros = std::min(name.find_first_not_of('0'), dash - 1);
-  return fmt::format("node {}, {}", name.substr(zeros, dash - zeros), tensor.substr(0, dot));
+  const bool is_clear = dot != std::string::npos && tensor.find('.', dot + 1) == std::string::npos;
+  return fmt::format("{} {}, {}", dot == std::string::npos ? "tensor" : "node", short_number,
+                     is_clear ? tensor.substr(0, dot) : tensor);
 }
 
 class FolderComparison {

@@ -30,6 +30,7 @@ bool IsByWebnn(const ComparisonRules& rules, const OperatorDocument& document) {
   return own ? own->webnn : rules.webnn_tolerance;
 }
 
+// The tolerance, widened to that of WebNN's tests for the operator.
 Tolerance WithWebnn(Tolerance tolerance, const OperatorDesc& op) {
   const Tolerance webnn = WebnnTolerance(op);
   tolerance.absolute = std::max(tolerance.absolute, webnn.absolute);

@@ -26,6 +26,7 @@ namespace dmlop {
 // command line's.
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type);
+// The tolerance for an output of an operator without a document.
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDesc& op, DataType type);
 const UnitTolerance& UnitToleranceFor(const ComparisonRules& rules,
                                       const OperatorDocument& document);

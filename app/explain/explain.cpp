@@ -9,6 +9,7 @@
 #include "app/commands.h"
 #include "app/compare/judgement.h"
 #include "app/explain/device_element.h"
+#include "app/explain/explain_model.h"
 #include "app/explain/model_operators.h"
 #include "app/explain/model_trace.h"
 #include "app/files/descriptor.h"
@@ -47,16 +48,23 @@ class ElementExplanation {
                   fmt::format("the descriptor comes before the element: dmlop explain {} {}",
                               PathWord(options_.element), ShellWord(options_.descriptor)));
     }
-    if (IsGraphModel(options_.descriptor)) return ExplainGraph();
-    CheckInputArguments();
-    descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
-    Document document = ReadDocument(descriptor_, kHighestFeatureLevel,
-                                     {options_.confine, options_.input_folder}, diagnostics_);
+    if (is_graph_ && options_.dispatchable.empty()) return ExplainGraph(options_, common_);
+    if (!is_graph_) {
+      CheckInputArguments();
+      descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
+    } else if (auto node = NodeOfGraph(options_, common_, diagnostics_)) {
+      descriptor_ = *std::move(node);
+    } else {
+      return StatusOf(diagnostics_);
+    }
+    Document document =
+        ReadDocument(descriptor_, kHighestFeatureLevel, {options_.confine, options_.input_folder},
+                     diagnostics_, options_.sizes);
     if (options_.listed) return List(document);
     const auto name = ParseElementName(options_.element, element_faults_);
     if (document.model && options_.dispatchable.empty() && !diagnostics_.has_errors() &&
         !IsOfOperator(*document.model)) {
-      return TraceModel(*document.model);
+      return ExplainModel(options_, common_, descriptor_, *document.model, diagnostics_);
     }
     if (!name && !document.model) return RefuseElement();
     if (document.model) {
@@ -64,7 +72,7 @@ class ElementExplanation {
       if (!descriptor) return StatusOf(diagnostics_);
       descriptor_ = *descriptor;
       document = ReadDocument(descriptor_, kHighestFeatureLevel, {}, diagnostics_);
-    } else if (document.op) {
+    } else if (document.op && !is_graph_) {
       RequireOptionsOfOperator();
     }
     if (!name) return RefuseElement();
@@ -87,48 +95,6 @@ class ElementExplanation {
     std::vector<std::string> paths;
     for (const std::string& file : options_.inputs) paths.push_back(FileArgument::Parse(file).path);
     RequireOneReader(options_.descriptor, paths);
-  }
-
-  // Explains an element of a model that is one file.
-  ExitStatus ExplainGraph() {
-    descriptor_.name = options_.descriptor;
-    GraphModel model({options_.descriptor, options_.inputs, options_.sizes, kHighestFeatureLevel,
-                      options_.confine},
-                     diagnostics_);
-    const NamedGraph* read = model.Read(diagnostics_);
-    if (read == nullptr || !common_.quiet) RefuseDocument();
-    if (read == nullptr) return StatusOf(diagnostics_);
-    const NamedGraph graph = WithAlignedConstants(*read);
-    const FilledTensors filled(graph);
-    if (options_.listed) {
-      std::string text;
-      if (*options_.listed == ListedNames::kDispatchables) return ExitStatus::kSuccess;
-      for (const FilledTensors::One& one : filled.all()) text += one.name + "\n";
-      PrintResult(text);
-      return ExitStatus::kSuccess;
-    }
-    model.RequireBoundInputs();
-    auto name = ParseModelElementName(options_.element, element_faults_);
-    if (!name) return RefuseElement();
-    TracedModel traced = TracedGraph(graph, model.InputViews());
-    std::vector<std::string_view> names;
-    for (const FilledTensors::One& one : filled.all()) names.push_back(one.name);
-    for (const auto& resource : traced.resources) names.push_back(resource.name);
-    const bool is_input = std::ranges::find(traced.resources, name->field,
-                                            &TracedModel::Resource::name) != traced.resources.end();
-    if (!is_input && filled.Find(name->field).empty()) {
-      element_faults_.Error("ELEM-2", "",
-                            fmt::format("the model has no tensor '{}'{}", name->field,
-                                        DidYouMeanOneOf(name->field, names)),
-                            0);
-      return RefuseElement();
-    }
-    const auto report =
-        ModelTrace(std::move(traced), options_.full).Explain(*name, element_faults_);
-    if (!report) return RefuseElement();
-    PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report)
-                                                     : ModelTraceText(*report));
-    return ExitStatus::kSuccess;
   }
 
   // Lists the tensors whose elements can be explained, even if the document has faults.
@@ -177,33 +143,6 @@ class ElementExplanation {
     const std::vector<std::string> names = TracedNames(model);
     const bool is_traced = std::ranges::find(names, ModelTensorIn(options_.element)) != names.end();
     return !is_traced && (is_field || operators.empty());
-  }
-
-  ExitStatus TraceModel(const ModelDocument& model) {
-    element_faults_ = {};
-    const auto name = ParseModelElementName(options_.element, element_faults_);
-    if (!name || !HasTensor(model, name->field)) return RefuseElement();
-    if (!options_.inputs.empty()) RefuseForModel("-i is");
-    if (IsOfDevice()) RefuseForModel("--as, --actual and --judge are");
-    auto inputs = BindModelInputs(model, options_.input_folder, descriptor_, common_, diagnostics_);
-    if (!inputs) return StatusOf(diagnostics_);
-    const auto report = ModelTrace(TracedDocument(model, std::move(*inputs)), options_.full)
-                            .Explain(*name, element_faults_);
-    if (!report) return RefuseElement();
-    PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report)
-                                                     : ModelTraceText(*report));
-    return ExitStatus::kSuccess;
-  }
-
-  bool HasTensor(const ModelDocument& model, const std::string& name) {
-    const std::vector<std::string> names = TracedNames(model);
-    if (std::ranges::find(names, name) != names.end()) return true;
-    std::vector<std::string_view> all(names.begin(), names.end());
-    for (const std::string_view field : FieldsOf(OperatorsOf(model))) all.push_back(field);
-    element_faults_.Error(
-        "ELEM-2", "",
-        fmt::format("the model has no tensor '{}'{}", name, DidYouMeanOneOf(name, all)), 0);
-    return false;
   }
 
   // A model's operator as a descriptor, with the input values of its first dispatch. Null if the
@@ -259,7 +198,8 @@ class ElementExplanation {
 
   bool Check() {
     case_.emplace(*document_, CaseFiles{.shapes = options_.shapes});
-    case_->Bind(TensorRole::kInput, options_.inputs);
+    // The inputs of a model are not those of its nodes.
+    case_->Bind(TensorRole::kInput, is_graph_ ? std::vector<std::string>() : options_.inputs);
     case_->Bind(TensorRole::kOutput, {});
     RequireOneReader(options_.descriptor, case_->InputPaths());
     return case_->Check(kHighestFeatureLevel, diagnostics_);
@@ -401,6 +341,7 @@ class ElementExplanation {
   const ExplainOptions& options_;
   const CommonOptions& common_;
   const Printer print_;
+  const bool is_graph_ = IsGraphModel(options_.descriptor);
   Descriptor descriptor_;
   Diagnostics diagnostics_;
   Diagnostics element_faults_;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/explain/model_trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
@@ -34,33 +37,8 @@ ExplainedElement Described(const std::string& tensor, const ConstTensorView& vie
   return {tensor, view.type, begin == 0 ? index : Dims{offset}, offset * width / 8, {}, {}};
 }
 
-TraceStep TraceStepOf(const Step& step) {
-  TraceStep traced{std::string(step.name), &step.op,    step.inputs, {},
-                   step.output_names,      step.cleared};
-  for (const TensorView& output : step.outputs) traced.outputs.push_back(AsConst(output));
-  return traced;
-}
-
 bool HasOneIndex(const ElementName& name) {
   return !name.byte && name.groups.size() == 1 && name.groups.front().numbers.size() == 1;
-}
-
-ModelResources Filled(ModelResources resources) {
-  resources.Fill();
-  return resources;
-}
-
-// A resource of the document as one list of elements.
-TracedModel::Resource ResourceOf(ModelResources& resources, size_t number) {
-  const ModelResources::Shape& shape = resources.shape(number);
-  // A resource with several types is shown as bytes.
-  const DataType type = shape.type == DataType::kUnknown ? DataType::kUint8 : shape.type;
-  const size_t count = resources.bytes(number).size() / ByteWidth(type);
-  TensorDesc desc;
-  desc.data_type = type;
-  // Elements beyond the greatest size of a tensor are left out.
-  desc.sizes.emplace({static_cast<uint32_t>(std::min<size_t>(count, UINT32_MAX))});
-  return {resources.name(number), {resources.bytes(number).data(), type, LayoutOf(desc)}, desc};
 }
 
 }  // namespace
@@ -78,104 +56,26 @@ std::vector<std::string> TracedNames(const ModelDocument& model) {
   return names;
 }
 
-TracedModel TracedDocument(const ModelDocument& model, ModelInputs&& inputs) {
-  const auto resources = std::make_shared<ModelResources>(Filled(std::move(inputs.resources)));
-  const auto run = std::make_shared<ModelRun>(model, *resources, std::move(inputs.bound));
-  const auto each_dispatch = [&model](const auto& take) {
-    for (size_t i = 0; i < model.commands().size(); ++i) {
-      if (std::holds_alternative<DispatchCommand>(model.commands()[i].what) && !take(i)) return;
-    }
-  };
-  TracedModel traced{FilledTensors(model), {}, nullptr, nullptr, nullptr};
-  for (size_t i = 0; i < model.resources().size(); ++i) {
-    traced.resources.push_back(ResourceOf(*resources, i));
-  }
-  traced.for_each_step = [resources, run, each_dispatch](const VisitStep& visit) {
-    each_dispatch([&](size_t i) {
-      run->ForEachStep(i, visit);
-      return true;
-    });
-  };
-  traced.run = [resources, run, each_dispatch](const StepWatch& watch,
-                                               const std::function<bool()>& goes_on) {
-    each_dispatch([&](size_t i) {
-      if (goes_on()) run->Dispatch(i, watch);
-      return goes_on();
-    });
-  };
-  traced.origin_of = [resources, run](const std::byte* data) { return run->OriginOf(data); };
-  return traced;
-}
-
-TracedModel TracedGraph(const NamedGraph& named, std::vector<ConstTensorView> inputs) {
-  const Graph& graph = named.graph;
-  TracedModel traced{FilledTensors(named), {}, nullptr, nullptr, nullptr};
-  const std::vector<TensorSlot> slots = SlotsOf(graph);
-  const auto buffers = std::make_shared<std::vector<Buffer>>();
-  std::vector<TensorView> outputs;
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].role() == TensorRole::kInput) {
-      traced.resources.push_back({slots[i].path, inputs[i], *slots[i].desc});
-    } else {
-      Buffer& buffer = buffers->emplace_back(SizeInBytes(*slots[i].desc));
-      outputs.push_back({buffer.data(), *slots[i].desc->data_type, LayoutOf(*slots[i].desc)});
-    }
-  }
-  traced.origin_of = [&graph, resources = traced.resources](
-                         const std::byte* data) -> std::optional<ModelRun::Origin> {
-    const auto offset_in = [&](std::span<const std::byte> bytes) -> std::optional<int64_t> {
-      const bool is_in = data >= bytes.data() && data < bytes.data() + bytes.size();
-      return is_in ? std::optional(data - bytes.data()) : std::nullopt;
-    };
-    for (const TracedModel::Resource& input : resources) {
-      const auto offset = offset_in({input.view.data, SizeInBytes(input.desc)});
-      if (offset) return ModelRun::Origin{input.name, false, *offset};
-    }
-    for (const GraphEdge& edge : graph.edges) {
-      const auto offset = edge.constant ? offset_in(edge.constant->bytes) : std::nullopt;
-      if (offset) return ModelRun::Origin{edge.name, true, *offset};
-    }
-    return std::nullopt;
-  };
-  traced.for_each_step = [&graph, buffers, inputs, outputs](const VisitStep& visit) {
-    ForEachStep(graph, inputs, outputs, visit);
-  };
-  traced.run = [&graph, buffers, inputs, outputs](const StepWatch& watch,
-                                                  const std::function<bool()>&) {
-    RunGraph(graph, inputs, outputs, watch);
-  };
-  return traced;
-}
-
-ModelTrace::ModelTrace(TracedModel model, bool full)
-    : model_(std::move(model)), length_(LengthOfLists(full)) {
-  Plan();
-}
-
-void ModelTrace::Plan() {
-  model_.for_each_step([&](const Step& step) { steps_.push_back(TraceStepOf(step)); });
-  for (size_t step = 0; step < steps_.size(); ++step) {
-    for (size_t k = 0; k < steps_[step].outputs.size(); ++k) outputs_.push_back({step, k});
-  }
-}
+ModelTrace::ModelTrace(RunnableModel model, bool full)
+    : model_(std::move(model)), length_(LengthOfLists(full)) {}
 
 // Whether the resource, after all steps, begins with the tensor as this step filled it.
-bool ModelTrace::IsLastIn(const TracedModel::Resource& resource, const StepOutput& output) {
+bool ModelTrace::IsLastIn(const RunnableModel::Resource& resource, const StepOutput& output) {
   const ConstTensorView& whole = resource.view;
-  const auto last = FilledBefore(steps_, steps_.size(), whole);
+  const auto last = FilledBefore(model_.steps, model_.steps.size(), whole);
   return last && last->step == output.step && last->output == output.output &&
-         steps_[output.step].outputs[output.output].data == whole.data;
+         model_.steps[output.step].outputs[output.output].data == whole.data;
 }
 
 ModelTrace::Start ModelTrace::StartOf(const StepOutput& filled) const {
-  const TraceStep& step = steps_[filled.step];
+  const TraceStep& step = model_.steps[filled.step];
   return {step.outputs[filled.output],
           *TensorSlots(*step.op, TensorRole::kOutput)[filled.output].desc, filled.step + 1,
           filled.output};
 }
 
-ModelTrace::Start ModelTrace::StartOf(const TracedModel::Resource& resource) const {
-  return {resource.view, resource.desc, steps_.size(), {}};
+ModelTrace::Start ModelTrace::StartOf(const RunnableModel::Resource& resource) const {
+  return {resource.view, resource.desc, model_.steps.size(), {}};
 }
 
 // A resource of the document hides a tensor of the same name that an operator fills, except the
@@ -185,36 +85,44 @@ std::optional<ModelTrace::Start> ModelTrace::Find(const ElementName& element, Di
   const std::string& name = element.field;
   const std::vector<size_t> filled = model_.filled.Find(name);
   const auto& all = model_.resources;
-  const auto resource = std::ranges::find(all, name, &TracedModel::Resource::name);
+  const auto resource = std::ranges::find(all, name, &RunnableModel::Resource::name);
   if (resource != all.end()) {
-    const bool is_last = !filled.empty() && IsLastIn(*resource, outputs_[filled.back()]);
+    const bool is_last = !filled.empty() && IsLastIn(*resource, model_.outputs[filled.back()]);
     if (!is_last) return StartOf(*resource);
-    const Start held = StartOf(outputs_[filled.back()]);
+    const Start held = StartOf(model_.outputs[filled.back()]);
     return HasOneIndex(element) && held.desc.sizes->size() > 1 ? StartOf(*resource) : held;
   }
-  if (filled.size() == 1) return StartOf(outputs_[filled.front()]);
+  if (filled.size() == 1) return StartOf(model_.outputs[filled.front()]);
   faults.Error("ELEM-2", "", model_.filled.SayWhich(name, filled), 0);
   return std::nullopt;
 }
 
-std::optional<ModelTraceReport> ModelTrace::Explain(const ElementName& name, Diagnostics& faults) {
+std::optional<ModelTraceReport> ModelTrace::Explain(const ElementName& name, Diagnostics& faults,
+                                                    const AskOfDevice& ask) {
   const auto start = Find(name, faults);
   if (!start) return std::nullopt;
+  if (ask && !start->output) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("--as, --actual and --judge are for elements that an operator computes, "
+                    "and '{}' is not the tensor of one",
+                    name.field));
+  }
   const auto index = FindIndex(name, name.field, start->desc, faults);
   if (!index) return std::nullopt;
-  const std::span<const TraceStep> steps(steps_.data(), start->steps);
+  const std::span<const TraceStep> steps(model_.steps.data(), start->steps);
   const Trace trace = TraceBack(steps, {start->view, *index}, length_);
   ModelTraceReport report{Described(name.field, start->view, *index), {}, {}};
   Describe(trace, report);
-  TakeValues(*start, trace, report);
+  TakeValues(*start, trace, ask, report);
   return report;
 }
 
 // The reported name of an input: a tensor that a step filled, or an origin of the model.
 std::string ModelTrace::NameOf(const TraceStep& step, size_t number, size_t input) const {
   const ConstTensorView& view = step.inputs[input];
-  if (const auto filled = FilledBefore(steps_, number, view)) {
-    return steps_[filled->step].output_names[filled->output];
+  if (const auto filled = FilledBefore(model_.steps, number, view)) {
+    return model_.steps[filled->step].output_names[filled->output];
   }
   const auto origin = model_.origin_of(view.data);
   return origin ? origin->name : "";
@@ -222,7 +130,7 @@ std::string ModelTrace::NameOf(const TraceStep& step, size_t number, size_t inpu
 
 void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
   for (const TracedStep& traced : trace.steps) {
-    const TraceStep& step = steps_[traced.number];
+    const TraceStep& step = model_.steps[traced.number];
     TracedOperator& told = report.operators.emplace_back(TracedOperator{
         step.name, step.op, step.op->info().values_choose || traced.at_most, {}, {}});
     for (const size_t input : traced.inputs) {
@@ -269,10 +177,18 @@ void ModelTrace::Rearrange(TracedList& list) const {
 }
 
 // Runs the model as far as necessary, and takes the values of the elements as they are computed.
-void ModelTrace::TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report) {
+void ModelTrace::TakeValues(const Start& start, const Trace& trace, const AskOfDevice& ask,
+                            ModelTraceReport& report) {
   size_t number = 0;                 // of the step
   size_t next = trace.steps.size();  // one past its place in the trace, which goes backwards
   StepWatch watch;
+  watch.before = [&](const Step& step) {
+    const bool is_asked = ask && start.output && number + 1 == start.steps;
+    if (!is_asked) return;
+    const size_t tensor = model_.FirstOutputOf(number) + *start.output;
+    ask(ComputationOf(step), {*start.output, report.element.index}, model_.filled.all()[tensor],
+        report);
+  };
   watch.after = [&](const Step& step) {
     if (number + 1 == start.steps && start.output) {
       report.element.value = ValueOf(AsConst(step.outputs[*start.output]), report.element.index);
@@ -287,7 +203,8 @@ void ModelTrace::TakeValues(const Start& start, const Trace& trace, ModelTraceRe
     }
     ++number;
   };
-  model_.run(watch, [&] { return number < start.steps; });
+  watch.goes_on = [&] { return number < start.steps; };
+  model_.run(watch);
   if (!start.output) report.element.value = ValueOf(start.view, report.element.index);
 }
 

@@ -8,12 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "app/run/filled_tensors.h"
-#include "app/run/model_inputs.h"
+#include "app/run/runnable_model.h"
 #include "app/text/trace_text.h"
 #include "core/explain/element_name.h"
 #include "core/explain/element_trace.h"
-#include "core/model/model_run.h"
 
 namespace dmlop {
 
@@ -21,36 +19,20 @@ namespace dmlop {
 // graphs have two names: "y" and "graph.y".
 std::vector<std::string> TracedNames(const ModelDocument& model);
 
-// The thing that is traced: a document that has been bound, or a graph.
-struct TracedModel {
-  // A tensor that the model begins or ends with, besides those that operators fill.
-  struct Resource {
-    std::string name;
-    ConstTensorView view;
-    TensorDesc desc;
-  };
-
-  FilledTensors filled;
-  std::vector<Resource> resources;
-  std::function<void(const VisitStep&)> for_each_step;
-  // Runs until goes_on() is false, or longer.
-  std::function<void(const StepWatch&, const std::function<bool()>& goes_on)> run;
-  std::function<std::optional<ModelRun::Origin>(const std::byte*)> origin_of;
-};
-
-// Takes bound inputs, and fills them. The model must outlive the result.
-TracedModel TracedDocument(const ModelDocument& model, ModelInputs&& inputs);
-
-// Takes the inputs for RunGraph. The graph and the inputs must outlive the result.
-TracedModel TracedGraph(const NamedGraph& graph, std::vector<ConstTensorView> inputs);
+// Called with the operator of the element, before it runs, the element as its output, and the
+// tensor, which it is about to fill.
+using AskOfDevice = std::function<void(const Computation&, const Element& output,
+                                       const FilledTensors::One& tensor, ModelTraceReport& report)>;
 
 class ModelTrace {
  public:
-  ModelTrace(TracedModel model, bool full);
+  ModelTrace(RunnableModel model, bool full);
 
   // Explains an element of a tensor as it is last filled, or of a resource after all commands. Null
-  // if there is no such element or if several tensors have the name, which is reported.
-  std::optional<ModelTraceReport> Explain(const ElementName& name, Diagnostics& faults);
+  // if there is no such element or if several tensors have the name, which is reported. Throws an
+  // Error of kind kUsage if it is to be asked of an element that no operator computes.
+  std::optional<ModelTraceReport> Explain(const ElementName& name, Diagnostics& faults,
+                                          const AskOfDevice& ask = nullptr);
 
  private:
   // The tensor of the element, and the number of steps before it is taken.
@@ -61,21 +43,19 @@ class ModelTrace {
     std::optional<size_t> output;  // of the last step; null for a resource
   };
 
-  void Plan();
   std::optional<Start> Find(const ElementName& element, Diagnostics& faults);
-  bool IsLastIn(const TracedModel::Resource& resource, const StepOutput& output);
+  bool IsLastIn(const RunnableModel::Resource& resource, const StepOutput& output);
   Start StartOf(const StepOutput& output) const;
-  Start StartOf(const TracedModel::Resource& resource) const;
+  Start StartOf(const RunnableModel::Resource& resource) const;
   void Describe(const Trace& trace, ModelTraceReport& report) const;
   static TracedList& ListOf(const ModelRun::Origin& origin, std::vector<TracedOrigin>& told);
   void Rearrange(TracedList& list) const;
   std::string NameOf(const TraceStep& step, size_t number, size_t input) const;
-  void TakeValues(const Start& start, const Trace& trace, ModelTraceReport& report);
+  void TakeValues(const Start& start, const Trace& trace, const AskOfDevice& ask,
+                  ModelTraceReport& report);
 
-  const TracedModel model_;
+  const RunnableModel model_;
   const ListLength length_;
-  std::vector<TraceStep> steps_;
-  std::vector<StepOutput> outputs_;  // of all steps, in the order of model_.filled
 };
 
 }  // namespace dmlop

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "app/files/manifest.h"
+#include "app/graph/graph_model.h"
 #include "core/base/error.h"
 #include "core/document/file_argument.h"
 #include "core/io/file.h"
@@ -99,8 +100,13 @@ bool IsConfined(const Document& document, const Descriptor& descriptor,
          CheckConfinement(*document.model, confinement, descriptor.folder, diagnostics);
 }
 
+void RequireNone(const ModelSizes& sizes) {
+  if (sizes.free.empty() && sizes.denotations.empty() && sizes.shapes.empty()) return;
+  throw Error(ErrorKind::kUsage, "-f, -F and -b are for ONNX models; \"Sizes\" are an operator's");
+}
+
 Document ReadAny(const Descriptor& descriptor, FeatureLevel level, const Confinement& confinement,
-                 Diagnostics& diagnostics) {
+                 Diagnostics& diagnostics, const ModelSizes& sizes) {
   std::optional<JsonDocument> json = JsonDocument::Parse(descriptor.text, diagnostics);
   Document document;
   if (!json) return document;
@@ -112,9 +118,11 @@ Document ReadAny(const Descriptor& descriptor, FeatureLevel level, const Confine
       if (!MayOpen(path, confinement, place, diagnostics)) return std::nullopt;
       return ModelFile{path, OpenBytes(path)};
     };
-    document.model = std::make_unique<ModelDocument>(*std::move(json), level, open, diagnostics);
+    document.model = std::make_unique<ModelDocument>(*std::move(json), level, open, diagnostics,
+                                                     ParseSizes(sizes));
     return document;
   }
+  RequireNone(sizes);
   document.op =
       std::make_unique<OperatorDocument>(*std::move(json), descriptor.folder, diagnostics);
   if (!document.op->has_operator()) document.op.reset();
@@ -124,8 +132,9 @@ Document ReadAny(const Descriptor& descriptor, FeatureLevel level, const Confine
 }  // namespace
 
 Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
-                      const Confinement& confinement, Diagnostics& diagnostics) {
-  Document document = ReadAny(descriptor, level, confinement, diagnostics);
+                      const Confinement& confinement, Diagnostics& diagnostics,
+                      const ModelSizes& sizes) {
+  Document document = ReadAny(descriptor, level, confinement, diagnostics, sizes);
   if (!IsConfined(document, descriptor, confinement, diagnostics)) return {};
   return document;
 }

@@ -41,10 +41,13 @@ std::optional<JsonDocument> ObjectIn(const std::string& text) {
   return json;
 }
 
-// A sweep may choose the operator of its cases.
+// A sweep may choose the operator of its cases, and a model is one.
 bool MayBeCase(const std::string& text) {
   const std::optional<JsonDocument> json = ObjectIn(text);
-  return json && (json->root().Find("sweep") || OperatorIn(*json) != nullptr);
+  if (!json) return false;
+  const JsonCursor root = json->root();
+  const bool is_other = root.Find("sweep") || root.Find("model") || root.Find("dispatchables");
+  return is_other || OperatorIn(*json) != nullptr;
 }
 
 InputStream Opened(const std::string& path) {

@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/run/kept_tensors.h"
+#include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"
 #include "core/engine/copy/copy_views.h"
@@ -47,6 +49,13 @@ void Bind(const TensorSlot& slot, const std::string& name, Json& bindings) {
   }
 }
 
+FileRoles RolesOfInputs(const GraphModel& model) {
+  FileRoles roles;
+  roles.Reads(model.path(), "the model");
+  for (const NamedFile& file : model.input_files()) roles.ReadsTensor(file.path, file.name);
+  return roles;
+}
+
 // Writes a tensor of a buffer as a file.
 void WriteTensorFile(const std::string& path, const TensorDesc& desc, const ConstTensorView& view,
                      OutputSet& files) {
@@ -60,7 +69,10 @@ void WriteTensorFile(const std::string& path, const TensorDesc& desc, const Cons
 class DispatchModelWriter {
  public:
   DispatchModelWriter(GraphModel& model, const NamedGraph& graph, const std::string& folder)
-      : graph_(graph.graph), folder_(folder), bytes_(graph.graph.edges.size()) {
+      : graph_(graph.graph),
+        folder_(folder),
+        bytes_(graph.graph.edges.size()),
+        roles_(RolesOfInputs(model)) {
     const std::vector<ConstTensorView> inputs = model.InputViews();
     size_t next = 0;
     for (const size_t edge : graph_.inputs) {
@@ -83,6 +95,7 @@ class DispatchModelWriter {
     for (const size_t edge : graph_.outputs) {
       commands_.push_back({{"type", "print"}, {"resource", names_[edge]}});
     }
+    roles_.RequireSeparate();
     files_.Publish();
     PrintResult(Pretty({{"resources", resources_},
                         {"dispatchables", dispatchables_},
@@ -137,6 +150,7 @@ class DispatchModelWriter {
     const std::string path = (std::filesystem::path(folder_) /
                               (NumberedName(edge + 1, graph_.edges.size(), name) + ".npy"))
                                  .string();
+    roles_.Writes(path, "the constant '" + name + "'");
     folders_.MakeFor(path);
     Json resource = {{"initialValues", {{"sourcePath", path}}}, {"sizeInBytes", SizeInBytes(desc)}};
     // The file has the whole buffer as one list of elements, packed ones as bytes.
@@ -160,6 +174,7 @@ class DispatchModelWriter {
   const Graph& graph_;
   const std::string& folder_;
   std::vector<std::span<const std::byte>> bytes_;  // of constants and bound inputs, by edge
+  FileRoles roles_;
   bool is_small_ = false;
   UniqueNames unique_;
   NewFolders folders_;
@@ -172,8 +187,8 @@ class DispatchModelWriter {
 
 class CasesWriter {
  public:
-  CasesWriter(const NamedGraph& graph, const std::string& folder)
-      : count_(graph.graph.nodes.size()), folder_(folder) {}
+  CasesWriter(const GraphModel& model, const NamedGraph& graph, const std::string& folder)
+      : count_(graph.graph.nodes.size()), folder_(folder), roles_(RolesOfInputs(model)) {}
 
   void Take(const Step& step) {
     const std::string stem = NumberedName(++number_, count_, std::string(step.name));
@@ -189,20 +204,27 @@ class CasesWriter {
       std::ranges::replace(name, '/', '-');
       const std::string file = fmt::format("{}.{}.npy", stem, name);
       folders_.MakeFor(PathOf(file));
+      roles_.Writes(PathOf(file), fmt::format("{} of {}", slot.path, stem));
       WriteTensorFile(PathOf(file), *slot.desc, view, files_);
       Bind(slot, file, bindings);
     }
     json["bindings"] = bindings;
     manifest_ += OneLine(json) + "\n";
-    ResultFile(PathOf(stem + ".json"), Pretty(json) + "\n").AddTo(files_);
+    AddText(stem + ".json", Pretty(json) + "\n");
   }
 
   void Publish() {
-    ResultFile(PathOf("cases.jsonl"), manifest_).AddTo(files_);
+    AddText("cases.jsonl", manifest_);
+    roles_.RequireSeparate();
     files_.Publish();
   }
 
  private:
+  void AddText(const std::string& name, const std::string& text) {
+    roles_.Writes(PathOf(name), "a case");
+    ResultFile(PathOf(name), text).AddTo(files_);
+  }
+
   std::string PathOf(const std::string& name) const {
     return (std::filesystem::path(folder_) / name).string();
   }
@@ -210,6 +232,7 @@ class CasesWriter {
   size_t count_;
   size_t number_ = 0;
   const std::string& folder_;
+  FileRoles roles_;
   NewFolders folders_;
   OutputSet files_;
   std::string manifest_;
@@ -217,24 +240,28 @@ class CasesWriter {
 
 }  // namespace
 
-void PrintDispatchModel(GraphModel& model, const NamedGraph& graph, const std::string& folder) {
-  DispatchModelWriter(model, graph, folder).Print();
-}
-
-void WriteCases(GraphModel& model, const NamedGraph& graph, const std::string& folder) {
-  model.RequireBoundInputs();
-  std::vector<Buffer> buffers;
-  std::vector<TensorView> outputs;
-  for (const size_t edge : graph.graph.outputs) {
-    const TensorDesc& desc = *graph.graph.edges[edge].desc;
-    Buffer& buffer = buffers.emplace_back(SizeInBytes(desc));
-    outputs.push_back({buffer.data(), *desc.data_type, LayoutOf(desc)});
+ExitStatus ExportGraph(GraphModel& model, const NamedGraph& graph, const ValidateOptions& options,
+                       const CommonOptions& common) {
+  if (options.to_model) {
+    DispatchModelWriter(model, graph, options.output_folder).Print();
+    return ExitStatus::kSuccess;
   }
-  CasesWriter writer(graph, folder);
+  const GraphOutputs outputs(graph.graph);
+  if (options.print_complete) {
+    Diagnostics warnings;
+    WriteDescriptors(
+        graph.graph, model.InputViews(), outputs.views(), [](std::string_view) { return true; },
+        [](const WrittenDescriptor& written) { PrintResult(written.text); }, warnings);
+    if (!common.quiet) PrintDiagnostics(warnings, model.path(), "", UseColor(common.color));
+    return ExitStatus::kSuccess;
+  }
+  model.RequireBoundInputs();
+  CasesWriter writer(model, graph, options.cases_folder);
   StepWatch watch;
   watch.after = [&](const Step& step) { writer.Take(step); };
-  RunGraph(graph.graph, model.InputViews(), outputs, watch);
+  RunGraph(graph.graph, model.InputViews(), outputs.views(), watch);
   writer.Publish();
+  return ExitStatus::kSuccess;
 }
 
 }  // namespace dmlop

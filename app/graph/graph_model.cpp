@@ -103,14 +103,21 @@ bool IsForeign(const OnnxValueInfo& input) {
 
 }  // namespace
 
+StatedSizes ParseSizes(const ModelSizes& sizes) {
+  return {FreeSizesOf(sizes.free), FreeSizesOf(sizes.denotations), ShapesOf(sizes.shapes)};
+}
+
 bool IsGraphModel(const std::string& argument) {
   return HasExtension(argument, ".onnx") || HasExtension(argument, ".bin");
 }
 
 std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
-                                   const std::vector<std::string>& names, std::string_view what) {
+                                   const std::vector<std::string>& names, std::string_view what,
+                                   const std::vector<std::string>& others) {
+  std::vector<std::string> all = names;
+  all.insert(all.end(), others.begin(), others.end());
   std::vector<NamedFile> files;
-  for (const std::string& argument : arguments) files.push_back(TakeApart(argument, names, what));
+  for (const std::string& argument : arguments) files.push_back(TakeApart(argument, all, what));
   std::vector<std::string> taken;
   for (const NamedFile& file : files) {
     if (file.name.empty()) continue;
@@ -137,6 +144,7 @@ std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
 
 GraphModel::GraphModel(GraphRequest request, Diagnostics& diagnostics)
     : request_(std::move(request)),
+      sizes_(ParseSizes(request_.sizes)),
       file_(std::make_shared<const InputFile>(InputFile::Open(request_.path))) {
   try {
     if (HasExtension(request_.path, ".onnx")) {
@@ -153,7 +161,7 @@ GraphModel::GraphModel(GraphRequest request, Diagnostics& diagnostics)
 }
 
 void GraphModel::Assign() {
-  std::vector<std::string> names;
+  std::vector<std::string>& names = input_names_;
   if (onnx_) {
     names = OnnxInputNames(*onnx_);
   } else {
@@ -162,10 +170,18 @@ void GraphModel::Assign() {
     }
   }
   input_files_ = AssignFiles(request_.inputs, names, "input");
-  for (const auto& [name, shape] : ShapesOf(request_.sizes.shapes)) {
+  for (const auto& [name, shape] : sizes_.shapes) {
     if (Has(names, name)) continue;
     throw Error(ErrorKind::kUsage,
                 fmt::format("-b {}: the model has no such input{}", name, Suggestion(name, names)));
+  }
+}
+
+void GraphModel::BindOthers(const std::function<std::string(const std::string& input)>& file_of) {
+  for (const std::string& name : input_names_) {
+    if (std::ranges::find(input_files_, name, &NamedFile::name) != input_files_.end()) continue;
+    const std::string path = file_of(name);
+    if (!path.empty()) input_files_.push_back({name, path});
   }
 }
 
@@ -204,15 +220,14 @@ std::optional<TensorDesc> GraphModel::DescOfInput(const std::string& name) const
   if (IsDescribedBy(FormatOf(file->path))) return std::nullopt;
   const auto input = std::ranges::find(onnx_->graph.inputs, name, &OnnxValueInfo::name);
   GraphPort port{.name = name, .type = OnnxTypeOf(input->element_type).type};
-  const auto shapes = ShapesOf(request_.sizes.shapes);
-  const auto stated = shapes.find(name);
-  if (stated != shapes.end()) {
+  const auto stated = sizes_.shapes.find(name);
+  if (stated != sizes_.shapes.end()) {
     port.sizes = stated->second;
   } else if (input->sizes) {
     for (const OnnxDimension& dimension : *input->sizes)
       port.sizes.push_back(dimension.size.value_or(0));
   }
-  const bool is_known = stated != shapes.end() || input->sizes;
+  const bool is_known = stated != sizes_.shapes.end() || input->sizes;
   const bool is_positive =
       std::ranges::all_of(port.sizes, [](int64_t size) { return 0 < size && size <= 0x7FFFFFFF; });
   if (!is_known || !is_positive || port.type == DataType::kUnknown) return std::nullopt;
@@ -257,14 +272,7 @@ const std::byte* GraphModel::InBuffer(const LoadedTensor& tensor, const TensorDe
   if (is_plain) return tensor.view.data;
   const LoadedTensor fitted = FitToDesc(tensor, desc, "input");
   Buffer& buffer = packed_.emplace_back(SizeInBytes(desc));
-  const Layout layout = LayoutOf(desc);
-  if (!HasNibbles(type)) {
-    CopyElements(fitted.view, {buffer.data(), type, layout});
-    return buffer.data();
-  }
-  UnpackedNibbles unpacked({buffer.data(), type, layout});
-  CopyElements(fitted.view, unpacked.view());
-  unpacked.PackInto(buffer.data());
+  CopyIntoBuffer(fitted.view, desc, buffer.data());
   return buffer.data();
 }
 
@@ -289,9 +297,9 @@ std::shared_ptr<const NamedGraph> GraphModel::ReadOnnx(Diagnostics& diagnostics)
     return OpenMapped(PathBeside(location));
   };
   for (const auto& [name, tensor] : bound_) source.bound.emplace(name, &tensor);
-  source.shapes = ShapesOf(request_.sizes.shapes);
-  source.free_sizes = FreeSizesOf(request_.sizes.free);
-  source.free_denotations = FreeSizesOf(request_.sizes.denotations);
+  source.shapes = sizes_.shapes;
+  source.free_sizes = sizes_.free;
+  source.free_denotations = sizes_.denotations;
   return ImportOnnx(source, diagnostics);
 }
 
@@ -308,6 +316,22 @@ std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagno
         diagnostics.Error(code, "", message);
       });
   return graph == nullptr ? nullptr : NamedAsItIs(*graph);
+}
+
+void CopyIntoBuffer(const ConstTensorView& elements, const TensorDesc& desc, std::byte* buffer) {
+  const TensorView view{buffer, *desc.data_type, LayoutOf(desc)};
+  if (!HasNibbles(view.type)) return CopyElements(elements, view);
+  UnpackedNibbles unpacked(AsConst(view));
+  CopyElements(elements, unpacked.view());
+  unpacked.PackInto(buffer);
+}
+
+GraphOutputs::GraphOutputs(const Graph& graph) {
+  for (const size_t edge : graph.outputs) {
+    const TensorDesc& desc = *graph.edges[edge].desc;
+    Buffer& buffer = buffers_.emplace_back(SizeInBytes(desc));
+    views_.push_back({buffer.data(), *desc.data_type, LayoutOf(desc)});
+  }
 }
 
 NamedGraph WithAlignedConstants(const NamedGraph& graph) {

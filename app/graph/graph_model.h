@@ -3,6 +3,7 @@
 // that are bound to it by name.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
+#include "core/model/model_document.h"
 #include "core/onnx/onnx_model.h"
 
 namespace dmlop {
@@ -29,9 +31,14 @@ struct NamedFile {
 };
 
 // Gives each [NAME=]FILE its tensor: of several readings the longest NAME counts, and files without
-// a name take those tensors in order that no other has. Throws an Error of kind kUsage.
+// a name take those tensors in order that no other has; `others` must be named. Throws an Error of
+// kind kUsage.
 std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
-                                   const std::vector<std::string>& names, std::string_view what);
+                                   const std::vector<std::string>& names, std::string_view what,
+                                   const std::vector<std::string>& others = {});
+
+// Parses the sizes of the command line. Throws an Error of kind kUsage.
+StatedSizes ParseSizes(const ModelSizes& sizes);
 
 struct GraphRequest {
   std::string path;
@@ -45,6 +52,9 @@ class GraphModel {
  public:
   // Opens the file and reads its names. Errors of files are thrown; all else is reported.
   GraphModel(GraphRequest request, Diagnostics& diagnostics);
+
+  // Binds the inputs that have no file to those that `file_of` names, unless it is empty.
+  void BindOthers(const std::function<std::string(const std::string& input)>& file_of);
 
   // Loads the files of inputs and makes the graph. Null if the model is refused.
   const NamedGraph* Read(Diagnostics& diagnostics);
@@ -70,16 +80,33 @@ class GraphModel {
   std::string PathBeside(const std::string& name) const;
 
   GraphRequest request_;
+  StatedSizes sizes_;
   std::shared_ptr<const InputFile> file_;
   std::optional<OnnxModel> onnx_;
+  std::vector<std::string> input_names_;
   std::vector<NamedFile> input_files_;
   std::map<std::string, LoadedTensor> bound_;
   std::shared_ptr<const NamedGraph> graph_;
   std::vector<Buffer> packed_;  // inputs that files do not have without gaps
 };
 
+// Memory for what a graph computes.
+class GraphOutputs {
+ public:
+  explicit GraphOutputs(const Graph& graph);
+
+  const std::vector<TensorView>& views() const { return views_; }  // for RunGraph
+
+ private:
+  std::vector<Buffer> buffers_;
+  std::vector<TensorView> views_;
+};
+
 // The same graph with constants whose elements are aligned, which tools that keep views need.
 NamedGraph WithAlignedConstants(const NamedGraph& graph);
+
+// Copies elements, those of 4 bits each in a byte, into a buffer that has them as the desc says.
+void CopyIntoBuffer(const ConstTensorView& elements, const TensorDesc& desc, std::byte* buffer);
 
 // A tensor of a port as a file has it: its desc without gaps and its form.
 TensorDesc DescOf(const GraphPort& port);

@@ -182,7 +182,9 @@ ExitStatus ValidateGraphModel(const std::string& path, const ValidateOptions& op
     return read.status();
   }
   read.Tell(path, common);
-  if (read.graph == nullptr || common.quiet) return read.status();
+  if (read.graph == nullptr) return read.status();
+  if (Exports(options)) return ExportGraph(*read.model, *read.graph, options, common);
+  if (common.quiet) return read.status();
   std::string text =
       fmt::format("{}: valid: {}; runs from feature level {}\n", path,
                   Counted(read.graph->nodes.size(), "node"), ToString(LevelOf(*read.graph)));

@@ -128,6 +128,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);
+  AddModelSizes(command, options->sizes);
   AddConfine(command, options->confine);
   return [options, &common, &command, compared] {
     RequireComparison(command, {"--check", "--judge"});

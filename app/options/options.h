@@ -174,6 +174,9 @@ struct DiagnoseOptions {
   std::vector<std::string> actual;  // [NAME=]FILE, like the next one
   std::vector<std::string> inputs;
   ComparisonRules rules;
+  std::string node;  // of a model; empty for its only one, or for all of a dump
+  std::string from;  // folder with what a device has for the tensors of a model; empty for none
+  ModelSizes sizes;
   bool is_thorough = false;  // looks at all elements, however many
   TextFormat format = TextFormat::kText;
   std::string confine;  // as for run
@@ -233,6 +236,7 @@ struct BatchOptions {
   std::optional<int> threads;
   std::string isa;      // empty for the best
   std::string confine;  // as for run
+  ModelSizes sizes;
 };
 
 }  // namespace dmlop

@@ -31,7 +31,8 @@ FilledTensors::FilledTensors(const ModelDocument& model) {
 }
 
 FilledTensors::FilledTensors(const NamedGraph& named) {
-  for (const GraphNode& node : named.graph.nodes) {
+  for (size_t n = 0; n < named.graph.nodes.size(); ++n) {
+    const GraphNode& node = named.graph.nodes[n];
     const std::vector<TensorSlot> slots = TensorSlots(node.op);
     for (size_t i = 0; i < slots.size(); ++i) {
       if (slots[i].role() == TensorRole::kInput) continue;
@@ -39,7 +40,7 @@ FilledTensors::FilledTensors(const NamedGraph& named) {
       const std::string name = fmt::format("{}.{}", node.name, port.name);
       by_name_[port.name][0] = by_full_name_[name][0] = all_.size();
       all_.push_back(
-          {name, name, &*named.graph.edges[node.edges[i]].desc, 0, node.edges[i], FormOf(port)});
+          {name, name, &*named.graph.edges[node.edges[i]].desc, 0, n, node.edges[i], FormOf(port)});
     }
   }
 }

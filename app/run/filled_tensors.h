@@ -21,7 +21,7 @@ class FilledTensors {
     std::string full_name;  // "graph.edge"; equal to `name` outside of graphs
     const TensorDesc* desc;
     size_t dispatchable;                            // the one that fills it
-    size_t edge = 0;                                // of the graph, if it is one
+    size_t node = 0, edge = 0;                      // of the graph, if it is one
     std::optional<StoredForm> form = std::nullopt;  // of its file, where the desc does not say it
   };
 

@@ -19,17 +19,8 @@
 namespace dmlop {
 namespace {
 
+constexpr size_t kLeastDigits = 4;
 constexpr size_t kLongestName = 200;  // in bytes; file systems allow 255 for the whole file name
-
-// The name as part of a file name.
-std::string InFileName(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return c == '/' || c == '\\' || c == '\0'; }, '_');
-  if (name.size() <= kLongestName) return name;
-  size_t end = kLongestName;
-  while (end > 0 && ContinuesCharacter(name[end])) --end;
-  return name.substr(0, end);
-}
 
 struct KeepArgument {
   std::string name;
@@ -59,9 +50,27 @@ size_t NumberOf(const std::string& name, const std::string& argument, const Fill
 
 }  // namespace
 
+std::string InFileName(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '\\' || c == '\0'; }, '_');
+  if (name.size() <= kLongestName) return name;
+  size_t end = kLongestName;
+  while (end > 0 && ContinuesCharacter(name[end])) --end;
+  return name.substr(0, end);
+}
+
 std::string NumberedName(size_t number, size_t count, const std::string& name) {
-  const size_t digits = std::max<size_t>(4, std::to_string(count).size());
+  const size_t digits = std::max(kLeastDigits, std::to_string(count).size());
   return fmt::format("{:0{}}-{}", number, digits, InFileName(name));
+}
+
+NumberedStem TakeApart(const std::string& file_name) {
+  const bool has_extension = FormatByExtension(file_name).has_value();
+  const std::string stem = has_extension ? file_name.substr(0, file_name.rfind('.')) : file_name;
+  const size_t dash = stem.find_first_not_of("0123456789");
+  const bool is_numbered = dash != std::string::npos && dash >= kLeastDigits && stem[dash] == '-';
+  if (!is_numbered) return {"", stem};
+  return {stem.substr(0, dash), stem.substr(dash + 1)};
 }
 
 KeptTensors::KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders)

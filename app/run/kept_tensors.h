@@ -20,9 +20,18 @@
 
 namespace dmlop {
 
+// The name as part of a file's name.
+std::string InFileName(std::string name);
+
 // The beginning of a file's name for number `number` of `count` things, from 1. Such names sort in
 // that order, so that folders of them can be compared in it.
 std::string NumberedName(size_t number, size_t count, const std::string& name);
+
+// The parts of such a file's name; the number is empty if it has none.
+struct NumberedStem {
+  std::string number, name;
+};
+NumberedStem TakeApart(const std::string& file_name);
 
 class KeptTensors {
  public:

@@ -10,17 +10,23 @@
 namespace dmlop {
 
 std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std::string& folder,
-                                           const Descriptor& descriptor,
-                                           const CommonOptions& common, Diagnostics& diagnostics) {
-  ModelResources resources(model, folder.empty() ? descriptor.folder : folder, diagnostics);
+                                           Diagnostics& diagnostics) {
+  ModelResources resources(model, folder, diagnostics);
   BoundModel bound = BindModel(model, resources, diagnostics);
   if (!diagnostics.has_errors()) CheckMemory(model, resources, bound, diagnostics);
   diagnostics.SortByPlace();
-  if (!common.quiet || diagnostics.has_errors()) {
-    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
-  }
   if (diagnostics.has_errors()) return std::nullopt;
   return ModelInputs{std::move(resources), std::move(bound)};
+}
+
+std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std::string& folder,
+                                           const Descriptor& descriptor,
+                                           const CommonOptions& common, Diagnostics& diagnostics) {
+  auto inputs = BindModelInputs(model, folder.empty() ? descriptor.folder : folder, diagnostics);
+  if (!common.quiet || !inputs) {
+    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
+  }
+  return inputs;
 }
 
 std::string RoleOf(const ModelResource& resource) {

@@ -22,6 +22,10 @@ std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std
                                            const Descriptor& descriptor,
                                            const CommonOptions& common, Diagnostics& diagnostics);
 
+// Does the same without printing; `folder` is that of the files.
+std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std::string& folder,
+                                           Diagnostics& diagnostics);
+
 // The role of a resource's file.
 std::string RoleOf(const ModelResource& resource);
 

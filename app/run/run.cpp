@@ -10,7 +10,6 @@
 
 #include "app/batch/beside.h"
 #include "app/commands.h"
-#include "app/compare/drawing.h"
 #include "app/engine.h"
 #include "app/files/descriptor.h"
 #include "app/files/file_roles.h"
@@ -20,6 +19,7 @@
 #include "app/graph/graph_model.h"
 #include "app/options/option_words.h"
 #include "app/run/refused_options.h"
+#include "app/run/run_comparisons.h"
 #include "app/run/run_model.h"
 #include "app/run/run_report.h"
 #include "app/shell_word.h"
@@ -50,15 +50,15 @@ class OperatorRun {
       : options_(options),
         common_(common),
         varied_("--as", options.as),
-        drawing_(options.drawing, common.color,
-                 {.text = !is_json(), .json = is_json() || !options.report.empty()}) {}
+        comparisons_(options, common) {}
 
   ExitStatus Execute() {
     CheckDescriptorStream();
     descriptor_ = ReadDescriptor(options_.descriptor, options_.line);
-    Document document = ReadDocument(
-        descriptor_, options_.level,
-        {options_.confine, options_.input_folder, options_.output_folder}, diagnostics_);
+    Document document =
+        ReadDocument(descriptor_, options_.level,
+                     {options_.confine, options_.input_folder, options_.output_folder},
+                     diagnostics_, options_.sizes);
     if (document.model) {
       if (!varied_.empty()) RefuseForModel("--as is");
       return RunModel(options_, common_, descriptor_, *document.model, diagnostics_);
@@ -88,7 +88,7 @@ class OperatorRun {
     OutputSet files;
     for (Output& output : outputs_) output.tensor.Flush(files);
     if (report) report->AddTo(files);
-    if (picture_) picture_->AddTo(files);
+    if (comparisons_.picture()) comparisons_.picture()->AddTo(files);
     files.Publish(options_.sync);
     return status;
   }
@@ -156,7 +156,7 @@ class OperatorRun {
   void CheckOutputs() {
     AddBeside(options_.expected, Side::kExpected);
     AddBeside(options_.judged, Side::kActual);
-    drawing_.RequireOne(beside_.size());
+    comparisons_.RequireDrawn(beside_.size());
     LeaveComparedFilesAlone();
     StandardOutput output;
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
@@ -218,9 +218,7 @@ class OperatorRun {
       roles.ReadsTensor(case_->PathOf(slot), DisplayName(slot.path));
     }
     for (const auto& [file, side] : beside_) {
-      roles.Reads(file.path,
-                  (side == Side::kActual ? "the judged file of " : "the expected file of ") +
-                      DisplayName(file.name));
+      roles.Reads(file.path, RoleOfCompared(side, DisplayName(file.name)));
     }
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
       roles.WritesTensor(case_->PathOf(slot), DisplayName(slot.path));
@@ -286,42 +284,25 @@ class OperatorRun {
   }
 
   ExitStatus CompareOutputs() {
-    ExitStatus status = ExitStatus::kSuccess;
     if (!beside_.empty() && !common_.quiet && LacksTolerance(options_.rules, *document_)) {
       PrintMessage(LacksToleranceText({std::string(document_->op().name())}));
     }
     for (const Output& output : outputs_) {
       for (const Beside& beside : beside_) {
-        if (beside.file.name != output.slot.path) continue;
-        reported_.compared.push_back(Compared(output, beside));
-        const ComparedFile& compared = reported_.compared.back();
-        status = std::max(status, StatusOf(compared.judgement));
-        auto picture = drawing_.MakePicture(compared.judgement);
-        if (picture) picture_.emplace(std::move(*picture));
-        if (!compared.judgement.passes()) {
-          TellDifference(compared);
-        } else if (common_.verbose) {
-          PrintMessage(fmt::format("dmlop: {}\n", Printable(AgreesText(compared))));
-        }
+        if (beside.file.name == output.slot.path) Compare(output, beside);
       }
     }
-    return status;
+    reported_.compared = comparisons_.all();
+    return comparisons_.status();
   }
 
-  ComparedFile Compared(const Output& output, const Beside& beside) const {
+  void Compare(const Output& output, const Beside& beside) {
     const std::string& path = beside.file.path;
-    if (IsMissing(path)) {
-      return MissingFile({DisplayName(output.slot.path), path, ""}, beside.side,
-                         LayoutOf(*output.slot.desc).element_count());
-    }
-    const LoadedTensor tensor = LoadCompared(path, *output.slot.desc, options_.rules.shapes);
-    const bool is_reported = !options_.report.empty() || is_json();
-    return CompareWith({DisplayName(output.slot.path), path,
-                        is_reported ? Sha256(tensor.file_bytes) : std::string()},
-                       tensor, beside.side, AsConst(output.tensor.view()),
-                       ToleranceFor(options_.rules, *document_, output.tensor.type()),
-                       options_.rules.leniency, UnitsOf(output), /*is_bool=*/false,
-                       drawing_.details());
+    comparisons_.Compare(
+        {DisplayName(output.slot.path), AsConst(output.tensor.view()),
+         ToleranceFor(options_.rules, *document_, output.tensor.type()), UnitsOf(output)},
+        path, [&] { return LoadCompared(path, *output.slot.desc, options_.rules.shapes); },
+        beside.side, ExplainCommand());
   }
 
   OutputUnits UnitsOf(const Output& output) const {
@@ -334,24 +315,16 @@ class OperatorRun {
             UnitToleranceFor(options_.rules, *document_)};
   }
 
-  void TellDifference(const ComparedFile& compared) {
-    if (compared.judgement.is_missing) {
-      return PrintMessage(fmt::format("dmlop: {}: {}\n", Printable(DiffersText(compared)),
-                                      JudgementLine(compared.judgement)));
-    }
-    if (common_.quiet || is_json()) return;
-    PrintResult(fmt::format("{}: {}{}", Printable(DiffersText(compared)),
-                            JudgementText(compared.judgement), drawing_.Text(compared.judgement)));
-    const std::string element = WorstElement(compared);
-    if (element.empty() || descriptor_.name == kStandardInputName) return;
-    std::string command =
-        fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
-    for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
-    for (const std::string& id : options_.as) command += " --as " + ShellWord(id);
-    if (options_.line) command += fmt::format(" --line {}", *options_.line);
-    if (options_.rules.shapes == FileShapes::kByCount) command += " --reshape";
-    command += ConfineWords(options_.confine);
-    PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
+  // None for a document that is gone once it is read.
+  std::optional<RunComparisons::Command> ExplainCommand() const {
+    if (descriptor_.name == kStandardInputName) return std::nullopt;
+    RunComparisons::Command command{PathWord(options_.descriptor), ""};
+    for (const std::string& input : options_.inputs) command.behind += " -i " + PathWord(input);
+    for (const std::string& id : options_.as) command.behind += " --as " + ShellWord(id);
+    if (options_.line) command.behind += fmt::format(" --line {}", *options_.line);
+    if (options_.rules.shapes == FileShapes::kByCount) command.behind += " --reshape";
+    command.behind += ConfineWords(options_.confine);
+    return command;
   }
 
   // Prints the outputs that text would show, and the comparisons.
@@ -398,8 +371,7 @@ class OperatorRun {
   Diagnostics warnings_;  // about values
   const VariedRun varied_;
   std::optional<Computation> changed_;  // by these variations
-  Drawing drawing_;
-  std::optional<ResultFile> picture_;
+  RunComparisons comparisons_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
   std::vector<Beside> beside_;

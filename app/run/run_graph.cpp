@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/compare/judgement.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/standard_output.h"
 #include "app/graph/graph_model.h"
+#include "app/run/judged_tensors.h"
 #include "app/run/kept_tensors.h"
 #include "app/run/run_report.h"
-#include "app/shell_word.h"
-#include "app/text/comparison_text.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/tensor_text.h"
 #include "app/timing.h"
@@ -48,9 +46,11 @@ class GraphExecution {
     times_.load_seconds = SecondsSince(start);
     if (writes_files()) OutliveReader();
     Compute();
-    const bool as_expected = CompareOutputs();
+    CompareOutputs();
+    const ExitStatus status = judged_->comparisons().status();
+    if (status > ExitStatus::kDifferent) return status;  // a file is missing
     Publish();
-    return as_expected ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+    return status;
   }
 
  private:
@@ -59,7 +59,6 @@ class GraphExecution {
     std::string path;  // empty if it is not written
     TensorDesc desc;
     Buffer buffer;
-    std::vector<std::pair<std::string, Side>> beside;  // files to be compared with it
 
     PortView view() const { return ViewOf(*port, desc, buffer.data()); }
   };
@@ -104,13 +103,14 @@ class GraphExecution {
       const bool is_there = port.edge.has_value();
       const TensorDesc desc = DescOf(port);
       const size_t size = is_there ? SizeInBytes(desc) : 0;
-      outputs_.push_back({&port, "", desc, Buffer(size), {}});
+      outputs_.push_back({&port, "", desc, Buffer(size)});
     }
     for (const NamedFile& file : AssignFiles(options_.outputs, names, "output")) {
       OutputCalled(file.name).path = file.path;
     }
-    AddBeside(options_.expected, Side::kExpected, names);
-    AddBeside(options_.judged, Side::kActual, names);
+    filled_.emplace(*graph_);
+    judged_.emplace(options_, common_, *filled_, names);
+    JudgeWithUnits();
     kept_.emplace(options_, *graph_, folders_);
     CheckFiles();
   }
@@ -120,20 +120,39 @@ class GraphExecution {
                                  [&](const Output& one) { return one.port->name == name; });
   }
 
-  void AddBeside(const std::vector<std::string>& arguments, Side side,
-                 const std::vector<std::string>& names) {
-    for (const NamedFile& file : AssignFiles(arguments, names, "output")) {
-      OutputCalled(file.name).beside.emplace_back(file.path, side);
+  // Outputs of operators that read only what the model begins with are judged in units.
+  void JudgeWithUnits() {
+    const auto begins = [&](size_t edge) {
+      const std::vector<size_t>& inputs = graph_->graph.inputs;
+      return graph_->graph.edges[edge].constant || std::ranges::find(inputs, edge) != inputs.end();
+    };
+    for (size_t n = 0; n < filled_->all().size(); ++n) {
+      const FilledTensors::One& one = filled_->all()[n];
+      for (const GraphPort& port : graph_->outputs) {
+        if (port.edge == one.edge && std::ranges::all_of(InputEdges(one.node), begins)) {
+          judged_->JudgeAsFilled(port.name, n);
+        }
+      }
     }
   }
 
+  std::vector<size_t> InputEdges(size_t number) const {
+    const GraphNode& node = graph_->graph.nodes[number];
+    const std::vector<TensorSlot> slots = TensorSlots(node.op);
+    std::vector<size_t> edges;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (slots[i].role() == TensorRole::kInput) edges.push_back(node.edges[i]);
+    }
+    return edges;
+  }
+
   bool writes_files() const {
-    return !options_.report.empty() || kept_->keeps() ||
+    return !options_.report.empty() || !options_.drawing.picture.empty() || kept_->keeps() ||
            std::ranges::any_of(outputs_, [](const Output& one) { return !one.path.empty(); });
   }
 
   bool IsPrinted(const Output& output) const {
-    return output.path.empty() && output.beside.empty();
+    return output.path.empty() && !judged_->Has(output.port->name);
   }
 
   // Each file has one use; standard output takes tensors or text, but not both.
@@ -144,18 +163,16 @@ class GraphExecution {
     for (const NamedFile& file : model_->input_files()) roles.ReadsTensor(file.path, file.name);
     for (const Output& output : outputs_) {
       const std::string& name = output.port->name;
-      for (const auto& [path, side] : output.beside) {
-        roles.Reads(
-            path, (side == Side::kActual ? "the judged file of " : "the expected file of ") + name);
-      }
       if (IsPrinted(output) || is_json()) standard.AddText(name);
       if (output.path.empty()) continue;
       OutputFormatOf(output.path);
       roles.WritesTensor(output.path, name);
       standard.AddTensor(output.path, name);
     }
+    judged_->AddTo(roles);
     kept_->AddTo(roles, standard);
     roles.Writes(options_.report, "the report");
+    roles.Writes(options_.drawing.picture, "the picture");
     standard.AddTextFile(options_.report, "the report");
     roles.RequireSeparate();
     standard.RequireOneKind();
@@ -174,6 +191,11 @@ class GraphExecution {
     if (!common_.quiet) Tell(warnings);
   }
 
+  void Take(const Step& step) {
+    if (kept_->keeps()) kept_->Keep(step);
+    judged_->Take(step);
+  }
+
   void Compute() {
     std::vector<TensorView> outputs;
     for (Output& output : outputs_) {
@@ -181,11 +203,12 @@ class GraphExecution {
       const TensorDesc& desc = *graph_->graph.edges[*output.port->edge].desc;
       outputs.push_back({output.buffer.data(), *desc.data_type, LayoutOf(desc)});
     }
-    StepWatch watch{.may_chain = !kept_->keeps()};
+    const bool takes_all = kept_->keeps() || judged_->needs_steps();
+    StepWatch watch{.may_chain = !takes_all};
     if (!common_.quiet || !options_.report.empty()) {
       watch.before = [&](const Step& step) { WarnOfValues(step); };
     }
-    if (kept_->keeps()) watch.after = [&](const Step& step) { kept_->Keep(step); };
+    if (takes_all) watch.after = [&](const Step& step) { Take(step); };
     const std::vector<ConstTensorView> inputs = model_->InputViews();
     const Clock::time_point start = Clock::now();
     RunGraph(graph_->graph, inputs, outputs, watch);
@@ -198,43 +221,11 @@ class GraphExecution {
 
   // --- comparisons -------------------------------------------------------------------------------
 
-  bool CompareOutputs() {
-    bool as_expected = true;
+  void CompareOutputs() {
     for (const Output& output : outputs_) {
-      for (const auto& [path, side] : output.beside) {
-        compared_.push_back(Compared(output, path, side));
-        const bool passes = compared_.back().judgement.passes();
-        as_expected &= passes;
-        if (!passes) {
-          TellDifference(compared_.back());
-        } else if (common_.verbose) {
-          PrintMessage(fmt::format("dmlop: {}\n", Printable(AgreesText(compared_.back()))));
-        }
-      }
+      judged_->Compare(output.port->name, output.buffer.data(), output.desc, output.port->is_bool);
     }
-    return as_expected;
-  }
-
-  ComparedFile Compared(const Output& output, const std::string& path, Side side) const {
-    const LoadedTensor tensor = LoadCompared(path, output.desc, options_.rules.shapes);
-    const bool is_reported = !options_.report.empty() || is_json();
-    const PortView computed = output.view();
-    return CompareWith(
-        {output.port->name, path, is_reported ? Sha256(tensor.file_bytes) : std::string()}, tensor,
-        side, computed.view, options_.rules.tolerances.For(output.port->type),
-        options_.rules.leniency, {}, output.port->is_bool);
-  }
-
-  void TellDifference(const ComparedFile& compared) const {
-    if (common_.quiet || is_json()) return;
-    PrintResult(
-        fmt::format("{}: {}", Printable(DiffersText(compared)), JudgementText(compared.judgement)));
-    const std::string element = WorstElement(compared);
-    if (element.empty()) return;
-    std::string command =
-        fmt::format("dmlop explain {} {}", PathWord(options_.descriptor), ShellWord(element));
-    for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
-    PrintResult(fmt::format("how the worst element comes about:\n  {}\n", Printable(command)));
+    judged_->Finish();
   }
 
   // --- results -----------------------------------------------------------------------------------
@@ -249,6 +240,8 @@ class GraphExecution {
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report(std::move(written)));
     if (report) report->AddTo(files);
+    auto& picture = judged_->comparisons().picture();
+    if (picture) picture->AddTo(files);
     kept_->Flush(files);
     files.Publish(options_.sync);
   }
@@ -270,7 +263,9 @@ class GraphExecution {
       outputs.push_back(std::move(json));
     }
     Json comparisons = Json::array();
-    for (const ComparedFile& compared : compared_) comparisons.push_back(ComparedJson(compared));
+    for (const ComparedFile& compared : judged_->comparisons().all()) {
+      comparisons.push_back(ComparedJson(compared));
+    }
     PrintResult(Utf8Text({{"outputs", outputs}, {"comparisons", comparisons}}) + "\n");
   }
 
@@ -293,7 +288,7 @@ class GraphExecution {
     }
     files.outputs = std::move(written);
     for (ReportedFile& file : kept_->Reported()) files.outputs.push_back(std::move(file));
-    files.compared = compared_;
+    files.compared = judged_->comparisons().all();
     return ReportText(*graph_, files, warnings_, times_);
   }
 
@@ -304,9 +299,10 @@ class GraphExecution {
   std::optional<GraphModel> model_;
   const NamedGraph* graph_ = nullptr;
   NewFolders folders_;
+  std::optional<FilledTensors> filled_;
+  std::optional<JudgedTensors> judged_;
   std::optional<KeptTensors> kept_;
   std::vector<Output> outputs_;
-  std::vector<ComparedFile> compared_;
   RunTimes times_;
 };
 

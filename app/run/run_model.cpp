@@ -8,10 +8,12 @@
 
 #include "app/files/output.h"
 #include "app/files/standard_output.h"
+#include "app/run/judged_tensors.h"
 #include "app/run/kept_tensors.h"
 #include "app/run/model_inputs.h"
 #include "app/run/refused_options.h"
 #include "app/run/run_report.h"
+#include "app/run/runnable_model.h"
 #include "app/text/diagnostic_text.h"
 #include "app/timing.h"
 #include "core/base/error.h"
@@ -26,11 +28,8 @@ void RefuseBindings(const RunOptions& options) {
   if (options.format == TextFormat::kJson) {
     throw Error(ErrorKind::kUsage, "--format json is for operator descriptors, not for models");
   }
-  const bool binds = !options.inputs.empty() || !options.outputs.empty() ||
-                     !options.expected.empty() || !options.judged.empty();
-  if (binds) {
-    RefuseForModel("-i, -o, -e and --judge are",
-                   ", writes them by \"writeFile\" or --keep for dmlop compare");
+  if (!options.inputs.empty() || !options.outputs.empty()) {
+    RefuseForModel("-i and -o are", ", writes them by \"writeFile\" or --keep");
   }
 }
 
@@ -83,7 +82,9 @@ class ModelExecution {
         common_(common),
         descriptor_(descriptor),
         model_(model),
-        kept_(options, model, folders_) {}
+        kept_(options, model, folders_),
+        filled_(model),
+        judged_(options, common, filled_, OutputsOf(model), NamesOf(model)) {}
 
   bool IsConfined(Diagnostics& diagnostics) const {
     kept_.CheckConfinement({.folder = options_.confine, .output_folder = options_.keep_folder},
@@ -91,22 +92,55 @@ class ModelExecution {
     return !diagnostics.has_errors();
   }
 
-  void Execute(ModelResources& resources, BoundModel bound) {
+  ExitStatus Execute(ModelResources& resources, BoundModel bound) {
     RequireSeparateFiles(resources);
     if (writes_files()) OutliveReader();
     const Clock::time_point start = Clock::now();
     resources.Fill();
     ModelRun run(model_, resources, std::move(bound));
     times_.load_seconds = SecondsSince(start);
+    JudgeResources(resources);
     for (size_t i = 0; i < model_.commands().size(); ++i) Carry(i, run);
+    judged_.Finish();
+    const ExitStatus status = judged_.comparisons().status();
+    if (status > ExitStatus::kDifferent) return status;  // a file is missing
     std::optional<ResultFile> report;
     if (!options_.report.empty()) report.emplace(options_.report, Report(resources));
     if (report) report->AddTo(files_.files());
+    auto& picture = judged_.comparisons().picture();
+    if (picture) picture->AddTo(files_.files());
     kept_.Flush(files_.files());
     files_.files().Publish(options_.sync);
+    return status;
   }
 
  private:
+  static std::vector<std::string> NamesOf(const ModelDocument& model) {
+    std::vector<std::string> names;
+    for (const ModelResource& resource : model.resources()) names.push_back(resource.name);
+    return names;
+  }
+
+  // The resources that commands print or write, in their order.
+  static std::vector<std::string> OutputsOf(const ModelDocument& model) {
+    std::vector<std::string> names;
+    const auto add = [&](size_t resource) {
+      const std::string& name = model.resources()[resource].name;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
+    for (const ModelCommand& command : model.commands()) {
+      if (const auto* print = std::get_if<PrintCommand>(&command.what)) add(print->resource);
+      if (const auto* write = std::get_if<WriteFileCommand>(&command.what)) add(write->resource);
+    }
+    return names;
+  }
+
+  void JudgeResources(ModelResources& resources) {
+    for (size_t i = 0; i < model_.resources().size(); ++i) {
+      judged_.JudgeAsResource(model_.resources()[i].name, resources.bytes(i), ListIn(resources, i));
+    }
+  }
+
   void RequireSeparateFiles(const ModelResources& resources) const {
     FileRoles roles;
     StandardOutput output;
@@ -122,7 +156,9 @@ class ModelExecution {
       roles.WritesTensor(path, RoleOf(model_.resources()[write->resource]));
       output.AddTensor(path, RoleOf(model_.resources()[write->resource]));
     }
+    judged_.AddTo(roles);
     kept_.AddTo(roles, output);
+    roles.Writes(options_.drawing.picture, "the picture");
     roles.Writes(options_.report, "the report");
     output.AddTextFile(options_.report, "the report");
     roles.RequireSeparate();
@@ -130,7 +166,7 @@ class ModelExecution {
   }
 
   bool writes_files() const {
-    return !options_.report.empty() || kept_.keeps() ||
+    return !options_.report.empty() || !options_.drawing.picture.empty() || kept_.keeps() ||
            std::ranges::any_of(model_.commands(), [](const ModelCommand& command) {
              return std::holds_alternative<WriteFileCommand>(command.what);
            });
@@ -182,8 +218,11 @@ class ModelExecution {
     if (is_graph && warns) {
       watch.before = [&](const Step& step) { WarnOfValues(step, dispatch.dispatchable); };
     }
-    if (kept_.keeps()) {
-      watch.after = [&](const Step& step) { kept_.Keep(step); };
+    if (kept_.keeps() || judged_.needs_steps()) {
+      watch.after = [&](const Step& step) {
+        if (kept_.keeps()) kept_.Keep(step);
+        judged_.Take(step);
+      };
       watch.may_chain = false;
     }
     const Clock::time_point start = Clock::now();
@@ -209,6 +248,7 @@ class ModelExecution {
     }
     files.outputs = files_.written();
     for (ReportedFile& file : kept_.Reported()) files.outputs.push_back(std::move(file));
+    files.compared = judged_.comparisons().all();
     return ReportText(model_, files, warnings_, times_);
   }
 
@@ -218,6 +258,8 @@ class ModelExecution {
   const ModelDocument& model_;
   NewFolders folders_;
   KeptTensors kept_;
+  const FilledTensors filled_;
+  JudgedTensors judged_;
   ModelFiles files_{options_.output_folder, !options_.report.empty(), folders_};
   Diagnostics warnings_;  // about values
   RunTimes times_;
@@ -237,8 +279,7 @@ ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
     PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
     return StatusOf(diagnostics);
   }
-  execution.Execute(inputs->resources, std::move(inputs->bound));
-  return ExitStatus::kSuccess;
+  return execution.Execute(inputs->resources, std::move(inputs->bound));
 }
 
 }  // namespace dmlop

@@ -117,6 +117,8 @@ dmlop run model.onnx -i X=x.npy -o Y=y.npy --keep-all gold/
 dmlop run model.onnx -i input_0.pb -e output_0.pb --rtol 1e-3
 dmlop validate model.onnx -L 5_0
 dmlop explain model.onnx 'Y[0,3]' -i X=x.npy
+dmlop diagnose model.onnx --node Conv_12 gpu.npy -i X=x.npy
+dmlop diagnose model.onnx --from dump/ -i X=x.npy
 dmlop show model.onnx
 dmlop bench model.onnx
 .Ed
@@ -186,19 +188,29 @@ and a resource whose
 are
 .Ql deferred
 gets the size of the output that is bound to it.
+.Ss Devices
+.Cm compare
+of a device's folder with that of
+.Fl -keep-all
+names the first tensor that differs, and
+.Cm run
+judges any tensor,
+.Fl -judge Ar name Ns = Ns Ar file .
+What is wrong in one node is wrong in those behind it, too;
+.Cm diagnose
+with
+.Fl -from
+therefore judges each node on what the device gave it, names the first wrong one
+and says why.
 .Ss Batches
-A line of a manifest may be a model with ONNX's test data, whose outputs are
-compared with
+A line of a manifest may be a model with the files of its tensors, or with
+ONNX's test data, whose outputs are compared with
 .Pa output_0.pb
-and so on:
+and so on; see
+.Xr dmlop-batch 1 :
 .Bd -literal -offset indent
 {"model": "test_abs/model.onnx", "data": "test_abs/test_data_set_0"}
 .Ed
-.Pp
-.Ql rtol
-and
-.Ql atol
-are 1e-3 and 1e-7 unless the line says otherwise.
 .Ss Refusals
 Every fault of a model is reported, with the node and its operator.
 .Bl -tag -width ONX-1 -compact
@@ -236,6 +248,7 @@ lists.
 constexpr std::string_view kOnnxEnd = R"(.Sh SEE ALSO
 .Xr dmlop 1 ,
 .Xr dmlop-batch 1 ,
+.Xr dmlop-diagnose 1 ,
 .Xr dmlop-run 1 ,
 .Xr dmlop-validate 1 ,
 .Xr dmlop-descriptor 5

@@ -22,7 +22,7 @@ Json ListJson(const TracedList& list) {
 
 }  // namespace
 
-std::string ModelTraceText(const ModelTraceReport& report) {
+std::string ModelTraceText(const ModelTraceReport& report, bool full) {
   std::string text = PlaceText(report.element);
   for (const TracedOperator& traced : report.operators) {
     text += fmt::format("operator '{}': {}", Printable(traced.name), OperationText(*traced.op));
@@ -37,10 +37,12 @@ std::string ModelTraceText(const ModelTraceReport& report) {
                         Printable(origin.list.name));
     text += ListText(origin.list.elements, origin.list.count);
   }
+  if (report.varied) text += VariedText(*report.varied, report.element.type, full);
+  if (report.actual) text += ActualText(*report.actual, report.element.type);
   return text;
 }
 
-std::string ModelTraceJson(const ModelTraceReport& report) {
+std::string ModelTraceJson(const ModelTraceReport& report, bool full) {
   Json json = {{"element", DescriptionJson(report.element)},
                {"operators", Json::array()},
                {"origins", Json::array()}};
@@ -61,6 +63,8 @@ std::string ModelTraceJson(const ModelTraceReport& report) {
     list["kind"] = origin.is_constant ? "constant" : "resource";
     json["origins"].push_back(list);
   }
+  if (report.varied) json["as"] = VariedJson(*report.varied, report.element.type, full);
+  if (report.actual) json["actual"] = ActualJson(*report.actual);
   return Utf8Text(json) + "\n";
 }
 

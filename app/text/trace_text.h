@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/text/device_value.h"
 #include "app/text/explained_element.h"
 
 namespace dmlop {
@@ -34,11 +35,14 @@ struct ModelTraceReport {
   ExplainedElement element;
   std::vector<TracedOperator> operators;  // in order from the element back
   std::vector<TracedOrigin> origins;
+  std::optional<VariedValue> varied{};  // of the element's operator alone
+  std::optional<ActualValue> actual{};
 };
 
-std::string ModelTraceText(const ModelTraceReport& report);
+// Unless `full`, long lists of partial sums are abridged.
+std::string ModelTraceText(const ModelTraceReport& report, bool full);
 
 // One object on one line.
-std::string ModelTraceJson(const ModelTraceReport& report);
+std::string ModelTraceJson(const ModelTraceReport& report, bool full);
 
 }  // namespace dmlop

@@ -174,6 +174,7 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
   std::vector<std::byte*> places = PlacesOf(graph, plan, between, inputs, outputs);
   AlignedConstants constants;
   for (const NodeRange& range : ranges) {
+    if (watch.goes_on && !watch.goes_on()) return;
     constants.Align(graph, range, places);
     if (range.size() > 1) {
       for (size_t n = range.begin; n < range.end; ++n) {

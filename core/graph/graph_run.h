@@ -38,6 +38,8 @@ struct Step : RoleViews {
 struct StepWatch {
   std::function<void(const Step&)> before = nullptr;
   std::function<void(const Step&)> after = nullptr;
+  // No further step runs once this returns false.
+  std::function<bool()> goes_on = nullptr;
   // If true, element-wise operators need not be reported. Chains of them may then run together,
   // without whole tensors in between.
   bool may_chain = false;

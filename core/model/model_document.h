@@ -136,6 +136,12 @@ struct ModelCommand {
   std::variant<DispatchCommand, PrintCommand, WriteFileCommand> what;
 };
 
+// Sizes of ONNX models that the command line states; they replace those of the document.
+struct StatedSizes {
+  std::map<std::string, int64_t> free, denotations;    // of free dimensions
+  std::map<std::string, std::vector<int64_t>> shapes;  // of inputs
+};
+
 class ModelDocument {
  public:
   // Replaces the index of a resource that could not be read.
@@ -153,7 +159,7 @@ class ModelDocument {
   // Reads a well-formed document as far as possible, and validates its operators at `level`. Faults
   // are reported. `open` opens the files of graphs.
   ModelDocument(JsonDocument json, FeatureLevel level, const OpenFile& open,
-                Diagnostics& diagnostics);
+                Diagnostics& diagnostics, const StatedSizes& sizes = {});
   ModelDocument(const ModelDocument&) = delete;
   ModelDocument& operator=(const ModelDocument&) = delete;
 

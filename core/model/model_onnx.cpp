@@ -109,11 +109,14 @@ std::optional<ModelDispatchable> OnnxDispatchables::ForDispatch(const std::strin
   One& one = all_.find(name)->second;
   OnnxSource source{.model = one.model, .owner = one.file, .level = level_};
   source.external = [&](const std::string& location) { return OpenExternal(one, location); };
-  source.free_sizes = one.free_sizes;
-  source.free_denotations = one.free_denotations;
-  for (auto& [tensor, shape] : ShapesIn(bindings)) {
+  source.free_sizes = sizes_.free;
+  source.free_sizes.insert(one.free_sizes.begin(), one.free_sizes.end());
+  source.free_denotations = sizes_.denotations;
+  source.free_denotations.insert(one.free_denotations.begin(), one.free_denotations.end());
+  for (const auto& shapes : {sizes_.shapes, ShapesIn(bindings)}) {
     for (const OnnxValueInfo& input : one.model.graph.inputs) {
-      if (input.name == tensor) source.shapes[tensor] = shape;
+      const auto shape = shapes.find(std::string(input.name));
+      if (shape != shapes.end()) source.shapes.insert(*shape);
     }
   }
   Diagnostics found;

@@ -17,9 +17,10 @@ inline constexpr std::string_view kOnnxType = "onnx";
 
 class OnnxDispatchables {
  public:
-  OnnxDispatchables(FeatureLevel level, const ModelDocument::OpenFile& open,
-                    Diagnostics& diagnostics)
+  OnnxDispatchables(FeatureLevel level, const StatedSizes& sizes,
+                    const ModelDocument::OpenFile& open, Diagnostics& diagnostics)
       : level_(level),
+        sizes_(sizes),
         open_(open),
         diagnostics_(diagnostics),
         values_(diagnostics, Dialect::kModel) {}
@@ -50,6 +51,7 @@ class OnnxDispatchables {
   void Report(const One& one, const Diagnostics& found) const;
 
   FeatureLevel level_;
+  const StatedSizes& sizes_;
   const ModelDocument::OpenFile& open_;
   Diagnostics& diagnostics_;
   ValueReader values_;

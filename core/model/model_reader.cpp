@@ -5,55 +5,29 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "core/base/spelling.h"
 #include "core/base/text.h"
-#include "core/graph/graph_reader.h"
-#include "core/io/tensor_path.h"
+#include "core/model/model_dispatchables.h"
 #include "core/model/model_document.h"
 #include "core/model/model_onnx.h"
-#include "core/model/model_resources.h"
-#include "core/ops/other_names.h"
 
 namespace dmlop {
 namespace {
 
 using NumberOfName = std::map<std::string, size_t, std::less<>>;
 
-// Names what a dispatchable is instead of an operator of DirectML; empty if it is one.
-std::string WhatElse(std::string_view type) {
-  const std::string lower = LowerCase(type);
-  if (lower == "hlsl") return "an HLSL shader";
-  return FindOperator(type) != nullptr ? "" : fmt::format("the operator {}", type);
-}
-
-// Names the operator that does what the name of a shader's file says, such as "hlsl_add_fp16.hlsl".
-std::string SameAsShader(JsonCursor dispatchable) {
-  const auto path = dispatchable.Find("sourcePath");
-  if (!path || !path->is_string()) return "";
-  std::string words = std::filesystem::path(path->string()).stem().string();
-  std::ranges::replace(words, '_', ' ');
-  for (const std::string_view word : WordsOf(words)) {
-    const Likeness like = EqualIgnoringCase(word, "hlsl") ? Likeness() : FindLike(word);
-    if (like.operators.empty() || !like.note.empty()) continue;
-    return fmt::format("; {} does what its name says", like.operators.front()->name);
-  }
-  return "";
-}
-
 }  // namespace
 
 class ModelReader {
  public:
-  ModelReader(ModelDocument& model, FeatureLevel level, const ModelDocument::OpenFile& open,
-              Diagnostics& diagnostics)
+  ModelReader(ModelDocument& model, FeatureLevel level, const StatedSizes& sizes,
+              const ModelDocument::OpenFile& open, Diagnostics& diagnostics)
       : model_(model),
-        level_(level),
-        open_(open),
         diagnostics_(diagnostics),
         values_(diagnostics, Dialect::kModel),
-        onnx_(level, open, diagnostics) {}
+        dispatchables_(level, open, diagnostics),
+        onnx_(level, sizes, open, diagnostics) {}
 
   void Read(JsonCursor root) {
     constexpr std::array<std::string_view, 4> kKeys = {"resources", "dispatchables", "commands",
@@ -119,8 +93,9 @@ class ModelReader {
                                                        kIgnoredResourceKeys[0].name,
                                                        kIgnoredResourceKeys[1].name};
     const auto* file = initial ? std::get_if<InitialValues::File>(&initial->source) : nullptr;
-    if (!initial || (file != nullptr && file->is_picture)) return CheckKeys(value, kKeys, {});
-    CheckKeys(value, std::span(kKeys).first(4), kIgnoredResourceKeys);
+    if (!initial || (file != nullptr && file->is_picture))
+      return CheckKeys(values_, value, kKeys, {});
+    CheckKeys(values_, value, std::span(kKeys).first(4), kIgnoredResourceKeys);
   }
 
   std::optional<uint64_t> OptionalUint64(JsonCursor object, std::string_view name) const {
@@ -128,125 +103,24 @@ class ModelReader {
     return member ? values_.Uint64(*member) : std::nullopt;
   }
 
-  // Warns of members that are ignored, and of unknown ones.
-  void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
-                 std::span<const IgnoredKey> ignored) const {
-    std::vector<std::string_view> all(known.begin(), known.end());
-    for (const auto& [name, reason] : ignored) {
-      if (std::ranges::find(known, name) != known.end()) continue;
-      all.push_back(name);
-      if (const auto member = values_.Find(object, name)) {
-        values_.Warning(*member, "JSON-3", fmt::format("'{}' is ignored: {}", name, reason));
-      }
-    }
-    values_.CheckKeys(object, all);
-  }
-
   // --- dispatchables -----------------------------------------------------------------------------
 
   void ReadDispatchable(JsonCursor value) {
-    constexpr std::array<std::string_view, 3> kOtherKeys = {"bindings", "dmlCompileType",
-                                                            "executionFlags"};
     dispatchable_names_[value.key()] = kUnreadable;
     if (!values_.Expect(value, JsonKind::kObject)) return;
-    if (IsGraph(value)) return ReadGraphOf(value);
     if (OnnxDispatchables::IsOnnx(value)) return onnx_.Read(value);
-    if (!IsOurs(value)) return;
-    Diagnostics of_operator;
-    OperatorObject object(value, kOtherKeys, ValueReader(of_operator, Dialect::kModel));
-    if (object.has_operator()) object.Check(level_, of_operator);
-    diagnostics_.AppendAll(of_operator);
-    if (!object.has_operator()) return;
-    ReadCompileType(value);
-    ReadExecutionFlags(value);
-    ModelDispatchable dispatchable{value.key(), value, std::move(object),
-                                   !of_operator.has_errors()};
-    if (const auto bindings = values_.Find(value, "bindings")) {
-      dispatchable.initialization = ReadBindings(*bindings, dispatchable);
+    auto dispatchable = dispatchables_.Read(value);
+    if (!dispatchable) return;
+    const auto bindings = values_.Find(value, "bindings");
+    if (bindings && dispatchable->op() != nullptr) {
+      dispatchable->initialization = ReadBindings(*bindings, *dispatchable);
     }
-    AddDispatchable(std::move(dispatchable));
+    AddDispatchable(*std::move(dispatchable));
   }
 
   void AddDispatchable(ModelDispatchable dispatchable) {
     dispatchable_names_[dispatchable.name] = model_.dispatchables_.size();
     model_.dispatchables_.push_back(std::move(dispatchable));
-  }
-
-  static bool IsGraph(JsonCursor value) {
-    const auto type = value.Find("type");
-    return type && type->is_string() && EqualIgnoringCase(type->string(), kGraphType);
-  }
-
-  void ReadGraphOf(JsonCursor value) {
-    constexpr std::array<std::string_view, 2> kKeys = {"type", "sourcePath"};
-    CheckKeys(value, kKeys, kIgnoredGraphKeys);
-    const auto path = values_.Require(value, "sourcePath");
-    const auto name = path ? values_.FileName(*path) : std::nullopt;
-    if (!name) return;
-    ModelDispatchable dispatchable{value.key(), value, {}, true};
-    auto graph = GraphIn(*name, *path, dispatchable.files);
-    if (!graph) return;
-    dispatchable.what = std::move(graph);
-    AddDispatchable(std::move(dispatchable));
-  }
-
-  bool Open(const std::string& source_path, JsonCursor place, std::vector<ModelFile>& files) const {
-    const std::optional<ModelFile> file = open_(source_path, place);
-    if (file) files.push_back(*file);
-    return file.has_value();
-  }
-
-  // A constant that the graph only names is in a file next to it.
-  std::shared_ptr<const Graph> GraphIn(const std::string& name, JsonCursor place,
-                                       std::vector<ModelFile>& files) {
-    try {
-      if (!Open(name, place, files)) return nullptr;
-      const std::string path = files.front().path;
-      const std::string folder = std::filesystem::path(name).parent_path().string();
-      const auto constant = [&](const std::string& constant_name) {
-        const std::filesystem::path beside =
-            std::filesystem::path(folder) / FileOfConstant(constant_name, path);
-        if (Open(beside.string(), place, files)) return files.back().file.bytes();
-        throw Error(ErrorKind::kFileSystem, beside.string() + ": may not be opened");
-      };
-      return ReadGraph(
-          {files.front().file.bytes(), constant, level_},
-          [&](std::string_view code, const std::string& message, std::optional<ErrorKind> of_file) {
-            const std::string text = fmt::format("{}: {}", path, message);
-            if (of_file) return values_.FileError(place, *of_file, code, text);
-            values_.Error(place, code, text);
-          });
-    } catch (const Error& error) {
-      values_.FileError(place, error.kind(), "RES-6", error.what());
-      return nullptr;
-    }
-  }
-
-  bool IsOurs(JsonCursor value) const {
-    const auto upper = value.Find("Type");
-    const auto type = upper ? upper : value.Find("type");
-    if (!type || !type->is_string()) return true;  // OperatorObject reports it
-    const std::string what = WhatElse(type->string());
-    if (what.empty()) return true;
-    const bool is_shader = EqualIgnoringCase(type->string(), "hlsl");
-    values_.Error(
-        *type, "DISP-1",
-        fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
-                    is_shader ? SameAsShader(value) : DidYouMeanOperator(type->string())));
-    return false;
-  }
-
-  void ReadCompileType(JsonCursor value) const {
-    const auto type = values_.Find(value, "dmlCompileType");
-    if (type) values_.Enum(*type, "", kDmlCompileTypes);
-  }
-
-  void ReadExecutionFlags(JsonCursor value) const {
-    const auto flags = values_.Find(value, "executionFlags");
-    if (!flags) return;
-    for (const JsonCursor flag : flags->is_array() ? flags->children() : std::vector{*flags}) {
-      values_.Enum(flag, kExecutionFlagPrefix, kExecutionFlags);
-    }
   }
 
   // --- bindings ----------------------------------------------------------------------------------
@@ -295,7 +169,7 @@ class ModelReader {
                       Describe(value.kind())));
       return binding;
     }
-    CheckKeys(value, std::span(kKeys).first(has_shape ? 4 : 3), kIgnoredBindingKeys);
+    CheckKeys(values_, value, std::span(kKeys).first(has_shape ? 4 : 3), kIgnoredBindingKeys);
     if (const auto name = values_.Require(value, "name")) binding.resource = ResourceCalled(*name);
     binding.element_offset = OptionalUint64(value, "elementOffset").value_or(0);
     binding.element_size = OptionalUint64(value, "elementSizeInBytes").value_or(0);
@@ -349,7 +223,7 @@ class ModelReader {
 
   void ReadDispatch(JsonCursor value) {
     constexpr std::array<std::string_view, 3> kKeys = {"type", "dispatchable", "bindings"};
-    CheckKeys(value, kKeys, kIgnoredDispatchKeys);
+    CheckKeys(values_, value, kKeys, kIgnoredDispatchKeys);
     const auto name = values_.Require(value, "dispatchable");
     const auto bindings = values_.Require(value, "bindings");
     if (name && name->is_string() && onnx_.Has(name->string())) {
@@ -429,10 +303,9 @@ class ModelReader {
   static constexpr size_t kUnreadable = ModelDocument::kUnreadable;
 
   ModelDocument& model_;
-  FeatureLevel level_;
-  const ModelDocument::OpenFile& open_;
   Diagnostics& diagnostics_;
   ValueReader values_;
+  const DispatchableReader dispatchables_;
   OnnxDispatchables onnx_;
   bool has_resources_ = false;
   bool has_dispatchables_ = false;
@@ -441,12 +314,12 @@ class ModelReader {
 };
 
 ModelDocument::ModelDocument(JsonDocument json, FeatureLevel level, const OpenFile& open,
-                             Diagnostics& diagnostics)
+                             Diagnostics& diagnostics, const StatedSizes& sizes)
     : json_(std::move(json)) {
   if (const auto trailing = json_.trailing_offset()) {
     diagnostics.Warning("JSON-1", "", "text after the document is ignored", trailing);
   }
-  ModelReader(*this, level, open, diagnostics).Read(json_.root());
+  ModelReader(*this, level, sizes, open, diagnostics).Read(json_.root());
   JoinMisspelt(diagnostics);
 }
 

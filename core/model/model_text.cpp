@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -202,50 +203,31 @@ class ModelWriter {
 
 // --- a model's dispatchables as descriptors ------------------------------------------------------
 
-class DescriptorsWriter {
+// Writes operators as descriptors, with the values that their inputs have at a step.
+class DescriptorWriter {
  public:
-  DescriptorsWriter(const ModelDocument& model, ModelRun& run, const WriteDescriptor& write,
-                    Diagnostics& diagnostics)
-      : model_(model), run_(run), write_(write), diagnostics_(diagnostics) {}
+  DescriptorWriter(const WriteDescriptor& write, Diagnostics& diagnostics)
+      : write_(write), diagnostics_(diagnostics) {}
 
-  void Write() {
-    std::vector<bool> is_written(model_.dispatchables().size());
-    for (size_t i = 0; i < model_.commands().size(); ++i) {
-      const auto* dispatch = std::get_if<DispatchCommand>(&model_.commands()[i].what);
-      if (dispatch == nullptr) continue;
-      StepWatch watch;
-      if (!is_written[dispatch->dispatchable]) {
-        watch.before = [&](const Step& step) { Write(step, model_.commands()[i].place); };
-        is_written[dispatch->dispatchable] = true;
-      }
-      run_.Dispatch(i, watch);
-    }
-    for (size_t d = 0; d < is_written.size(); ++d) {
-      if (is_written[d]) continue;
-      for (const auto& [name, op] : model_.dispatchables()[d].operators()) {
-        WriteOne(name, *op, Json::object());
-      }
-    }
+  // The place is that of the step in a document, if it is in one.
+  void Write(const Step& step, std::optional<JsonCursor> place) const {
+    Write(step.name, step.op, BindingsOf(step, place));
   }
 
- private:
-  // A descriptor with more values should use tensor files.
-  static constexpr int64_t kMostValues = 1 << 20;
-
-  void Write(const Step& step, JsonCursor place) const {
-    WriteOne(step.name, step.op, BindingsOf(step, place));
-  }
-
-  void WriteOne(std::string_view name, const OperatorDesc& op, const Json& bindings) const {
+  void Write(std::string_view name, const OperatorDesc& op, const Json& bindings) const {
     Json descriptor = OperatorJson(op);
     descriptor["name"] = name;
     if (!bindings.empty()) descriptor["bindings"] = bindings;
     write_({op, name, Pretty(descriptor) + "\n"});
   }
 
+ private:
+  // A descriptor with more values should use tensor files.
+  static constexpr int64_t kMostValues = 1 << 20;
+
   // Returns the inputs with their current values. A field is left out if one of its tensors cannot
   // be written.
-  Json BindingsOf(const Step& step, JsonCursor place) const {
+  Json BindingsOf(const Step& step, std::optional<JsonCursor> place) const {
     Json bindings = Json::object();
     std::set<std::string> left_out;
     const std::vector<TensorSlot> slots = TensorSlots(step.op, TensorRole::kInput);
@@ -271,11 +253,11 @@ class DescriptorsWriter {
     for (const std::string& field : left_out) {
       bindings.erase(field);
       diagnostics_.Warning(
-          "DOC-4", place.pointer(),
+          "DOC-4", place ? place->pointer() : "",
           fmt::format("the descriptor of '{}' leaves {} unbound: it has more than {} values, or a "
                       "NaN whose bits no number tells",
                       step.name, field, kMostValues),
-          place.offset());
+          place ? std::optional(place->offset()) : std::nullopt);
     }
     return bindings;
   }
@@ -310,8 +292,6 @@ class DescriptorsWriter {
     return array;
   }
 
-  const ModelDocument& model_;
-  ModelRun& run_;
   const WriteDescriptor& write_;
   Diagnostics& diagnostics_;
 };
@@ -358,7 +338,41 @@ std::string ModelText(const OperatorCase& files) {
 
 void WriteDescriptors(const ModelDocument& model, ModelRun& run, const WriteDescriptor& write,
                       Diagnostics& diagnostics) {
-  DescriptorsWriter(model, run, write, diagnostics).Write();
+  const DescriptorWriter writer(write, diagnostics);
+  std::vector<bool> is_written(model.dispatchables().size());
+  for (size_t i = 0; i < model.commands().size(); ++i) {
+    const auto* dispatch = std::get_if<DispatchCommand>(&model.commands()[i].what);
+    if (dispatch == nullptr) continue;
+    StepWatch watch;
+    if (!is_written[dispatch->dispatchable]) {
+      watch.before = [&](const Step& step) { writer.Write(step, model.commands()[i].place); };
+      is_written[dispatch->dispatchable] = true;
+    }
+    run.Dispatch(i, watch);
+  }
+  for (size_t d = 0; d < is_written.size(); ++d) {
+    if (is_written[d]) continue;
+    for (const auto& [name, op] : model.dispatchables()[d].operators()) {
+      writer.Write(name, *op, Json::object());
+    }
+  }
+}
+
+void WriteDescriptors(const Graph& graph, InputViews inputs, OutputViews outputs,
+                      const std::function<bool(std::string_view node)>& takes,
+                      const WriteDescriptor& write, Diagnostics& diagnostics) {
+  const DescriptorWriter writer(write, diagnostics);
+  if (!std::ranges::all_of(inputs, &ConstTensorView::data)) {
+    for (const GraphNode& node : graph.nodes) {
+      if (takes(node.name)) writer.Write(node.name, node.op, Json::object());
+    }
+    return;
+  }
+  StepWatch watch;
+  watch.before = [&](const Step& step) {
+    if (takes(step.name)) writer.Write(step, std::nullopt);
+  };
+  RunGraph(graph, inputs, outputs, watch);
 }
 
 }  // namespace dmlop

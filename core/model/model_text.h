@@ -37,4 +37,11 @@ using WriteDescriptor = std::function<void(const WrittenDescriptor&)>;
 void WriteDescriptors(const ModelDocument& model, ModelRun& run, const WriteDescriptor& write,
                       Diagnostics& diagnostics);
 
+// Does the same for the nodes of a graph that `takes` accepts by their names, given inputs and
+// outputs as for RunGraph. Without the values of an input nothing is run, and all fields stay
+// unbound.
+void WriteDescriptors(const Graph& graph, InputViews inputs, OutputViews outputs,
+                      const std::function<bool(std::string_view node)>& takes,
+                      const WriteDescriptor& write, Diagnostics& diagnostics);
+
 }  // namespace dmlop

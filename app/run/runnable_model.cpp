@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/run/runnable_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "app/compare/judgement.h"
+#include "app/graph/graph_model.h"
+#include "app/run/kept_tensors.h"
+#include "core/base/counted.h"
+#include "core/base/error.h"
+#include "core/base/spelling.h"
+#include "core/tensor/nibbles.h"
+
+namespace dmlop {
+namespace {
+
+using Node = RunnableModel::Node;
+using Nodes = std::vector<const Node*>;
+
+TraceStep TraceStepOf(const Step& step) {
+  TraceStep traced{std::string(step.name), &step.op,    step.inputs, {},
+                   step.output_names,      step.cleared};
+  for (const TensorView& output : step.outputs) traced.outputs.push_back(AsConst(output));
+  return traced;
+}
+
+RunnableModel Planned(RunnableModel model) {
+  model.for_each_step([&](const Step& step) { model.steps.push_back(TraceStepOf(step)); });
+  for (size_t step = 0; step < model.steps.size(); ++step) {
+    for (size_t k = 0; k < model.steps[step].outputs.size(); ++k) {
+      model.outputs.push_back({step, k});
+    }
+  }
+  return model;
+}
+
+// --- documents -----------------------------------------------------------------------------------
+
+ModelResources Filled(ModelResources resources) {
+  resources.Fill();
+  return resources;
+}
+
+void AddNodes(const ModelDispatchable& dispatchable, std::vector<Node>& nodes) {
+  for (const auto& [name, op] : dispatchable.operators()) {
+    const bool is_in_graph = dispatchable.graph() != nullptr;
+    const size_t begin = nodes.size();
+    nodes.push_back({name, is_in_graph ? fmt::format("{}.{}", dispatchable.name, name) : name,
+                     std::string(op->name()), begin, begin + 1});
+  }
+}
+
+// --- names of nodes ------------------------------------------------------------------------------
+
+template <typename Is>
+Nodes NodesThat(const RunnableModel& model, Is&& is) {
+  Nodes found;
+  for (const Node& node : model.nodes) {
+    if (is(node)) found.push_back(&node);
+  }
+  return found;
+}
+
+// The nodes that fill a tensor that `is` wanted.
+template <typename Is>
+Nodes NodesFilling(const RunnableModel& model, Is&& is) {
+  Nodes found;
+  for (size_t i = 0; i < model.outputs.size(); ++i) {
+    if (is(i)) found.push_back(&model.NodeOf(model.outputs[i].step));
+  }
+  return found;
+}
+
+std::optional<size_t> NumberIn(const std::string& text) {
+  size_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+// Goes from the surest to the loosest reading of a name.
+Nodes NodesCalled(const RunnableModel& model, const std::string& name) {
+  Nodes found = NodesThat(model, [&](const Node& node) { return node.full_name == name; });
+  if (found.empty()) {
+    found = NodesThat(model, [&](const Node& node) { return node.name == name; });
+  }
+  if (found.empty()) {
+    for (const size_t number : model.filled.Find(name)) {
+      found.push_back(&model.NodeOf(model.outputs[number].step));
+    }
+  }
+  if (found.empty()) {
+    const std::string stem = TakeApart(name).name;
+    found = NodesThat(model, [&](const Node& node) { return InFileName(node.name) == stem; });
+    if (found.empty()) {
+      found = NodesFilling(
+          model, [&](size_t i) { return InFileName(model.filled.ShortestName(i)) == stem; });
+    }
+  }
+  if (found.empty()) {
+    const auto number = NumberIn(name);
+    found = NodesFilling(model, [&](size_t i) { return number == i + 1; });
+  }
+  return found;
+}
+
+}  // namespace
+
+size_t RunnableModel::FirstOutputOf(size_t step) const {
+  return static_cast<size_t>(std::ranges::lower_bound(outputs, step, {}, &StepOutput::step) -
+                             outputs.begin());
+}
+
+std::optional<size_t> RunnableModel::FilledInput(size_t step, size_t input) const {
+  const auto filled_by = FilledBefore(steps, step, steps[step].inputs[input]);
+  if (!filled_by) return std::nullopt;
+  return FirstOutputOf(filled_by->step) + filled_by->output;
+}
+
+const RunnableModel::Node& RunnableModel::NodeOf(size_t step) const {
+  return *std::ranges::find_if(
+      nodes, [&](const Node& node) { return node.begin <= step && step < node.end; });
+}
+
+std::vector<std::string> RunnableModel::OtherNamesOf(size_t number) const {
+  const TraceStep& step = steps[outputs[number].step];
+  const auto origin = origin_of(step.outputs[outputs[number].output].data);
+  if (!origin || origin->byte_offset != 0) return {};
+  return {fmt::format("{}.{}", step.name, origin->name), origin->name};
+}
+
+const RunnableModel::Node& RunnableModel::NodeCalled(const std::string& name) const {
+  const Nodes found = NodesCalled(*this, name);
+  if (found.empty()) {
+    std::vector<std::string_view> names;
+    for (const Node& node : nodes) names.push_back(node.name);
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the model has no node '{}'{}", name, DidYouMeanOneOf(name, names)));
+  }
+  const Node& last = *found.back();  // of several dispatches, as tensors are kept as last filled
+  for (const Node* node : found) {
+    if (node->full_name == last.full_name) continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("'{}' is the name of several nodes; say which, as '{}' or '{}'", name,
+                            node->full_name, last.full_name));
+  }
+  if (last.begin < last.end) return last;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("node '{}' ({}) is known while the model is read; no operator computes it",
+                  last.name, last.type));
+}
+
+TensorDesc ListIn(const ModelResources& resources, size_t number) {
+  const ModelResources::Shape& shape = resources.shape(number);
+  const DataType type = shape.type == DataType::kUnknown ? DataType::kUint8 : shape.type;
+  const uint64_t count = shape.size.value_or(shape.initial_bytes) / ByteWidth(type);
+  TensorDesc desc;
+  desc.data_type = type;
+  // Elements beyond the greatest size of a tensor are left out.
+  desc.sizes.emplace({static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX))});
+  return desc;
+}
+
+RunnableModel RunnableOf(const ModelDocument& model, ModelInputs&& inputs) {
+  const auto resources = std::make_shared<ModelResources>(Filled(std::move(inputs.resources)));
+  const auto run = std::make_shared<ModelRun>(model, *resources, std::move(inputs.bound));
+  const auto each_dispatch = [&model](const auto& take) {
+    for (size_t i = 0; i < model.commands().size(); ++i) {
+      const auto* dispatch = std::get_if<DispatchCommand>(&model.commands()[i].what);
+      if (dispatch != nullptr) take(i, model.dispatchables()[dispatch->dispatchable]);
+    }
+  };
+  RunnableModel runnable{FilledTensors(model), {}, {}, nullptr, nullptr, nullptr};
+  for (size_t i = 0; i < model.resources().size(); ++i) {
+    const TensorDesc desc = ListIn(*resources, i);
+    runnable.resources.push_back(
+        {resources->name(i), {resources->bytes(i).data(), *desc.data_type, LayoutOf(desc)}, desc});
+  }
+  each_dispatch([&](size_t, const ModelDispatchable& dispatchable) {
+    AddNodes(dispatchable, runnable.nodes);
+  });
+  runnable.for_each_step = [resources, run, each_dispatch](const VisitStep& visit) {
+    each_dispatch([&](size_t i, const ModelDispatchable&) { run->ForEachStep(i, visit); });
+  };
+  runnable.run = [resources, run, each_dispatch](const StepWatch& watch) {
+    each_dispatch([&](size_t i, const ModelDispatchable&) {
+      if (!watch.goes_on || watch.goes_on()) run->Dispatch(i, watch);
+    });
+  };
+  runnable.origin_of = [resources, run](const std::byte* data) { return run->OriginOf(data); };
+  return Planned(std::move(runnable));
+}
+
+RunnableModel RunnableOf(const NamedGraph& named, std::vector<ConstTensorView> inputs) {
+  const Graph& graph = named.graph;
+  RunnableModel runnable{FilledTensors(named), {}, {}, nullptr, nullptr, nullptr};
+  const std::vector<TensorSlot> slots = SlotsOf(graph);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    runnable.resources.push_back({slots[i].path, inputs[i], *slots[i].desc});
+  }
+  for (const ModelNode& node : named.nodes) {
+    runnable.nodes.push_back(
+        {node.name, node.name,
+         node.version.empty() ? node.type : fmt::format("{} {}", node.type, node.version),
+         node.begin, node.end});
+  }
+  runnable.origin_of = [&graph, resources = runnable.resources](
+                           const std::byte* data) -> std::optional<ModelRun::Origin> {
+    const auto offset_in = [&](std::span<const std::byte> bytes) -> std::optional<int64_t> {
+      const bool is_in = data >= bytes.data() && data < bytes.data() + bytes.size();
+      return is_in ? std::optional(data - bytes.data()) : std::nullopt;
+    };
+    for (const RunnableModel::Resource& input : resources) {
+      const auto offset = offset_in({input.view.data, SizeInBytes(input.desc)});
+      if (offset) return ModelRun::Origin{input.name, false, *offset};
+    }
+    for (const GraphEdge& edge : graph.edges) {
+      const auto offset = edge.constant ? offset_in(edge.constant->bytes) : std::nullopt;
+      if (offset) return ModelRun::Origin{edge.name, true, *offset};
+    }
+    return std::nullopt;
+  };
+  const auto outputs = std::make_shared<const GraphOutputs>(graph);
+  runnable.for_each_step = [&graph, outputs, inputs](const VisitStep& visit) {
+    ForEachStep(graph, inputs, outputs->views(), visit);
+  };
+  runnable.run = [&graph, outputs, inputs](const StepWatch& watch) {
+    RunGraph(graph, inputs, outputs->views(), watch);
+  };
+  return Planned(std::move(runnable));
+}
+
+LoadedTensor LoadFilled(const std::string& path, const FilledTensors::One& tensor,
+                        const TensorDesc& of_operator, FileShapes shapes) {
+  LoadedTensor loaded = LoadCompared(path, *tensor.desc, shapes);
+  const bool is_alike = loaded.view.type == *tensor.desc->data_type &&
+                        loaded.view.layout.sizes == LayoutOf(*tensor.desc).sizes;
+  if (!is_alike) return loaded;
+  loaded.view.type = *of_operator.data_type;
+  if (tensor.form && tensor.form->is_bool) loaded.is_bool = false;
+  return ByCount(std::move(loaded), LayoutOf(of_operator).sizes, path, FileShapes::kByCount);
+}
+
+Computation ComputationOf(const Step& step) {
+  Computation computation{step.op, step.inputs};
+  for (ConstTensorView& view : computation.inputs) {
+    if (!HasNibbles(view.type)) continue;
+    const auto unpacked = std::make_shared<UnpackedNibbles>(view);
+    view = AsConst(unpacked->view());
+    computation.storage.push_back(unpacked);
+  }
+  return computation;
+}
+
+}  // namespace dmlop

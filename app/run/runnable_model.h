@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model of any kind as something that runs step by step: an ONNX model, a serialized graph, or a
+// DxDispatch model whose resources are bound. Nodes and tensors have the names that users know.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/run/filled_tensors.h"
+#include "app/run/model_inputs.h"
+#include "core/explain/element_trace.h"
+#include "core/io/tensor_file.h"
+#include "core/judge/computation.h"
+#include "core/model/model_run.h"
+
+namespace dmlop {
+
+struct RunnableModel {
+  // A tensor that the model begins or ends with, besides those that operators fill.
+  struct Resource {
+    std::string name;
+    ConstTensorView view;
+    TensorDesc desc;
+  };
+
+  // A node of a graph, or a dispatch of an operator.
+  struct Node {
+    std::string name;
+    std::string full_name;      // "graph.node" in a document; the same as `name` elsewhere
+    std::string type;           // such as "Conv 11"
+    size_t begin = 0, end = 0;  // its steps; none if it is known while the model is read
+  };
+
+  FilledTensors filled;
+  std::vector<Resource> resources;
+  std::vector<Node> nodes;  // in the order in which they run
+  // Visits the steps without running them; the visitor may do so.
+  std::function<void(const VisitStep&)> for_each_step;
+  std::function<void(const StepWatch&)> run;
+  std::function<std::optional<ModelRun::Origin>(const std::byte*)> origin_of;
+  // The steps as they are planned. Their views tell places, and have no values.
+  std::vector<TraceStep> steps = {};
+  std::vector<StepOutput> outputs = {};  // of all steps, in the order of `filled`
+
+  // The number, in `filled`, of the first output of a step.
+  size_t FirstOutputOf(size_t step) const;
+
+  // The number of the tensor that an input of a step is, as it was last filled; empty if the model
+  // begins with it.
+  std::optional<size_t> FilledInput(size_t step, size_t input) const;
+
+  const Node& NodeOf(size_t step) const;
+
+  // What a tensor that an operator fills may be called besides its own names: in a document, the
+  // resource that it begins.
+  std::vector<std::string> OtherNamesOf(size_t number) const;
+
+  // The node that is meant by its name, by that of a tensor that it fills, or by a file that run
+  // --keep-all names so or its number. Throws an Error of kind kUsage if there is none or several.
+  const Node& NodeCalled(const std::string& name) const;
+};
+
+// The elements of a resource of a document as one list; bytes if it has several types.
+TensorDesc ListIn(const ModelResources& resources, size_t number);
+
+// Takes bound inputs, and fills them. The model must outlive the result.
+RunnableModel RunnableOf(const ModelDocument& model, ModelInputs&& inputs);
+
+// Takes the inputs for RunGraph. The graph and the inputs must outlive the result.
+RunnableModel RunnableOf(const NamedGraph& graph, std::vector<ConstTensorView> inputs);
+
+// Loads what a device has for a tensor that an operator fills, as its desc there has it: ONNX's
+// tensors may have fewer dimensions, and signed indices. A file of another type or shape is loaded
+// as it is.
+LoadedTensor LoadFilled(const std::string& path, const FilledTensors::One& tensor,
+                        const TensorDesc& of_operator, FileShapes shapes);
+
+// The operator of a step and its inputs, elements of 4 bits each in a byte.
+Computation ComputationOf(const Step& step);
+
+}  // namespace dmlop
