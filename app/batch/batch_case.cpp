@@ -121,9 +121,9 @@ void BatchCase::Read() {
   }
   const Descriptor descriptor{"", settings_.folder, line_.text};
   const bool may_be_model = line_.text.find("\"dispatchables\"") != std::string::npos;
-  Document document = ReadDocument(descriptor, settings_.level,
-                                   {settings_.confine, "", settings_.folder}, diagnostics,
-                                   may_be_model ? settings_.sizes : ModelSizes());
+  Document document =
+      ReadDocument(descriptor, settings_.level, {settings_.confine, "", settings_.folder},
+                   diagnostics, may_be_model ? settings_.sizes : ModelSizes());
   if (document.model) return ReadModel(descriptor, std::move(document.model), diagnostics);
   document_ = std::move(document.op);
   if (!document_) return Refuse(diagnostics);

@@ -99,12 +99,11 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
           .add_option("--output-path", options->output_folder,
                       "The outputs' folder, in place of the one that all have in common")
           ->type_name("DIR");
-  CLI::Option* compared =
-      command
-          .add_option("folder", options->output_folder,
-                      "With --check or --judge, the same as --output-path")
-          ->type_name("DIR")
-          ->excludes(folder);
+  CLI::Option* compared = command
+                              .add_option("folder", options->output_folder,
+                                          "With --check or --judge, the same as --output-path")
+                              ->type_name("DIR")
+                              ->excludes(folder);
   command.add_flag(
       "--inputs", options->has_inputs,
       "Write the inputs whose values the lines state beside the outputs; with --check or "

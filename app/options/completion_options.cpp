@@ -102,7 +102,8 @@ CompletedValue ValueOf(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::vector<std::string> words = WordsOf(option, type);
   if (type.starts_with("[SIDE=]")) return {type, Kind::kSided, words};
-  if (option.check_lname("dispatchable") || option.check_lname("node")) return {type, Kind::kDispatchables};
+  if (option.check_lname("dispatchable") || option.check_lname("node"))
+    return {type, Kind::kDispatchables};
   if (option.check_lname("keep")) return {type, Kind::kKept, {}, ExtensionsOf(type)};
   if (!words.empty()) {
     return {type, type.starts_with("[TYPE=]") ? Kind::kNames : Kind::kWords, words};

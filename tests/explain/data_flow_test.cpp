@@ -15,6 +15,7 @@
 #include "tests/reference/element.h"
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"
+#include "tests/support/random.h"
 #include "tests/support/random_calls.h"
 
 namespace dmlop {
