@@ -131,21 +131,41 @@ class Pieces {
   int64_t length_;
 };
 
+// The least region that has both.
+Region Hull(const Region& a, const Region& b) {
+  Region hull = a;
+  for (size_t d = 0; d < a.begin.size(); ++d) {
+    hull.begin[d] = std::min(a.begin[d], b.begin[d]);
+    hull.sizes[d] = std::max(a.begin[d] + a.sizes[d], b.begin[d] + b.sizes[d]) - hull.begin[d];
+  }
+  return hull;
+}
+
+// The parts of inputs that an element needs, by input. A convolution has a source for each tap.
+std::map<size_t, Region> NeededBy(const std::vector<SourceMap>& sources, const Region& element) {
+  std::map<size_t, Region> needed;
+  for (const SourceMap& source : sources) {
+    const auto part = source(element);
+    if (!part) continue;
+    const auto [place, is_new] = needed.emplace(part->tensor, *part);
+    if (!is_new) place->second = Hull(place->second, *part);
+  }
+  return needed;
+}
+
 }  // namespace
 
 std::vector<TermAxis> ReducedAxesOf(const Computation& computation, size_t output,
                                     std::span<const int64_t> elements) {
+  const std::vector<SourceMap> sources = SourcesOf(computation.op);
   const Dims outputs = SizesOf(computation, output);
   std::set<TermAxis> axes;
-  for (const SourceMap& map : SourcesOf(computation.op)) {
-    for (const int64_t element : elements) {
-      const auto region = map({output, IndexOf(outputs, element), Dims::Filled(outputs.size(), 1)});
-      if (!region) continue;
-      const Dims& sizes = computation.inputs[region->tensor].layout.sizes;
+  for (const int64_t element : elements) {
+    const Region one{output, IndexOf(outputs, element), Dims::Filled(outputs.size(), 1)};
+    for (const auto& [input, region] : NeededBy(sources, one)) {
+      const Dims& sizes = computation.inputs[input].layout.sizes;
       for (size_t d = 0; d < sizes.size(); ++d) {
-        if (sizes[d] > 1 && region->sizes[d] == sizes[d]) {
-          axes.insert({region->tensor, d, sizes[d]});
-        }
+        if (sizes[d] > 1 && region.sizes[d] == sizes[d]) axes.insert({input, d, sizes[d]});
       }
     }
   }
