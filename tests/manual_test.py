@@ -52,7 +52,7 @@ def examples_of(page):
     text = page.read_text()
     if ".Sh EXAMPLES" not in text:
         return []
-    shown = text[text.index(".Sh EXAMPLES"):].replace("\\(dq", '"')
+    shown = text[text.index(".Sh EXAMPLES"):].replace("\\(dq", '"').replace("\\(aq", "'")
     blocks = re.findall(r"^\.Bd -literal.*\n((?:.*\n)*?)\.Ed$", shown, re.M)
     lines = re.findall(r"^\.Dl (.*)$", shown, re.M)
     return [*lines, *(literal(block) for block in blocks)]
