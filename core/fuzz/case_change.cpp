@@ -104,26 +104,28 @@ Dims StridesOfKind(LayoutKind kind, const Dims& sizes) {
   return strides;
 }
 
-// Lays dimensions out in the order and with the gaps of another layout.
+// Lays dimensions out in the order and with the gaps of another layout. One that had the size 1, or
+// is new, comes next to the one behind it.
 Dims StridesLike(const Layout& before, const std::vector<std::optional<size_t>>& dims,
                  const Dims& sizes) {
-  constexpr int64_t kOutermost = INT64_MAX;
-  const auto stride_before = [&](size_t d) {
-    return dims[d] && before.sizes[*dims[d]] > 1 ? before.strides[*dims[d]] : kOutermost;
-  };
+  if (IsPacked(before)) return PackedStrides(sizes);
+  const auto had_stride = [&](size_t d) { return dims[d] && before.sizes[*dims[d]] > 1; };
+  std::vector<int64_t> places(sizes.size() + 1, 1);
+  for (size_t d = sizes.size(); d-- > 0;) {
+    places[d] = had_stride(d) ? before.strides[*dims[d]] : places[d + 1];
+  }
   std::vector<size_t> order(sizes.size());
   std::iota(order.rbegin(), order.rend(), size_t{0});
-  std::ranges::stable_sort(order, {}, stride_before);
+  std::ranges::stable_sort(order, {}, [&](size_t d) { return places[d]; });
   Dims strides = Dims::Filled(sizes.size(), 0);
   int64_t end_before = 1;
   int64_t end = 1;
   for (const size_t d : order) {
-    const int64_t stride = stride_before(d);
-    if (stride == 0) continue;
-    const int64_t gap = stride == kOutermost ? 0 : std::max<int64_t>(stride - end_before, 0);
+    if (had_stride(d) && places[d] == 0) continue;
+    const int64_t gap = had_stride(d) ? std::max<int64_t>(places[d] - end_before, 0) : 0;
     strides[d] = end + gap;
     end = strides[d] * sizes[d];
-    if (stride != kOutermost) end_before = stride * before.sizes[*dims[d]];
+    if (had_stride(d)) end_before = places[d] * before.sizes[*dims[d]];
   }
   return strides;
 }

@@ -36,7 +36,12 @@ std::string ShortName(std::string_view of) {
 }
 
 // "1, 2 or 3"
-std::string Listed(const std::vector<SettingValue>& values, std::string_view last) {
+std::string Listed(std::vector<SettingValue> values, std::string_view last) {
+  constexpr size_t kMost = 12;
+  if (values.size() > kMost) {
+    values.erase(values.begin() + kMost / 2, values.end() - 1);
+    values.insert(values.end() - 1, std::string("..."));
+  }
   std::string text;
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) text += i + 1 == values.size() ? fmt::format(" {} ", last) : ", ";
@@ -267,7 +272,9 @@ std::string TextOf(const Conditions& conditions, const std::vector<std::string>&
   text += text.empty() ? "fails with " : "; ";
   text += other_field ? "any other field" : "any field";
   text += other_size ? ", any other size" : ", any size";
+  constexpr size_t kMostTypes = 4;
   if (type_is_told) return text;
+  if (types.size() > kMostTypes) return text + ", any type";
   return text + ", " + Listed({types.begin(), types.end()}, "and");
 }
 

@@ -2,20 +2,31 @@
 #include "core/fuzz/conditions.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "core/fuzz/condition_text.h"
 #include "core/fuzz/simplest_condition.h"
+#include "core/fuzz/varied_case.h"
 
 namespace dmlop {
 namespace {
 
 constexpr uint64_t kDraws = 2;
 
+struct SettingAt {
+  std::string of;
+  SettingValue value;
+};
+
 // A setting, and what was seen of it.
 struct Studied {
   Setting setting;
-  SeenValues seen;
+  SeenValues seen{};
+  bool has_alone = false;  // it was varied without a change of others
+  std::map<SettingValue, std::vector<SettingAt>> sizes{};  // that each value changed besides
 
   bool is_number() const {
     return setting.kind == SettingKind::kSize || setting.kind == SettingKind::kInteger;
@@ -30,16 +41,18 @@ class Study {
  public:
   Study(const Computation& smallest, const ValueClasses& classes, const TryAll& run,
         int64_t most_runs, const CaseBounds& bounds)
-      : changer_(smallest, bounds), classes_(classes), run_(run), most_runs_(most_runs) {}
+      : changer_(smallest, bounds),
+        settings_(SettingsOf(changer_)),
+        classes_(classes),
+        run_(run),
+        most_runs_(most_runs) {}
 
   Conditions Find() {
-    for (Setting& setting : SettingsOf(changer_)) {
-      const SettingValue own = setting.value;
-      studied_.push_back({std::move(setting), {{own, true}}});
-    }
+    for (const Setting& setting : settings_) studied_.push_back({setting, {{setting.value, true}}});
     Vary(/*many=*/false);
     VaryValues();
     Vary(/*many=*/true);
+    ForgetWhatSizesExplain();
     Conditions found;
     Relate(found);
     for (const Studied& one : studied_) Tell(one, found);
@@ -106,15 +119,57 @@ class Study {
   void Vary(bool many) {
     std::vector<Trial> trials;
     for (Studied& one : studied_) {
-      if (many && !(one.is_number() && one.has_passed())) continue;
-      for (const SettingValue& value : ValuesToTry(one.setting, changer_.original().op, many)) {
-        if (one.seen.contains(value)) continue;
-        if (auto varied = Varied(changer_, one.setting, value, classes_)) {
-          trials.push_back({&one, value, std::move(*varied)});
-        }
-      }
+      const bool has_more = one.is_number() || one.setting.kind == SettingKind::kScalar;
+      if (many && !(has_more && one.has_passed())) continue;
+      std::vector<Trial> own = TrialsOf(one, many);
+      std::ranges::move(own, std::back_inserter(trials));
     }
     See(trials);
+  }
+
+  // Those that leave other settings alone, if there are any.
+  std::vector<Trial> TrialsOf(Studied& one, bool many) {
+    std::vector<Trial> alone;
+    std::vector<Trial> others;
+    for (const SettingValue& value : ValuesToTry(one.setting, changer_.original().op, many)) {
+      if (one.seen.contains(value)) continue;
+      auto varied = Varied(changer_, one.setting, value, classes_);
+      if (!varied) continue;
+      const bool is_alone = LeavesOthers(settings_, one.setting, varied->op);
+      one.sizes[value] = SizesChangedBeside(one.setting, varied->op);
+      (is_alone ? alone : others).push_back({&one, value, std::move(*varied)});
+    }
+    if (!alone.empty()) one.has_alone = true;
+    return one.has_alone ? std::move(alone) : std::move(others);
+  }
+
+  std::vector<SettingAt> SizesChangedBeside(const Setting& setting, const OperatorDesc& op) const {
+    std::vector<SettingAt> changed;
+    for (const Setting& other : settings_) {
+      if (other.kind != SettingKind::kSize || other.of == setting.of) continue;
+      const std::vector<SettingValue> values = ValuesIn(op, other.of, other.ties, true);
+      if (!values.empty() && values.front() != other.value)
+        changed.push_back({other.of, values[0]});
+    }
+    return changed;
+  }
+
+  // Forgets what passed only since a size had to change with it, which passes by itself.
+  void ForgetWhatSizesExplain() {
+    const auto explains = [&](const SettingAt& size) {
+      return std::ranges::any_of(studied_, [&](const Studied& other) {
+        const auto seen = other.seen.find(size.value);
+        return other.setting.of == size.of && seen != other.seen.end() && !seen->second;
+      });
+    };
+    for (Studied& one : studied_) {
+      if (one.setting.kind == SettingKind::kSize) continue;
+      std::erase_if(one.seen, [&](const auto& seen) {
+        const auto sizes = one.sizes.find(seen.first);
+        return !seen.second && sizes != one.sizes.end() &&
+               std::ranges::any_of(sizes->second, explains);
+      });
+    }
   }
 
   void See(std::vector<Trial>& trials) {
@@ -149,7 +204,21 @@ class Study {
         if (results.empty() || has(TryResult::kNotSupported)) continue;
         one.seen[std::string(Name(value_class))] = has(TryResult::kFails);
       }
+      TakeClassThatFails(one);
       studied_.push_back(std::move(one));
+    }
+  }
+
+  // If drawn values fail, theirs are the classes that are told.
+  static void TakeClassThatFails(Studied& one) {
+    const SettingValue own = std::exchange(one.setting.value, SettingValue());
+    for (const auto& [value_class, fails] : one.seen) {
+      if (fails && value_class != own) one.setting.value = value_class;
+    }
+    if (one.setting.value == SettingValue()) {
+      one.setting.value = own;
+    } else {
+      one.seen.erase(own);
     }
   }
 
@@ -256,14 +325,16 @@ class Study {
     std::vector<std::string> types;
     for (const Studied& one : studied_) {
       if (one.setting.kind != SettingKind::kType || !types.empty()) continue;
-      for (const auto& [type, fails] : one.seen) {
-        if (fails) types.push_back(ToText(type));
+      for (const SettingValue& type : ValuesToTry(one.setting, changer_.original().op, false)) {
+        const auto seen = one.seen.find(type);
+        if (seen != one.seen.end() && seen->second) types.push_back(ToText(type));
       }
     }
     return types;
   }
 
   CaseChanger changer_;
+  std::vector<Setting> settings_;
   const ValueClasses& classes_;
   const TryAll& run_;
   int64_t most_runs_;

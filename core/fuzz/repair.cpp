@@ -192,12 +192,23 @@ class DescRepair {
       const int64_t now = NumberAt(state_->op, path).value_or(kept->second);
       for (const int64_t number : named) Follow(number, now);
       for (const int64_t number : named) Follow(number, number + now - kept->second);
+      for (const int64_t number : named) Follow(number, number + 1);
       return;
     }
     for (const int64_t number : named) TakeLength(path, static_cast<size_t>(number));
-    for (const int64_t number : named) Take(path, number);
-    for (const int64_t number : named) Take(path, number - 1);
-    for (const int64_t number : {1, 0}) Take(path, number);
+    for (const int64_t number : NearestFirst(named, NumberAt(state_->op, path).value_or(0))) {
+      Take(path, number);
+    }
+  }
+
+  // The numbers that a message names, those one less, 0 and 1.
+  static std::vector<int64_t> NearestFirst(std::vector<int64_t> numbers, int64_t to) {
+    for (size_t i = numbers.size(); i-- > 0;) numbers.push_back(numbers[i] - 1);
+    numbers.insert(numbers.end(), {1, 0});
+    std::ranges::stable_sort(numbers, {}, [&](int64_t number) { return std::abs(number - to); });
+    const auto repeated = std::ranges::unique(numbers);
+    numbers.erase(repeated.begin(), repeated.end());
+    return numbers;
   }
 
   void Take(const std::string& path, int64_t number) {

@@ -49,22 +49,17 @@ std::vector<Setting> SettingsOf(const CaseChanger& changer);
 std::vector<Setting> SymbolsOf(const CaseChanger& changer);
 std::vector<Setting> SettingsButSizesOf(const CaseChanger& changer);
 
-// Returns drafts with another value of the setting, the most natural first; any of them may turn
-// out to be invalid.
-std::vector<CaseDraft> DraftsWith(const CaseDraft& begun, const Setting& setting,
-                                  const SettingValue& value);
-
-// Returns the first valid case of those.
-std::optional<Computation> Varied(const CaseChanger& changer, const Setting& setting,
-                                  const SettingValue& value, const ValueClasses& classes);
-
 // The value of a field that is at its default: the first enumerator, 0 or false; 1 for what
 // multiplies, divides or counts.
 SettingValue DefaultOf(const PlainValue& plain);
 
-// The values that a setting is tried with, its own included. `many`: those of sizes and integers
-// that tell residues apart.
+// The values that a setting is tried with, its own included. `many`: further numbers, once one has
+// passed, which tell residues and bounds apart.
 std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc& op, bool many);
+
+// The operators that may be fused, and the types that tensors of a field may have.
+std::vector<const OperatorInfo*> ActivationsOf(ActivationHost host);
+std::vector<DataType> TypesFor(const OperatorDesc& op, const Field& field);
 
 // The value that a descriptor has for a setting: none if it has no such thing. If its rank is not
 // that of the case that has the setting, the values of all axes.

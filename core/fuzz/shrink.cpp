@@ -12,6 +12,7 @@
 
 #include "core/fuzz/setting.h"
 #include "core/fuzz/simpler_values.h"
+#include "core/fuzz/varied_case.h"
 
 namespace dmlop {
 namespace {

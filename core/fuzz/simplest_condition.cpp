@@ -13,14 +13,16 @@ class SimplestOf {
   SimplestOf(SettingKind kind, const SettingValue& value, const SeenValues& seen)
       : kind_(kind), value_(value) {
     for (const auto& [one, fails] : seen) (fails ? failed_ : passed_).push_back(one);
+    if (kind == SettingKind::kType) std::ranges::sort(failed_, {}, NumberOfType);
   }
 
   Condition Find() const {
     if (passed_.empty()) return {{}, ConditionKind::kAny};
     if (failed_.size() == 1) return {{}, ConditionKind::kOnly, {value_}};
-    if (!IsNumber()) return List();
+    if (!IsNumber() || (IsScalar() && passed_.size() == 1)) return List();
     if (passed_.back() < failed_.front()) return {{}, ConditionKind::kAtLeast, {failed_.front()}};
     if (failed_.back() < passed_.front()) return {{}, ConditionKind::kAtMost, {failed_.back()}};
+    if (IsScalar()) return List();
     for (int64_t modulus = 2; modulus <= 64; ++modulus) {
       const int64_t residue = Number(value_) % modulus;
       if (IsResidue(modulus, residue)) return {{}, ConditionKind::kResidue, {modulus, residue}};
@@ -30,8 +32,13 @@ class SimplestOf {
   }
 
  private:
+  static std::ptrdiff_t NumberOfType(const SettingValue& name) {
+    const auto names = DataTypeNames();
+    return std::ranges::find(names, std::get<std::string>(name)) - names.begin();
+  }
   static int64_t Number(const SettingValue& value) { return std::get<int64_t>(value); }
-  bool IsNumber() const { return std::holds_alternative<int64_t>(value_); }
+  bool IsScalar() const { return std::holds_alternative<double>(value_); }
+  bool IsNumber() const { return IsScalar() || std::holds_alternative<int64_t>(value_); }
 
   bool IsResidue(int64_t modulus, int64_t residue) const {
     const auto fits = [&](const SettingValue& one) { return Number(one) % modulus == residue; };
