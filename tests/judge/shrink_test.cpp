@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices with planted faults, as predicates of cases: whatever case fails first, it shrinks to the
+// smallest one that there is, and what the failure hangs on is told.
+#include "core/fuzz/shrink.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/fuzz/conditions.h"
+#include "core/fuzz/generator.h"
+#include "tests/support/case_name.h"
+#include "tests/support/random.h"
+
+namespace dmlop {
+namespace {
+
+using Fails = bool (*)(const Computation&);
+
+// --- what predicates ask -------------------------------------------------------------------------
+
+int64_t Number(const Computation& c, std::string_view path) {
+  return NumberAt(c.op, path).value_or(-1);
+}
+
+const TensorDesc* Tensor(const Computation& c, std::string_view path) {
+  for (const TensorSlot& slot : TensorSlots(c.op)) {
+    if (slot.path == path) return slot.desc;
+  }
+  return nullptr;
+}
+
+bool Has(const Computation& c, std::string_view path) {
+  return Tensor(c, path) != nullptr;
+}
+
+int64_t Size(const Computation& c, std::string_view path, int dimension) {
+  const TensorDesc* tensor = Tensor(c, path);
+  if (tensor == nullptr) return -1;
+  const auto rank = static_cast<int>(tensor->rank());
+  return (*tensor->sizes)[static_cast<size_t>(dimension < 0 ? rank + dimension : dimension)];
+}
+
+int64_t Width(const Computation& c) {
+  return Size(c, TensorSlots(c.op).front().path, -1);
+}
+
+std::string Word(const Computation& c, std::string_view path) {
+  const auto value = ValueAt(c.op, path);
+  return value ? ToText(*value) : "";
+}
+
+DataType Type(const Computation& c) {
+  return *TensorSlots(c.op).front().desc->data_type;
+}
+
+bool IsPermuted(const Computation& c) {
+  return LayoutKindOf(*TensorSlots(c.op).front().desc) == LayoutKind::kPermuted;
+}
+
+bool AnyValue(const Computation& c, bool (*is)(double)) {
+  const ConstTensorView& input = c.inputs.front();
+  for (int64_t k = 0; k < input.layout.element_count(); ++k) {
+    const auto offset =
+        OffsetOfElement(input.layout, k) * static_cast<int64_t>(ByteWidth(input.type));
+    if (is(ValueOf(input.type, input.data + offset))) return true;
+  }
+  return false;
+}
+
+// --- the table -----------------------------------------------------------------------------------
+
+struct Planted {
+  std::string name;
+  std::string op;
+  Fails fails;
+  int64_t elements;  // of the smallest case, of all tensors together
+  size_t rank;
+  std::vector<std::string> texts;  // each is in what is told
+
+  friend void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.name; }
+};
+
+// Whether an entry of an array is so.
+bool AnyEntry(const Computation& c, std::string_view field, bool (*is)(int64_t)) {
+  for (int k = 0; Number(c, fmt::format("{}/{}", field, k)) >= 0; ++k) {
+    if (is(Number(c, fmt::format("{}/{}", field, k)))) return true;
+  }
+  return false;
+}
+
+double Scalar(const Computation& c, std::string_view path) {
+  const auto value = ValueAt(c.op, path);
+  return value ? std::get<double>(*value) : 0;
+}
+
+const Planted kPlanted[] = {
+    // Fields.
+    {"PaddingsExchanged",
+     "CONVOLUTION",
+     [](const Computation& c) {
+       for (int d = 0; Number(c, fmt::format("StartPadding/{}", d)) >= 0; ++d) {
+         if (Number(c, fmt::format("StartPadding/{}", d)) !=
+             Number(c, fmt::format("EndPadding/{}", d))) {
+           return true;
+         }
+       }
+       return false;
+     },
+     4,
+     3,
+     {"StartPadding[0] != EndPadding[0]"}},
+    {"Groups",
+     "CONVOLUTION",
+     [](const Computation& c) { return Number(c, "GroupCount") > 1; },
+     6,
+     3,
+     {"GroupCount >= 2"}},
+    {"Dilated",
+     "CONVOLUTION",
+     [](const Computation& c) { return AnyEntry(c, "Dilations", [](int64_t d) { return d > 1; }); },
+     3,
+     3,
+     {"Dilations[0] >= 2"}},
+    {"StrideOfThree",
+     "MAX_POOLING",
+     [](const Computation& c) { return AnyEntry(c, "Strides", [](int64_t d) { return d == 3; }); },
+     2,
+     4,
+     {"only with Strides["}},
+    {"WindowsWiderThanHigh",
+     "AVERAGE_POOLING",
+     [](const Computation& c) {
+       const bool is_flat = Number(c, "WindowSize/2") < 0;
+       return Number(c, is_flat ? "WindowSize/1" : "WindowSize/2") >
+              Number(c, is_flat ? "WindowSize/0" : "WindowSize/1");
+     },
+     3,
+     4,
+     {"WindowSize[0] < WindowSize[1]"}},
+    {"Transposed",
+     "GEMM",
+     [](const Computation& c) { return Word(c, "TransA") == "TRANSPOSE"; },
+     3,
+     2,
+     {"only with TransA TRANSPOSE"}},
+    {"Backward",
+     "CONVOLUTION",
+     [](const Computation& c) { return Word(c, "Direction") == "BACKWARD"; },
+     3,
+     3,
+     {"only with Direction BACKWARD"}},
+    {"NegativeAlpha",
+     "ACTIVATION_ELU",
+     [](const Computation& c) { return Scalar(c, "Alpha") <= -0.5; },
+     2,
+     1,
+     {"Alpha <= -0.5"}},
+    {"AlphaForgotten",
+     "GEMM",
+     [](const Computation& c) { return Scalar(c, "Alpha") != 1; },
+     3,
+     2,
+     {"not with Alpha 1"}},
+    {"FirstIndexOfEqual",
+     "ARGMAX",
+     [](const Computation& c) { return Word(c, "AxisDirection") == "DECREASING"; },
+     2,
+     1,
+     {"only with AxisDirection DECREASING"}},
+    {"ManyOfTopK",
+     "TOP_K",
+     [](const Computation& c) { return Number(c, "K") > 8; },
+     27,
+     1,
+     {"K >= 9"}},
+    {"PositiveMin",
+     "ELEMENT_WISE_CLIP",
+     [](const Computation& c) { return Scalar(c, "Min") >= 0; },
+     2,
+     1,
+     {"Min >= 0"}},
+    // Tensors that are there.
+    {"CTensorForgotten",
+     "GEMM",
+     [](const Computation& c) { return Has(c, "CTensor") && Word(c, "Beta") != "0"; },
+     4,
+     2,
+     {"only with CTensor", "not with Beta 0"}},
+    {"Bias",
+     "CONVOLUTION",
+     [](const Computation& c) { return Has(c, "BiasTensor"); },
+     4,
+     3,
+     {"only with BiasTensor"}},
+    {"NoBias",
+     "CONVOLUTION",
+     [](const Computation& c) { return !Has(c, "BiasTensor"); },
+     3,
+     3,
+     {"not with BiasTensor"}},
+    {"Activation",
+     "GEMM",
+     [](const Computation& c) { return FusedActivationOf(c.op) != nullptr; },
+     3,
+     2,
+     {"only with FusedActivation"}},
+    {"ThreeInputs",
+     "JOIN",
+     [](const Computation& c) { return Has(c, "InputTensors/2"); },
+     6,
+     1,
+     {"InputTensors >= 3"}},
+    {"TwoOutputs",
+     "SPLIT",
+     [](const Computation& c) { return Has(c, "OutputTensors/1"); },
+     4,
+     1,
+     {"OutputTensors >= 2"}},
+    {"SecondOutput",
+     "MAX_POOLING1",
+     [](const Computation& c) { return Has(c, "OutputIndicesTensor"); },
+     3,
+     4,
+     {"only with OutputIndicesTensor"}},
+    // Sizes and ranks.
+    {"RaggedTail",
+     "ELEMENT_WISE_ADD",
+     [](const Computation& c) { return Width(c) % 16 == 15; },
+     45,
+     1,
+     {"W mod 16 = 15"}},
+    {"OddOfThree",
+     "ELEMENT_WISE_TANH",
+     [](const Computation& c) { return Width(c) % 3 == 2; },
+     4,
+     1,
+     {"W mod 3 = 2"}},
+    {"Wide",
+     "ELEMENT_WISE_SQRT",
+     [](const Computation& c) { return Width(c) > 16; },
+     34,
+     1,
+     {"W >= 17"}},
+    {"OneElementRows",
+     "ELEMENT_WISE_COS",
+     [](const Computation& c) { return Width(c) == 1 && RankOf(c.op) > 2; },
+     2,
+     3,
+     {"rank >= 3", "only with W 1"}},
+    {"SixDimensions",
+     "ELEMENT_WISE_NEGATE",
+     [](const Computation& c) { return RankOf(c.op) >= 6; },
+     2,
+     6,
+     {"rank >= 6"}},
+    {"BatchOfFour",
+     "MAX_POOLING",
+     [](const Computation& c) { return Size(c, "InputTensor", 0) % 4 == 0; },
+     8,
+     4,
+     {"N mod 4 = 0"}},
+    {"HiddenSize",
+     "GRU",
+     [](const Computation& c) { return Size(c, "RecurrenceTensor", 3) >= 3; },
+     40,
+     4,
+     {"RecurrenceTensor.W >= 3"}},
+    {"TwoGates",
+     "LSTM",
+     [](const Computation& c) { return Size(c, "InputTensor", 1) > 1; },
+     100,
+     4,
+     {"C >= 2"}},
+    {"LongSums",
+     "REDUCE",
+     [](const Computation& c) {
+       return Size(c, "InputTensor", -1) > 32 && Word(c, "Function") == "SUM";
+     },
+     66,
+     1,
+     {"W >= 33", "only with Function SUM"}},
+    {"Inner",
+     "GEMM",
+     [](const Computation& c) {
+       return Size(c, "ATensor", Word(c, "TransA") == "NONE" ? -1 : -2) >= 4;
+     },
+     9,
+     2,
+     {"W >= 4; any field"}},
+    {"IndicesOfFive",
+     "GATHER",
+     [](const Computation& c) { return Size(c, "IndicesTensor", -1) == 5; },
+     11,
+     1,
+     {"only with IndicesTensor.W 5"}},
+    {"TallerThanWide",
+     "ELEMENT_WISE_ERF",
+     [](const Computation& c) {
+       return RankOf(c.op) >= 2 && Size(c, "InputTensor", -2) > Width(c);
+     },
+     4,
+     2,
+     {"H > W"}},
+    // Types, layouts, values.
+    {"OnlyFloat16",
+     "ELEMENT_WISE_EXP",
+     [](const Computation& c) { return Type(c) == DataType::kFloat16; },
+     2,
+     1,
+     {"only FLOAT16"}},
+    {"Bytes",
+     "ELEMENT_WISE_ADD",
+     [](const Computation& c) { return ByteWidth(Type(c)) == 1; },
+     3,
+     1,
+     {"UINT8 and INT8"}},
+    {"Permuted", "ELEMENT_WISE_SIN", IsPermuted, 8, 2, {"only with InputTensor permuted"}},
+    {"Subnormals",
+     "ELEMENT_WISE_ABS",
+     [](const Computation& c) {
+       return Type(c) == DataType::kFloat32 &&
+              AnyValue(c, [](double x) { return x != 0 && std::abs(x) < 0x1p-126; });
+     },
+     2,
+     1,
+     {"only FLOAT32", "values of InputTensor"}},
+    {"NaN",
+     "ELEMENT_WISE_SIGN",
+     [](const Computation& c) { return AnyValue(c, [](double x) { return x != x; }); },
+     2,
+     1,
+     {"values of InputTensor"}},
+};
+
+class PlantedFaults : public testing::TestWithParam<Planted> {};
+
+// Returns the first case that fails.
+std::optional<DrawnCase> FirstFailing(const Planted& planted) {
+  constexpr uint64_t kMostCases = 2000;
+  CaseGenerator generator(*FindOperator(planted.op), {}, TestSeed());
+  for (uint64_t index = 0; index < kMostCases; ++index) {
+    DrawnCase drawn = generator.Case(index);
+    if (planted.fails(drawn.computation)) return drawn;
+  }
+  return std::nullopt;
+}
+
+TEST_P(PlantedFaults, ShrinkToTheSmallestCaseAndAreTold) {
+  const Planted& planted = GetParam();
+  const auto first = FirstFailing(planted);
+  ASSERT_TRUE(first);
+  const TryAll run = [&](std::span<const Computation> cases, TryUntil until) {
+    std::vector<TryResult> results;
+    for (const Computation& one : cases) {
+      const bool fails = planted.fails(one);
+      results.push_back(fails ? TryResult::kFails : TryResult::kPasses);
+      if (fails && until == TryUntil::kFirstFailure) break;
+    }
+    return results;
+  };
+  const ShrinkResult result = Shrink(first->computation, run, 300, {});
+  EXPECT_TRUE(planted.fails(result.smallest));
+  EXPECT_TRUE(result.is_minimal) << result.runs;
+  int64_t elements = 0;
+  std::string sizes;
+  for (const TensorSlot& slot : TensorSlots(result.smallest.op)) {
+    elements += LayoutOf(*slot.desc).element_count();
+    sizes += fmt::format(" {} {}", slot.path, ToString(*slot.desc->sizes));
+  }
+  EXPECT_LE(elements, planted.elements) << sizes;
+  EXPECT_EQ(RankOf(result.smallest.op), planted.rank) << sizes;
+  const Conditions conditions = FindConditions(result.smallest, first->values, run, 600, {});
+  for (const std::string& text : planted.texts) {
+    EXPECT_NE(conditions.text.find(text), std::string::npos) << conditions.text << sizes;
+  }
+  EXPECT_TRUE(Holds(conditions, result.smallest.op, result.smallest.op))
+      << conditions.text << sizes;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedFaults, testing::ValuesIn(kPlanted), CaseName<Planted>);
+
+}  // namespace
+}  // namespace dmlop
