@@ -38,7 +38,8 @@ class ModelElementExplanation {
         Ask(tensor, names, computation, output, report);
       };
     }
-    const auto report = ModelTrace(std::move(model), options_.full).Explain(*name, faults_, ask);
+    ModelTrace trace(std::move(model), options_.full);
+    const auto report = trace.Explain(*name, faults_, ask);
     if (!report) return Refuse();
     PrintResult(options_.format == TextFormat::kJson ? ModelTraceJson(*report, options_.full)
                                                      : ModelTraceText(*report, options_.full));

@@ -356,11 +356,9 @@ std::optional<Computation> CaseChanger::Case(const CaseDraft& draft,
                                              const ValueClasses& classes) const {
   std::optional<OperatorDesc> op = Fitted(draft);
   if (!op || !IsWithinBounds(*op, bounds_.max_elements)) return std::nullopt;
-  for (const int64_t modulus : [&] {
-         std::vector<int64_t> moduli = SizesOfInputs(*op);
-         moduli.insert(moduli.begin(), 0);
-         return moduli;
-       }()) {
+  std::vector<int64_t> moduli = SizesOfInputs(*op);
+  moduli.insert(moduli.begin(), 0);
+  for (const int64_t modulus : moduli) {
     Computation result{*op, {}, {}};
     if (!FillInputs(draft, classes, modulus, result)) return std::nullopt;
     if (HasSoundValues(result)) return result;

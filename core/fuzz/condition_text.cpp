@@ -103,8 +103,7 @@ class ConditionWords {
   std::string With(const std::string& value) const {
     std::string name = ShortName(of_);
     if (is_values()) name = "values of " + name.substr(kValuesPrefix.size());
-    if (name.ends_with(".Strides")) name = name.substr(0, name.rfind('.'));
-    if (name.ends_with(".Type")) name = name.substr(0, name.rfind('.'));
+    if (name.ends_with(".Strides") || name.ends_with(".Type")) name.resize(name.rfind('.'));
     return name + " " + value;
   }
 
