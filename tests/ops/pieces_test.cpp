@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tests/support/case_name.h"
+#include "tests/support/random.h"
 #include "tests/support/random_calls.h"
 
 namespace dmlop {
