@@ -49,12 +49,6 @@ std::optional<Computation> Shortened(const Computation& original, std::span<cons
   return changed;
 }
 
-// Whether an operator is a network, whose first input has its steps along axis 1.
-bool IsNetwork(const OperatorDesc& op) {
-  return std::ranges::any_of(
-      op.fields(), [](const Field* field) { return field->kind == FieldKind::kActivations; });
-}
-
 // Cuts the tensors of a scan along an axis of the output and computes each piece by itself.
 class Pieces {
  public:

@@ -108,6 +108,11 @@ std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t outp
   return values;
 }
 
+bool IsNetwork(const OperatorDesc& op) {
+  return std::ranges::any_of(
+      op.fields(), [](const Field* field) { return field->kind == FieldKind::kActivations; });
+}
+
 int64_t WorkOf(const OperatorDesc& op) {
   int64_t work = OperationsOf(op);
   for (const TensorSlot& slot : TensorSlots(op)) work += Product(LayoutOf(*slot.desc).sizes);

@@ -11,12 +11,6 @@
 namespace dmlop {
 namespace {
 
-// Whether an operator is a network, whose first input has its steps along axis 1.
-bool IsNetwork(const OperatorDesc& op) {
-  return std::ranges::any_of(
-      op.fields(), [](const Field* field) { return field->kind == FieldKind::kActivations; });
-}
-
 // Those of a scan, whose tensors are all as large, or of a sequence of states.
 std::vector<size_t> AxesOf(const Evidence& evidence) {
   const Computation& computation = evidence.computation;

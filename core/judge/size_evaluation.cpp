@@ -10,6 +10,7 @@
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
+#include "core/judge/computation.h"
 
 namespace dmlop {
 namespace {
@@ -58,9 +59,9 @@ class SharedFormula {
   SharedFormula(const SharedFormula&) = delete;
 
   // Whether other elements have this formula, too. Operators with products of their own have one
-  // for each element.
+  // for each element, and so may have those some of whose elements depend on no input.
   bool IsShared() {
-    if (!last_ || sources_.empty() || OperationsOf(op_) != 0) return false;
+    if (!last_ || sources_.empty() || OperationsOf(op_) != 0 || !Moves(*last_)) return false;
     const int64_t count = slice_.count();
     return std::ranges::all_of(std::initializer_list<int64_t>{0, count / 2, count - 1},
                                [&](int64_t element) { return IsSharedWith(element); });
@@ -169,7 +170,8 @@ class Evaluation {
     Formula formula(inputs_);
     const Dims middle = IndexOf(sizes_, Product(sizes_) / 2);
     const auto last = FormulaOf(op_, {output_, middle, Dims::Filled(middle.size(), 1)}, formula);
-    return kWorkOfNode * (1 + int64_t{last.value_or(0)}) + OperationsOf(op_);
+    const int64_t steps_before = IsNetwork(op_) ? OperationsOf(op_) : 0;
+    return kWorkOfNode * (1 + int64_t{last.value_or(0)}) + steps_before;
   }
 
   // The dimensions of slices whose elements have one formula; none if each has its own.

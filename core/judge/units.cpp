@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/judge/computation.h"
 #include "core/judge/coordinate_sizes.h"
 #include "core/judge/formula_character.h"
 #include "core/judge/magnitude_run.h"
@@ -105,7 +106,7 @@ class UnitsOfOutput {
     units_.bound = BoundOf();
     units_.has_logarithm = character_.has_logarithm;
     // The input of a network is {1, steps, items, size}.
-    if (IsNetwork()) {
+    if (IsNetwork(op_)) {
       units_.steps = CountedBySources([](const Region& source) { return source.sizes[1]; });
     }
     Measure();
@@ -131,11 +132,6 @@ class UnitsOfOutput {
   }
 
   bool IsElementWise() const { return std::holds_alternative<ElementWise>(op_.info().family); }
-
-  bool IsNetwork() const {
-    return std::ranges::any_of(
-        op_.fields(), [](const Field* field) { return field->kind == FieldKind::kActivations; });
-  }
 
   ErrorUnits::Bound BoundOf() const {
     if (!character_.rounds) return ErrorUnits::Bound::kExact;
