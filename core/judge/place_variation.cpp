@@ -61,10 +61,12 @@ bool IsOrder(const std::vector<int64_t>& numbers, size_t rank) {
   return std::ranges::is_permutation(numbers, all);
 }
 
-// The first, the middle and the last element, as those at the edges may have fewer terms.
+// The first element, that in the middle of each axis and the last one, as those at the edges may
+// have fewer terms.
 std::vector<int64_t> SomeOf(const Dims& sizes) {
-  const int64_t count = Product(sizes);
-  return {0, count / 2, count - 1};
+  Dims middle = sizes;
+  for (int64_t& coordinate : middle) coordinate /= 2;
+  return {0, OffsetOf(PackedLayout(sizes), middle), Product(sizes) - 1};
 }
 
 // Whether a box lies in a tensor, also when it is moved.
