@@ -85,7 +85,8 @@ class NodeDiagnosis {
     for (size_t n = model_.FirstOutputOf(node.begin); n < model_.FirstOutputOf(node.end); ++n) {
       numbers.push_back(n);
     }
-    std::ranges::stable_partition(numbers, [&](size_t n) { return !IsReadWithin(node, n); });
+    std::stable_partition(numbers.begin(), numbers.end(),
+                          [&](size_t n) { return !IsReadWithin(node, n); });
     return numbers;
   }
 

@@ -206,8 +206,7 @@ class DescRepair {
     for (size_t i = numbers.size(); i-- > 0;) numbers.push_back(numbers[i] - 1);
     numbers.insert(numbers.end(), {1, 0});
     std::ranges::stable_sort(numbers, {}, [&](int64_t number) { return std::abs(number - to); });
-    const auto repeated = std::ranges::unique(numbers);
-    numbers.erase(repeated.begin(), repeated.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     return numbers;
   }
 

@@ -115,8 +115,7 @@ std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc
     if (size % 2 == 0) numbers.emplace_back(size / 2);
   }
   std::ranges::sort(numbers);
-  const auto repeated = std::ranges::unique(numbers);
-  numbers.erase(repeated.begin(), repeated.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
 }
 

@@ -154,7 +154,7 @@ bool SamplesRegions(const OperatorDesc& op, InputViews inputs) {
 std::vector<double> RegionSizes(const OperatorDesc& op, InputViews inputs,
                                 std::span<const Dims> sample) {
   std::vector<double> sizes = MagnitudeRun(op, inputs, 0, sample).Sizes();
-  for (const size_t d : {2, 3}) {
+  for (const size_t d : {size_t{2}, size_t{3}}) {
     const Buffer slopes = SlopesAlong(inputs[0], d);
     std::vector<ConstTensorView> changed(inputs.begin(), inputs.end());
     changed[0] = {slopes.data(), DataType::kFloat32, PackedLayout(inputs[0].layout.sizes)};

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <ranges>
 
 #include "core/base/error.h"
 #include "core/base/spelling.h"
@@ -248,9 +247,10 @@ std::vector<std::vector<PartialSum>> VariedRun::PartialSums(const Computation& c
   if (variation == nullptr || variation->kind != ArithmeticKind::kSums) return {};
   const TensorDesc& desc = *TensorSlots(changed.op, TensorRole::kOutput)[output].desc;
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
-  for (const auto& [id, moved] : std::views::reverse(places_)) {
-    if (moved.Moves() && moved.Fits(changed, output)) {
-      element = moved.SourceAt(sizes, IndexOf(sizes, element));
+  for (auto named = places_.rbegin(); named != places_.rend(); ++named) {
+    const PlaceVariation& place = named->place;
+    if (place.Moves() && place.Fits(changed, output)) {
+      element = place.SourceAt(sizes, IndexOf(sizes, element));
     }
     if (element < 0) return {};
   }
