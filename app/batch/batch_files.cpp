@@ -45,7 +45,10 @@ std::vector<FileBinding> BindingsOfModel(JsonCursor root, const Manifest& manife
   std::vector<FileBinding> found;
   const auto add = [&](const std::string& path, const std::string& tensor, bool is_output) {
     const std::string whole = (std::filesystem::path(manifest.folder()) / path).string();
-    found.push_back({whole, tensor, number, is_output});
+    const bool is_known = is_output && std::ranges::any_of(found, [&](const FileBinding& other) {
+                            return other.is_output && other.path == whole;
+                          });
+    if (!is_known) found.push_back({whole, tensor, number, is_output});  // the case reports both
   };
   Diagnostics ignored;
   if (!IsModelLine(root)) {
