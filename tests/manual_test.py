@@ -22,7 +22,8 @@ TUTORIAL = ROOT / "man/dmlop-tutorial.7"
 PAGES = sorted((ROOT / "man").glob("*.[157]"))
 COMMANDS = [page.stem.removeprefix("dmlop-") for page in PAGES if page.name.endswith(".1") and page.stem != "dmlop"]
 COMMON = {"-h", "--help", "-q", "--quiet", "-v", "--verbose", "--color"}
-TOOLS = ("parallel", "sbatch")  # cluster_test.py runs examples of these
+# cluster_test.py runs examples of the first two; the others are engines, which fuzz_test.py has of its own.
+TOOLS = ("parallel", "sbatch", "run-on-gpu", "run-many")
 
 
 def options_of_help(command):

@@ -15,28 +15,35 @@ import numpy as np
 sys.dont_write_bytecode = True
 from program import DMLOP, ProgramTest
 
-# What the engines of this test share: the cases of a folder, which are run by dmlop and spoiled by one rule.
+# What the engines of this test share: the cases of a folder, which are run by dmlop and spoiled by one rule. A start
+# takes as long as it must, so they do without NumPy: the elements of a file are its bytes from `begin` on.
 DEVICE = f"""
-import json, os, subprocess, sys, time
-import numpy as np
+import json, os, subprocess, sys
+
+WIDTHS = {{"FLOAT64": 8, "INT64": 8, "UINT64": 8, "FLOAT32": 4, "INT32": 4, "UINT32": 4, "FLOAT16": 2, "INT16": 2,
+          "UINT16": 2, "INT8": 1, "UINT8": 1}}
 
 class Case:
     def __init__(self, folder, doc):
         self.folder, self.doc, self.desc, self.bindings = folder, doc, doc["desc"], doc["bindings"]
-    def path(self, tensor="OutputTensor"):
-        return os.path.join(self.folder, self.bindings[tensor])
+        self.output = self.desc["OutputTensor"]
+        self.type = self.output["DataType"].replace("DML_TENSOR_DATA_TYPE_", "")
+        self.width = WIDTHS.get(self.type, 1)
     def run(self, **changed):
         desc = {{k: v for k, v in {{**self.desc, **changed}}.items() if v is not None}}
         bindings = {{k: v for k, v in self.bindings.items() if changed.get(k, 0) is not None}}
         with open(os.path.join(self.folder, "changed.json"), "w") as f:
             json.dump({{"type": self.doc["type"], "desc": desc, "bindings": bindings}}, f)
         subprocess.run([{DMLOP!r}, "run", "-q", f.name], check=True)
-    def load(self, tensor="OutputTensor"):
-        return np.load(self.path(tensor))
+    def path(self):
+        return os.path.join(self.folder, self.bindings["OutputTensor"])
+    def load(self):
+        with open(self.path(), "rb") as f:
+            a = bytearray(f.read())
+        return a, 10 + int.from_bytes(a[8:10], "little")
     def save(self, a):
-        np.save(self.path(), a)
-    def type(self):
-        return self.desc["OutputTensor"]["DataType"].replace("DML_TENSOR_DATA_TYPE_", "")
+        with open(self.path(), "wb") as f:
+            f.write(a)
 
 folder = sys.argv[1]
 many = os.path.join(folder, "cases.jsonl")
@@ -70,7 +77,7 @@ class FuzzTest(ProgramTest):
 
     def engine(self, rule, right=RIGHT):
         self.write("engine.py", DEVICE + right + rule)
-        return f"{sys.executable} {self.folder}/engine.py {{}}"
+        return f"{sys.executable} -I -S {self.folder}/engine.py {{}}"
 
     def findings(self, folder="findings"):
         path = self.folder / folder / "findings.jsonl"
@@ -181,11 +188,11 @@ class UnsteadyTest(FuzzTest):
         engine = self.engine("""
 before = ""
 for c in cases:
-    if before == "FLOAT16" and c.type() == "FLOAT32":
-        a = c.load()
-        a.flat[-1] += 1
+    if before == "FLOAT16" and c.type == "FLOAT32":
+        a, _ = c.load()
+        a[-1] ^= 0x40
         c.save(a)
-    before = c.type()
+    before = c.type
 """)
         self.fuzz(engine, ABS, "--type", "FLOAT32", "--type", "FLOAT16", "-n", "12", "--per-start", "6", status=1)
         finding, = self.findings()
@@ -206,29 +213,21 @@ class PlantedTest(FuzzTest):
     # A rule, the arguments, the class, the elements of the smallest case, its first cause, and conditions that are told.
     FAULTS = [
         ("exchanged padding", "for c in cases:\n c.run(StartPadding=c.desc['EndPadding'], EndPadding=c.desc['StartPadding'])", "",
-         ["CONVOLUTION", "-n", "60", "--per-start", "20", "--type", "FLOAT32"], "wrong", 4,
+         ["PADDING", "-n", "20", "--per-start", "20", "--set", "/desc/PaddingMode=CONSTANT"], "wrong", 3,
          "/desc/StartPadding<->/desc/EndPadding", [{"kind": "relation", "relation": "!="}]),
-        ("no bias", "for c in cases:\n c.run(CTensor=None)", "", ["GEMM", "-n", "60", "--per-start", "20"], "wrong", 4, None,
-         [{"of": ["/desc/CTensor"], "kind": "only", "value": "present"}]),
         ("a tail of blocks", """
 for c in cases:
-    a = c.load()
-    if a.shape[-1] % 16 == 15:
-        a[..., -1] = 0
+    length = c.output["Sizes"][-1]
+    if length % 16 == 15:
+        a, begin = c.load()
+        for last in range(begin + (length - 1) * c.width, len(a), length * c.width):
+            a[last:last + c.width] = bytes(c.width)
         c.save(a)
 """, RIGHT, ["ELEMENT_WISE_ADD", "-n", "300", "--per-start", "100"], "wrong", 45, None,
          [{"kind": "residue", "modulus": 16, "residue": 15}]),
-        ("subnormals", """
-for c in cases:
-    if c.type() == "FLOAT32":
-        a = c.load()
-        a[np.abs(a) < np.float32(2.0 ** -126)] = 0
-        c.save(a)
-""", RIGHT, ["ELEMENT_WISE_MULTIPLY", "-n", "300", "--per-start", "100"], "wrong", 3, "flush-subnormals",
-         [{"of": ["/desc/ATensor/DataType"]}]),
         ("a rank", """
 for c in cases:
-    if c.type() == "FLOAT64":
+    if c.type == "FLOAT64":
         sys.exit(125)
     if len(c.desc["InputTensor"]["Sizes"]) > 5:
         os.kill(os.getpid(), 11)
@@ -253,7 +252,14 @@ for c in cases:
 
     def test_what_is_left_behind(self):
         """The smallest case and its files are what run, batch and explain take; another run adds to them."""
-        rule = "for c in cases:\n a = c.load()\n a[a == 0] = 1\n c.save(a)"
+        rule = """
+for c in cases:
+    a, begin = c.load()
+    for i in range(begin, len(a), c.width):
+        if not any(a[i:i + c.width]):
+            a[i + c.width - 1] = 0x3c
+    c.save(a)
+"""
         engine = self.engine(rule)
         options = ["ELEMENT_WISE_SUBTRACT", "-n", "40", "--per-start", "40", "--report", "report.jsonl"]
         text = self.fuzz(engine, *options, status=1).stdout.decode()
@@ -285,7 +291,8 @@ for c in cases:
         self.write("add.json", {"type": "ELEMENT_WISE_ADD", "bindings": {"ATensor": "a.npy", "BTensor": "b.npy"}})
         engine = f"{DMLOP} run -q {{}}/case.json --as '/desc/ATensor<->/desc/BTensor'; " + HEALTHY
         self.fuzz(engine, "add.json", command="shrink")
-        self.fuzz(self.engine("for c in cases:\n c.save(c.load() + 1)"), "add.json", command="shrink", status=1)
+        rule = "for c in cases:\n a, begin = c.load()\n a[begin:] = bytes(x ^ 0x40 for x in a[begin:])\n c.save(a)"
+        self.fuzz(self.engine(rule), "add.json", command="shrink", status=1)
         finding, = self.findings()
         self.assertEqual((finding["first"], elements_of(finding["smallest"])), ("add.json", 3))
 
