@@ -102,7 +102,7 @@ UNREADABLE = [
     ("a folder to show", ["show", "."], "is a folder"),
     ("a folder as an input", ["run", SUM, "-i", "."], "is a folder"),
     ("a folder as an output", [*READ_X, "-o", "."], "is a folder"),
-    ("a folder as a golden file", [*READ_X, "-e", "."], "is a folder"),
+    ("a folder without the golden file", [*READ_X, "-e", "."], "OutputTensor.npy"),
     ("a missing file to show", ["show", "none.npy"], "none.npy"),
 ]
 
