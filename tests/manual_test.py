@@ -79,7 +79,7 @@ def shown_pattern(shown):
 
 def run_shell(script, folder, **options):
     """Runs commands as typed, with the program and the Python of this test."""
-    tools = f"dmlop() {{ {DMLOP} \"$@\"; }}\npython3() {{ {sys.executable} \"$@\"; }}\n"
+    tools = f"PATH={os.path.dirname(DMLOP)}:$PATH\npython3() {{ {sys.executable} \"$@\"; }}\n"
     return subprocess.run(["bash", "-c", tools + script], cwd=folder, text=True, timeout=60, **options)
 
 
@@ -234,7 +234,7 @@ class TutorialTest(ProgramTest):
             with self.subTest(commands):
                 done = run_shell(commands, self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  env=os.environ | {"LC_ALL": "C.UTF-8", "COLUMNS": "80"})
-                differs = re.search("compare|judge|diagnose", commands)
+                differs = re.search("compare|judge|diagnose|dmlop fuzz PADDING", commands)
                 self.assertIn(done.returncode, (0, 1) if differs else (0,), done.stdout)
                 self.assertRegex(done.stdout, rf"\A{shown_pattern(shown)}\Z")
         drawn, installed = (decode_png((folder / "differences.png").read_bytes())
