@@ -233,7 +233,8 @@ TEST(FuzzGenerator, LeavesTensorsPacked) {
   options.packed_only = true;
   CaseGenerator generator(Named("JOIN"), options, 0);
   for (uint64_t i = 0; i < 50; ++i) {
-    for (const TensorSlot& slot : TensorSlots(generator.Case(i).computation.op)) {
+    const DrawnCase drawn = generator.Case(i);
+    for (const TensorSlot& slot : TensorSlots(drawn.computation.op)) {
       EXPECT_FALSE(slot.desc->strides) << slot.path;
     }
   }
