@@ -308,6 +308,7 @@ OnnxType OnnxCall::RequireType(int64_t number) const {
 }
 
 OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type) {
+  if (output >= outputs_.size()) Refuse("ONX-3", "output {} is left out", output + 1);
   OnnxValue& value = builder_.Add(std::string(node_.outputs[output]), type);
   outputs_[output] = &value;
   TensorDesc desc;

@@ -23,7 +23,7 @@ def model_of(op, inputs, outputs="Y", opset=17, domain="", **attributes):
     made = node(op, ",".join(inputs), outputs, "n", domain, **attributes)
     bound = {name: np.asarray(array) for name, array in inputs.items() if name.isupper()}
     return model([made], [value(name, array.dtype, array.shape) for name, array in bound.items()],
-                 [text(1, name) for name in outputs.split(",")],
+                 [text(1, name) for name in outputs.split(",") if name],
                  [constant(name, array) for name, array in inputs.items() if name and name not in bound],
                  opset=opset, domains=[(domain, 1)] if domain else []), bound
 
@@ -69,6 +69,7 @@ REFUSED = [
     *(("ONX-3", "broadcast", model_of(op, {"X": of(2, 3, kind=kind), "B": of(3, kind=kind)}, opset=6, broadcast=1)) for op, kind in [("Sub", "f4"), ("Pow", "f4"), ("PRelu", "f4"), ("And", "?")]),
     ("ONX-3", "more dimensions", matmul((2, 1, 2, 3, 4), (1, 3, 1, 4, 5))[1]),
     ("ONX-3", "blocksize", model_of("SpaceToDepth", {"X": of(1, 1, 2, 2)}, blocksize=2**40)),
+    ("ONX-3", "output 1 is left out", model_of("Relu", {"X": of(2)}, "")),
     ("ONX-4", "none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
 ]
 

@@ -50,7 +50,7 @@ def attribute(name, value):
 
 
 def node(op, inputs, outputs, name="", domain="", **attributes):
-    return (b"".join(text(1, one) for one in inputs.split(",") if inputs) + b"".join(text(2, one) for one in outputs.split(",")) +
+    return (b"".join(text(1, one) for one in inputs.split(",") if inputs) + b"".join(text(2, one) for one in outputs.split(",") if outputs) +
             text(3, name) + text(4, op) + text(7, domain) +
             b"".join(field(5, attribute(key, value)) for key, value in attributes.items()))
 
