@@ -212,7 +212,8 @@ RunnableModel RunnableOf(const NamedGraph& named, std::vector<ConstTensorView> i
   runnable.origin_of = [&graph, resources = runnable.resources](
                            const std::byte* data) -> std::optional<ModelRun::Origin> {
     const auto offset_in = [&](std::span<const std::byte> bytes) -> std::optional<int64_t> {
-      const bool is_in = data >= bytes.data() && data < bytes.data() + bytes.size();
+      const bool has_bytes = bytes.data() != nullptr;  // an input may not be bound
+      const bool is_in = has_bytes && data >= bytes.data() && data < bytes.data() + bytes.size();
       return is_in ? std::optional(data - bytes.data()) : std::nullopt;
     };
     for (const RunnableModel::Resource& input : resources) {
