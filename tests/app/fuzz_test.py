@@ -209,6 +209,7 @@ def elements_of(case):
     return sum(int(np.prod(tensor["Sizes"])) for tensor in tensors)
 
 
+@unittest.skipIf(os.environ.get("SANITIZE"), "starts of a sanitized program take ten times as long")
 class PlantedTest(FuzzTest):
     # A rule, the arguments, the class, the elements of the smallest case, its first cause, and conditions that are told.
     FAULTS = [
