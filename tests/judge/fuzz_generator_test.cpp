@@ -205,8 +205,8 @@ TEST(FuzzGenerator, KeepsFields) {
                  {"/desc/CTensor", "null", ""},
                  {"/desc/ATensor/DataType", "\"FLOAT16\"", ""}};
   CaseGenerator generator(Named("GEMM"), options, 0);
-  for (uint64_t i = 0; i < 20; ++i) {
-    const DrawnCase one = generator.Case(i);
+  for (int i = 0; i < ShareOf(20); ++i) {
+    const DrawnCase one = generator.Case(static_cast<uint64_t>(i));
     ExpectValid(one, kHighestFeatureLevel);
     const OperatorDesc& op = one.computation.op;
     EXPECT_EQ(Get<uint32_t>(op, "TransA"), 1u);
