@@ -113,7 +113,7 @@ class ProtocolTest(FuzzTest):
 
     def test_how_engines_end(self):
         self.save(other=np.zeros((3, 5, 7), "f4"))
-        for name, engine, what, told in self.ENGINES:
+        for name, engine, what, told in self.ENGINES[::4] if os.environ.get("SANITIZE") else self.ENGINES:
             for per_start in ("1", "3") if name in ("healthy", "nothing written") else ("1",):
                 with self.subTest(name, per_start=per_start):
                     if per_start == "3":
