@@ -72,7 +72,7 @@ std::vector<const OperatorInfo*> SomeOperators(int period) {
 }
 
 TEST(FuzzGenerator, MakesValidCasesOfEveryOperator) {
-  for (const OperatorInfo* info : SomeOperators(4)) {
+  for (const OperatorInfo* info : SomeOperators(8)) {
     SCOPED_TRACE(info->name);
     CaseGenerator generator(*info, {}, TestSeed());
     ASSERT_TRUE(generator.can_draw());
@@ -97,7 +97,7 @@ TEST(FuzzGenerator, DrawsACaseByItsNameAlone) {
 }
 
 TEST(FuzzGenerator, SeesPairsOfSettingsSoon) {
-  for (const OperatorInfo* info : SomeOperators(5)) {
+  for (const OperatorInfo* info : SomeOperators(10)) {
     CaseGenerator generator(*info, {}, TestSeed());
     generator.Case(999);
     const PairCoverage coverage = generator.coverage();
