@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/loop_record.h"
 #include "core/base/progress.h"
 
 namespace dmlop {
@@ -82,8 +84,49 @@ class Order {
 #endif
 };
 
+// --- recording -----------------------------------------------------------------------------------
+
+// The processor's time of this thread, in which other processes do not count.
+double ThreadSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Stands in for the threads while loops are recorded: runs each loop in the pieces of one grain
+// that they would share at most.
+struct Recorder {
+  int threads;
+  WorkRecord record{};
+
+  void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
+    const InBody in_body;
+    LoopRecord loop;
+    const double start = ThreadSeconds();
+    for (int64_t begin = 0; begin < count; begin += grain) {
+      body(begin, std::min(begin + grain, count));
+      const double seconds = ThreadSeconds() - start;
+      ++loop.pieces;
+      loop.longest = std::max(loop.longest, seconds - std::exchange(loop.seconds, seconds));
+    }
+    record.loops.push_back(loop);
+  }
+};
+Recorder* recorder = nullptr;
+
+class Recording {
+ public:
+  explicit Recording(Recorder& of_this) { recorder = &of_this; }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording() { recorder = nullptr; }
+};
+
+// --- loops ---------------------------------------------------------------------------------------
+
 void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
   if (count <= grain || ThreadsAtHand() == 1 || SettledThreadCount() == 1) return body(0, count);
+  if (recorder != nullptr) return recorder->RunRanges(count, grain, body);
   Order start;
   Order end;
   start.Pass();
@@ -176,10 +219,11 @@ void SetThreadCount(int count) {
 }
 
 int ThreadCount() {
-  return ThreadLimit().count;
+  return recorder != nullptr ? recorder->threads : ThreadLimit().count.load();
 }
 
 int SettledThreadCount() {
+  if (recorder != nullptr) return recorder->threads;
   Limit& limit = ThreadLimit();
   std::call_once(limit.settled, [&] {
     const int had = ThreadsToBeHad(limit.count);
@@ -190,6 +234,21 @@ int SettledThreadCount() {
 
 int ThreadsAtHand() {
   return is_in_body ? 1 : ThreadCount();
+}
+
+double WorkRecord::seconds() const {
+  double sum = serial_seconds;
+  for (const LoopRecord& loop : loops) sum += loop.seconds;
+  return sum;
+}
+
+WorkRecord RecordLoops(int threads, const std::function<void()>& work) {
+  Recorder of_this{threads};
+  const Recording recording(of_this);
+  const double start = ThreadSeconds();
+  work();
+  of_this.record.serial_seconds = ThreadSeconds() - start - of_this.record.seconds();
+  return std::move(of_this.record);
 }
 
 void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body) {
