@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uninitialized FLOAT64 numbers for kernels, aligned to 64 bytes.
+// Uninitialized numbers for kernels, aligned to 64 bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <span>
+
+#include "core/base/memory.h"
 
 namespace dmlop {
 
+template <typename T>
 class AlignedNumbers {
  public:
   explicit AlignedNumbers(int64_t count)
-      : numbers_(static_cast<double*>(operator new(static_cast<size_t>(count) * sizeof(double),
-                                                   kAlignment))) {}
+      : numbers_(
+            static_cast<T*>(operator new(static_cast<size_t>(count) * sizeof(T), kAlignment))) {
+    PreferHugePages(std::as_writable_bytes(std::span(data(), static_cast<size_t>(count))));
+  }
 
-  double* data() const { return numbers_.get(); }
+  T* data() const { return numbers_.get(); }
 
  private:
   static constexpr std::align_val_t kAlignment{64};
   struct Free {
-    void operator()(double* numbers) const { operator delete(numbers, kAlignment); }
+    void operator()(T* numbers) const { operator delete(numbers, kAlignment); }
   };
 
-  std::unique_ptr<double, Free> numbers_;
+  std::unique_ptr<T, Free> numbers_;
 };
 
 }  // namespace dmlop

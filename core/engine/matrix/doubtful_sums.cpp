@@ -221,7 +221,7 @@ class LinesAtHand {
   int64_t capacity_;
   int64_t group_ = -1;
   std::vector<LineAtHand> at_hand_;
-  AlignedNumbers elements_;
+  AlignedNumbers<double> elements_;
 };
 
 template <typename T>

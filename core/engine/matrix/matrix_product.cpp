@@ -40,7 +40,7 @@ struct Workspace {
             const MatrixOutput& output)
       : sums(kBlockRows * kBlockColumns), results(rows, columns, terms, output) {}
 
-  AlignedNumbers sums;
+  AlignedNumbers<double> sums;
   TileResults results;
 };
 

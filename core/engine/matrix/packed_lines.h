@@ -52,7 +52,7 @@ class PackedLines {
   IndexRange range_;
   int64_t width_;
   int64_t length_;
-  AlignedNumbers data_;
+  AlignedNumbers<double> data_;
   std::vector<double> norms_;
   std::vector<uint32_t> absent_;  // one for each panel
   double lowest_bit_ = 0;

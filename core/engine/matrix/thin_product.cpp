@@ -117,7 +117,7 @@ class ThinProduct {
   }
 
   void AddPacked(IndexRange columns, IndexRange elements, ThinCall& call) const {
-    const AlignedNumbers packed(columns.count * elements.count);
+    const AlignedNumbers<double> packed(columns.count * elements.count);
     columns_.Pack(columns, elements, columns.count, packed.data());
     call.data = reinterpret_cast<const std::byte*>(packed.data());
     call.line_stride = 1;
