@@ -8,6 +8,7 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/aligned_numbers.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/engine/matrix/thin_product.h"
 #include "core/engine/matrix/tile_results.h"
 #include "core/kernels/matrix/product.h"
@@ -19,6 +20,8 @@ namespace {
 // second-level cache with their sums.
 constexpr int64_t kBlockRows = 128;
 constexpr int64_t kBlockColumns = 192;
+// So many blocks for each thread are enough if it packs them for itself.
+constexpr int64_t kLeastBlocksPerThread = ProductGrid::kBlocksPerThread / 2;
 // Size of the lines that are packed for all threads together.
 constexpr int64_t kPackedBytes = 1 << 26;
 
@@ -28,11 +31,13 @@ int64_t BlockLines(PanelSide side, int64_t length) {
   return least * std::clamp<int64_t>(kChainLength / length, 1, 16);
 }
 
-// Ranges of panels of both operands.
-struct BlockRange {
-  IndexRange row_panels;
-  IndexRange column_panels;
-};
+// Blocks that fit in the cache; those of the passing side are its outer ones.
+ProductGrid GridOf(const PackedLines& rows, const PackedLines& columns, PanelSide passing) {
+  return ProductGrid(
+      {rows.panels(), rows.width(), kBlockRows}, {columns.panels(), columns.width(), kBlockColumns},
+      passing == PanelSide::kRows ? ProductGrid::Outer::kRows : ProductGrid::Outer::kColumns,
+      rows.length());
+}
 
 // The state of a thread.
 struct Workspace {
@@ -57,35 +62,21 @@ class PackedProduct {
         exact_below_(relative_error_ * 0x1p53 * (1 - 0x1p-30) * rows.lowest_bit() *
                      columns.lowest_bit()) {}
 
-  // Computes block by block; a block of panels fits in the cache.
-  void Run(const BlockRange& range) const {
-    const int64_t row_step = kBlockRows / kernels_.row_width;
-    const int64_t column_step = kBlockColumns / kernels_.column_width;
-    const auto part = [](IndexRange whole, int64_t first, int64_t step) {
-      return IndexRange{whole.begin + first, std::min(step, whole.count - first)};
-    };
-    for (int64_t c = 0; c < range.column_panels.count; c += column_step) {
-      for (int64_t r = 0; r < range.row_panels.count; r += row_step) {
-        RunBlock({part(range.row_panels, r, row_step), part(range.column_panels, c, column_step)});
-      }
-    }
-  }
-
- private:
   // Rounds the sums of a tile while they are in the first-level cache.
-  void RunBlock(const BlockRange& block) const {
+  void Run(const ProductGrid::Block& block) const {
     for (int64_t k = 0; k < rows_.length(); k += kChainLength) {
       const IndexRange chain{k, std::min(kChainLength, rows_.length() - k)};
       double* sums = workspace_.sums.data();
-      for (int64_t c = 0; c < block.column_panels.count; ++c) {
-        for (int64_t r = 0; r < block.row_panels.count; ++r) {
-          AddChain(chain, block.row_panels.begin + r, block.column_panels.begin + c, sums);
+      for (int64_t c = block.columns.begin; c < block.columns.end; ++c) {
+        for (int64_t r = block.rows.begin; r < block.rows.end; ++r) {
+          AddChain(chain, r, c, sums);
           if (rows_.length() > kChainLength) sums += tile_;
         }
       }
     }
   }
 
+ private:
   void AddChain(IndexRange chain, int64_t row_panel, int64_t column_panel, double* sums) const {
     const auto multiply = chain.begin == 0 ? kernels_.begin_sums : kernels_.add_to_sums;
     multiply(chain.count, rows_.LinesIn(row_panel), rows_.Panel(row_panel, chain.begin),
@@ -129,9 +120,7 @@ class StreamedProduct {
     const PanelSide side =
         rows_.count() <= columns_.count() ? PanelSide::kRows : PanelSide::kColumns;
     const MatrixLines& lines = LinesOf(side);
-    const int64_t line_bytes = lines.length() * static_cast<int64_t>(sizeof(double));
-    const int64_t most = std::max(kPackedBytes / line_bytes, kBlockColumns);
-    const int64_t chunks = CeilDiv(lines.count(), most);
+    const int64_t chunks = CeilDiv(lines.count(), MostPacked(lines));
     // Every chunk has whole panels, whatever their width.
     const int64_t step = RoundUp(CeilDiv(lines.count(), chunks), kMaxTile);
     for (int64_t first = 0; first < lines.count(); first += step) {
@@ -140,34 +129,23 @@ class StreamedProduct {
     }
   }
 
-  // Passes all lines of the other side by the staying ones.
+  // Passes all lines of the other side by the staying ones. Each thread packs blocks of them for
+  // itself if there are enough for all; otherwise threads pack them together and share the product.
   void PassBy(PanelSide side, const PackedLines& staying) const {
     const PanelSide other = side == PanelSide::kRows ? PanelSide::kColumns : PanelSide::kRows;
     const MatrixLines& lines = LinesOf(other);
-    const int64_t block = BlockLines(other, lines.length());
-    if (lines.count() <= block) {
-      const PackedLines passing(lines, {0, lines.count()}, other);
-      const int64_t grain = GrainOf(passing.range().count * lines.length() * staying.width());
-      ParallelFor(staying.panels(), grain, 0, [&](int64_t begin, int64_t end) {
-        Workspace workspace(rows_, columns_, terms_, output_);
-        Multiply(side, staying, {begin, end - begin}, passing, workspace);
-        workspace.results.ComputeDoubtful();
-      });
-      return;
+    const int64_t threads = ThreadsAtHand();
+    const int64_t block = PassingLines(other, lines, staying);
+    const int64_t blocks = CeilDiv(lines.count(), block);
+    if (blocks > 1 && (threads == 1 || blocks >= kLeastBlocksPerThread * threads)) {
+      return PassBlocks(other, block, staying);
     }
-    const int64_t grain = GrainOf(block * lines.length() * staying.range().count);
-    ParallelFor(CeilDiv(lines.count(), block), grain, 0, [&](int64_t begin, int64_t end) {
-      const auto range = [&](int64_t i) {
-        return IndexRange{i * block, std::min(block, lines.count() - i * block)};
-      };
-      Workspace workspace(rows_, columns_, terms_, output_);
-      PackedLines passing(lines, range(begin), other);
-      for (int64_t i = begin; i < end; ++i) {
-        if (i > begin) passing.Pack(range(i));
-        Multiply(side, staying, {0, staying.panels()}, passing, workspace);
-      }
-      workspace.results.ComputeDoubtful();
-    });
+    const int64_t most = RoundUp(MostPacked(lines), kMaxTile);
+    for (int64_t first = 0; first < lines.count(); first += most) {
+      PassTogether(staying,
+                   PackedLines(lines, {first, std::min(most, lines.count() - first)}, other),
+                   other);
+    }
   }
 
  private:
@@ -175,18 +153,76 @@ class StreamedProduct {
     return side == PanelSide::kRows ? rows_ : columns_;
   }
 
+  static int64_t MostPacked(const MatrixLines& lines) {
+    const int64_t line_bytes = lines.length() * static_cast<int64_t>(sizeof(double));
+    return std::max(kPackedBytes / line_bytes, kBlockColumns);
+  }
+
   // The least number of pieces for a thread; a piece has `products` products.
   static int64_t GrainOf(int64_t products) {
     return std::max<int64_t>(1, kParallelElements / products);
   }
 
-  static void Multiply(PanelSide side, const PackedLines& staying, IndexRange staying_panels,
-                       const PackedLines& passing, Workspace& workspace) {
-    const bool rows_stay = side == PanelSide::kRows;
-    const IndexRange passing_panels{0, passing.panels()};
-    PackedProduct(rows_stay ? staying : passing, rows_stay ? passing : staying, workspace)
-        .Run({rows_stay ? staying_panels : passing_panels,
-              rows_stay ? passing_panels : staying_panels});
+  // Lines of the passing side that a thread packs at a time. By few staying lines, which are in the
+  // cache anyway, shorter blocks pass as fast.
+  static int64_t PassingLines(PanelSide side, const MatrixLines& lines,
+                              const PackedLines& staying) {
+    const int64_t threads = ThreadsAtHand();
+    const int64_t products = lines.length() * staying.range().count;
+    int64_t block = BlockLines(side, lines.length());
+    if (threads == 1 || staying.range().count > kBlockRows) return block;
+    while (CeilDiv(lines.count(), block) < ProductGrid::kBlocksPerThread * threads &&
+           block % 2 == 0 && block * products / 2 > ProductGrid::kLeastProducts) {
+      block /= 2;
+    }
+    return block;
+  }
+
+  void PassBlocks(PanelSide side, int64_t block, const PackedLines& staying) const {
+    const MatrixLines& lines = LinesOf(side);
+    const int64_t grain = GrainOf(block * lines.length() * staying.range().count);
+    ParallelFor(CeilDiv(lines.count(), block), grain, 0, [&](int64_t begin, int64_t end) {
+      const auto range = [&](int64_t i) {
+        return IndexRange{i * block, std::min(block, lines.count() - i * block)};
+      };
+      Workspace workspace(rows_, columns_, terms_, output_);
+      PackedLines passing(lines, range(begin), side);
+      for (int64_t i = begin; i < end; ++i) {
+        if (i > begin) passing.Pack(range(i));
+        Multiply(staying, passing, side, workspace);
+      }
+      workspace.results.ComputeDoubtful();
+    });
+  }
+
+  // Either of them passes.
+  struct Operands {
+    const PackedLines& rows;
+    const PackedLines& columns;
+  };
+
+  static Operands InOrder(const PackedLines& staying, const PackedLines& passing, PanelSide side) {
+    if (side == PanelSide::kRows) return {passing, staying};
+    return {staying, passing};
+  }
+
+  void PassTogether(const PackedLines& staying, const PackedLines& passing, PanelSide side) const {
+    const Operands packed = InOrder(staying, passing, side);
+    const ProductGrid grid = GridOf(packed.rows, packed.columns, side);
+    ParallelFor(grid.count(), GrainOf(grid.products()), 0, [&](int64_t begin, int64_t end) {
+      Workspace workspace(rows_, columns_, terms_, output_);
+      const PackedProduct product(packed.rows, packed.columns, workspace);
+      for (int64_t i = begin; i < end; ++i) product.Run(grid.At(i));
+      workspace.results.ComputeDoubtful();
+    });
+  }
+
+  static void Multiply(const PackedLines& staying, const PackedLines& passing, PanelSide side,
+                       Workspace& workspace) {
+    const Operands packed = InOrder(staying, passing, side);
+    const ProductGrid grid = GridOf(packed.rows, packed.columns, side);
+    const PackedProduct product(packed.rows, packed.columns, workspace);
+    for (int64_t i = 0; i < grid.count(); ++i) product.Run(grid.At(i));
   }
 
   const MatrixLines& rows_;

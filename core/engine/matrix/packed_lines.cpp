@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/base/machine.h"
 #include "core/base/parallel.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/kernels/matrix/product.h"
 
 namespace dmlop {
@@ -55,7 +55,7 @@ void PackedLines::Pack(IndexRange range) {
   norms_.assign(static_cast<size_t>(panels() * width_), 0);
   absent_.assign(static_cast<size_t>(panels()), 0);
   std::vector<double> lowest_bits(static_cast<size_t>(panels()));
-  const int64_t grain = std::max<int64_t>(1, kParallelElements / (width_ * length_));
+  const int64_t grain = PackingGrain(panels(), width_ * length_);
   ParallelFor(panels(), grain, 0, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       PackPanel(panel, lowest_bits[static_cast<size_t>(panel)]);

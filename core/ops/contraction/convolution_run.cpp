@@ -8,6 +8,7 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/ops/contraction/convolution_windows.h"
 
 namespace dmlop::convolution {
@@ -32,8 +33,8 @@ class Convolution {
     const std::vector<ProductPart> parts = Parts();
     const int64_t count = static_cast<int64_t>(parts.size());
     const int64_t work = output_.layout.element_count() / count * channels_.inputs * TapCount(op_);
-    // With fewer products than threads, they run one after another, each on all threads.
-    const int64_t grain = count < ThreadCount() ? count : kParallelElements / (work + 1) + 1;
+    const int64_t grain =
+        ProductGrid::AreShared(count, work) ? count : kParallelElements / (work + 1) + 1;
     ParallelFor(count, grain, output_.element_bytes(), [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) Multiply(parts[static_cast<size_t>(i)]);
     });

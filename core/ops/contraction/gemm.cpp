@@ -12,6 +12,7 @@
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/ops/families.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/quantization.h"
@@ -149,8 +150,8 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const Layout& output = operands.output.layout;
   const int64_t batches = Between(output, 0, batch_rank).element_count();
   const int64_t work = output.element_count() / batches * operands.inputs[0].layout.sizes.back();
-  // With fewer products than threads, they run one after another, each on all threads.
-  const int64_t grain = batches < ThreadCount() ? batches : kParallelElements / work + 1;
+  const int64_t grain =
+      ProductGrid::AreShared(batches, work) ? batches : kParallelElements / work + 1;
   ParallelFor(batches, grain, operands.output.element_bytes(), [&](int64_t begin, int64_t end) {
     for (int64_t batch = begin; batch < end; ++batch) {
       OneProduct(op, operands, batch_rank, batch).Run();

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that arithmetic limits have work for more cores than the machine has, and the same bits
+// on any number of threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/loop_record.h"
+#include "core/base/parallel.h"
+#include "core/document/operator_document.h"
+#include "core/tensor/sample_values.h"
+#include "tests/support/case_name.h"
+#include "tests/support/desc.h"
+#include "tests/support/settings.h"
+
+namespace dmlop {
+namespace {
+
+constexpr int kManyThreads = 64;
+#ifdef DMLOP_SANITIZED  // several times slower
+constexpr int kThreads[] = {1, 3, kManyThreads};
+#else
+constexpr int kThreads[] = {1, 2, 3, 7, 16, kManyThreads};
+#endif
+
+struct Work {
+  std::string name;
+  int64_t least_pieces;  // of the loop with most of the work, for kManyThreads
+  const char* desc;
+
+  friend void PrintTo(const Work& work, std::ostream* out) { *out << work.name; }
+};
+
+// A word such as "F32[8,64]" stands for a tensor.
+const Work kWork[] = {
+    {"Gemm", 4 * kManyThreads,
+     R"({"type":"GEMM","desc":{"ATensor":F32[1024,1024],"BTensor":F32[1024,1024],
+         "TransA":"NONE","TransB":"NONE","Alpha":1,"Beta":0}})"},
+    {"FewRowsOfAProduct", kManyThreads,
+     R"({"type":"GEMM","desc":{"ATensor":F16[32,2048],"BTensor":F16[2048,4096],
+         "TransA":"NONE","TransB":"NONE","Alpha":1,"Beta":0}})"},
+    {"Convolution", 4 * kManyThreads,
+     R"({"type":"CONVOLUTION","desc":{"InputTensor":F32[8,64,56,56],"FilterTensor":F32[64,64,3,3],
+         "Mode":"CROSS_CORRELATION","Direction":"FORWARD","Strides":[1,1],"Dilations":[1,1],
+         "StartPadding":[1,1],"EndPadding":[1,1],"OutputPadding":[0,0],"GroupCount":1}})"},
+    {"Attention", kManyThreads,
+     R"({"type":"MULTIHEAD_ATTENTION","desc":{"QueryTensor":F32[1,512,512],
+         "KeyTensor":F32[1,512,512],"ValueTensor":F32[1,512,512],"OutputTensor":F32[1,512,512],
+         "Scale":0.125,"MaskFilterValue":-10000,"HeadCount":8,"MaskType":"NONE"}})"},
+};
+
+// Replaces the words for tensors.
+std::string TextOf(std::string desc) {
+  const std::pair<std::string_view, std::string_view> types[] = {
+      {":F32[", "FLOAT32"}, {":F16[", "FLOAT16"}, {":S8[", "INT8"},
+      {":U8[", "UINT8"},    {":S32[", "INT32"},
+  };
+  for (const auto& [word, type] : types) {
+    for (size_t at; (at = desc.find(word)) != std::string::npos;) {
+      desc.insert(desc.find(']', at) + 1, "}");
+      desc.replace(at, word.size(),
+                   std::string(R"(:{"DataType":")").append(type) + R"(","Sizes":[)");
+    }
+  }
+  return desc;
+}
+
+// An operator with tensors of its own.
+class OwnTensors {
+ public:
+  explicit OwnTensors(const std::string& text) {
+    Diagnostics diagnostics;
+    OperatorDocument document(JsonDocument::Parse(text, diagnostics).value(), "", diagnostics);
+    document.Check(kHighestFeatureLevel, diagnostics);
+    for (const Diagnostic& one : diagnostics.list()) ADD_FAILURE() << one.message;
+    op_ = document.op();
+    Complete(*op_);
+    for (const TensorSlot& slot : TensorSlots(std::as_const(*op_))) {
+      Buffer& buffer = buffers_.emplace_back(SizeInBytes(*slot.desc));
+      const TensorView view{buffer.data(), *slot.desc->data_type, LayoutOf(*slot.desc)};
+      if (slot.role() == TensorRole::kOutput) {
+        outputs_.push_back(view);
+      } else {
+        FillWithSampleValues(view.type, {buffer.data(), buffer.size()});
+        inputs_.push_back(AsConst(view));
+      }
+    }
+  }
+
+  void Run() { dmlop::Run(*op_, inputs_, outputs_); }
+
+  std::vector<std::byte> Output() const {
+    const TensorView& view = outputs_[0];
+    return {view.data, view.data + view.element_bytes()};
+  }
+  void ClearOutput() { std::memset(outputs_[0].data, 0x55, Output().size()); }
+
+ private:
+  std::optional<OperatorDesc> op_;
+  std::vector<Buffer> buffers_;
+  std::vector<ConstTensorView> inputs_;
+  std::vector<TensorView> outputs_;
+};
+
+class ManyCores : public testing::TestWithParam<Work> {
+ protected:
+  SettingsGuard guard_;
+};
+
+TEST_P(ManyCores, HaveWork) {
+  OwnTensors tensors(TextOf(GetParam().desc));
+  const WorkRecord record = RecordLoops(kManyThreads, [&] { tensors.Run(); });
+  const auto longest = std::ranges::max_element(record.loops, {}, &LoopRecord::seconds);
+  ASSERT_NE(longest, record.loops.end());
+  EXPECT_GE(longest->pieces, GetParam().least_pieces);
+}
+
+TEST_P(ManyCores, GiveTheSameBits) {
+  OwnTensors tensors(TextOf(GetParam().desc));
+  std::vector<std::byte> first;
+  for (const int threads : kThreads) {
+    SetThreadCount(threads);
+    tensors.ClearOutput();
+    tensors.Run();
+    if (first.empty()) first = tensors.Output();
+    EXPECT_EQ(tensors.Output(), first) << threads;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Work, ManyCores, testing::ValuesIn(kWork), CaseName<Work>);
+
+}  // namespace
+}  // namespace dmlop
