@@ -38,8 +38,9 @@ class Bytes {
   Layout layout_;
 };
 
+// The product, with the zero points -7 of the left matrix and c % 128 of column c.
 template <typename Sum>
-void ExpectProduct(const Bytes& a, const Bytes& b) {
+std::vector<Sum> ProductOf(const Bytes& a, const Bytes& b) {
   const int64_t rows = a.view().layout.sizes[0];
   const int64_t depth = a.view().layout.sizes[1];
   const int64_t columns = b.view().layout.sizes[1];
@@ -52,6 +53,15 @@ void ExpectProduct(const Bytes& a, const Bytes& b) {
                           std::copy(row.sums.begin(), row.sums.end(),
                                     sums.begin() + row.row * columns + row.column);
                         });
+  return sums;
+}
+
+template <typename Sum>
+void ExpectProduct(const Bytes& a, const Bytes& b) {
+  const int64_t rows = a.view().layout.sizes[0];
+  const int64_t depth = a.view().layout.sizes[1];
+  const int64_t columns = b.view().layout.sizes[1];
+  const std::vector<Sum> sums = ProductOf<Sum>(a, b);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
       int64_t sum = 0;
@@ -81,6 +91,22 @@ TEST_P(IntegerProductOnIsa, BlocksAddUp) {
 
 INSTANTIATE_TEST_SUITE_P(Isas, IntegerProductOnIsa, testing::ValuesIn(SupportedIsas()), IsaName);
 
+TEST_P(IntegerProductOnIsa, TakesBothSignsToTheirEnds) {
+  Engine engine = CaseEngine(2);
+  for (const DataType left : {DataType::kInt8, DataType::kUint8}) {
+    for (const DataType right : {DataType::kInt8, DataType::kUint8}) {
+      for (const int end : {0x00, 0x7f, 0x80, 0xff}) {
+        Bytes a(engine, left, 9, 1030, false);
+        Bytes b(engine, right, 1030, 49, false);
+        b.Fill(static_cast<std::byte>(end));
+        ExpectProduct<int32_t>(a, b);
+        a.Fill(static_cast<std::byte>(end));
+        ExpectProduct<int64_t>(a, b);
+      }
+    }
+  }
+}
+
 TEST(IntegerProduct, LongSumsAreExactOrWrap) {
   Engine engine = CaseEngine(1);
   Bytes a(engine, DataType::kUint8, 2, 70001, false);
@@ -89,6 +115,19 @@ TEST(IntegerProduct, LongSumsAreExactOrWrap) {
   b.Fill(std::byte{255});
   ExpectProduct<int32_t>(a, b);
   ExpectProduct<int64_t>(a, b);
+}
+
+TEST(IntegerProduct, PartsOfLongLinesAddUp) {
+  constexpr int64_t kDepth = (1 << 21) + 3;
+  Engine engine = CaseEngine(3);
+  Bytes a(engine, DataType::kUint8, 1, kDepth, false);
+  Bytes b(engine, DataType::kUint8, kDepth, 2, false);
+  a.Fill(std::byte{248});
+  b.Fill(std::byte{255});
+  const std::vector<int64_t> sums = {kDepth * 255 * 255, kDepth * 255 * 254};
+  EXPECT_EQ(ProductOf<int64_t>(a, b), sums);
+  EXPECT_EQ(ProductOf<int32_t>(a, b),
+            (std::vector{static_cast<int32_t>(sums[0]), static_cast<int32_t>(sums[1])}));
 }
 
 }  // namespace

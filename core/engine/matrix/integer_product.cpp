@@ -2,115 +2,368 @@
 #include "core/engine/matrix/integer_product.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "core/base/integers.h"
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
+#include "core/engine/matrix/aligned_numbers.h"
+#include "core/engine/matrix/product_grid.h"
+#include "core/kernels/matrix/byte_tile.h"
 #include "core/kernels/matrix/integer_tile.h"
 
 namespace dmlop {
 namespace {
 
-// Sizes of a packed block: a panel of the right matrix stays in the first-level cache while the
-// panels of the left one, in the second-level cache, pass by.
-constexpr int64_t kDepth = 512;
-constexpr int64_t kRows = 256;
-constexpr int64_t kColumns = 768;
+// Lines of a block whose sums stay in the second-level cache with their panels.
+constexpr int64_t kSumRows = 128;
+constexpr int64_t kSumColumns = 192;
+// Columns of a block that packs them. Where they lie side by side, they are read in long runs.
+constexpr int64_t kPackedColumns = 768;
+
+// Size of the lines of an operand that are packed at a time, for all threads together.
+constexpr int64_t kBytesAtATime = 1 << 24;
+// Numbers of a line that are packed at a time, as 16-bit ones even if they are narrowed then.
+constexpr int64_t kPackedDepth = 512;
 
 // Products are below 2^16, so sums of so many fit in 32 bits.
 constexpr int64_t kExactDepth = 32 * 1024;
-static_assert(kExactDepth % kDepth == 0);
+// Longer lines are cut, because even one of them takes the memory of a whole panel. The sum of so
+// many numbers fits in 32 bits.
+constexpr int64_t kMostDepth = 1 << 20;
 
-template <typename T>
-Buffer BufferOf(int64_t count) {
-  return Buffer(static_cast<size_t>(count) * sizeof(T));
-}
+// --- packing -------------------------------------------------------------------------------------
 
-template <typename T>
-T* ElementsOf(Buffer& buffer) {
-  return reinterpret_cast<T*>(buffer.data());
-}
+// Tiles of bytes if the processor multiplies these, otherwise of 16-bit numbers. In both, a group
+// of a line's numbers takes four bytes.
+struct Tiles {
+  // Packing bytes takes longer than packing 16-bit numbers, which few rows do not make up for.
+  explicit Tiles(int64_t row_count)
+      : are_bytes(MultipliesBytes() && row_count > kByteRows),
+        rows(are_bytes ? kByteRows : CurrentIntegerTile().rows),
+        columns(are_bytes ? kByteColumns : CurrentIntegerTile().columns) {}
 
-// Computes the product of some rows and some columns.
-template <typename Sum>
-class Block {
- public:
-  Block(const IntegerProductShape& shape, const IntegerLines& left, const IntegerLines& right,
-        int64_t batch, Range rows, Range columns)
-      : shape_(shape),
-        left_(left),
-        right_(right),
-        batch_(batch),
-        rows_(rows),
-        columns_(columns),
-        tile_(CurrentIntegerTile()),
-        stride_(RoundUp(columns.count(), tile_.columns)),
-        sums_(BufferOf<int32_t>(RoundUp(rows.count(), tile_.rows) * stride_)) {
-    const int64_t depth = RoundUp(std::min(kDepth, shape.depth), 2);
-    left_panels_ = BufferOf<int16_t>(RoundUp(rows.count(), tile_.rows) * depth);
-    right_panel_ = BufferOf<int16_t>(tile_.columns * depth);
-    if (IsWide()) wide_ = std::vector<int64_t>(static_cast<size_t>(rows.count() * stride_));
+  int64_t Groups(int64_t count) const { return CeilDiv(count, are_bytes ? 4 : 2); }
+
+  void Add(int64_t row_count, const std::byte* left, const std::byte* right, int64_t count,
+           int32_t* sums, int64_t stride) const {
+    if (are_bytes) return AddByteTile(row_count, left, right, Groups(count), sums, stride);
+    AddTile(row_count, reinterpret_cast<const int16_t*>(left),
+            reinterpret_cast<const int16_t*>(right), Groups(count), sums, stride);
   }
 
-  void Run(const SumSink<Sum>& sink) {
-    for (int64_t k = 0; k < shape_.depth; k += kDepth) {
-      if (IsWide() && k % kExactDepth == 0) MoveToWide();
-      AddProducts({k, std::min(k + kDepth, shape_.depth)});
-    }
-    if (IsWide()) MoveToWide();
-    std::vector<Sum> row(static_cast<size_t>(columns_.count()));
-    for (int64_t r = 0; r < rows_.count(); ++r) {
-      const int32_t* from = ElementsOf<int32_t>(sums_) + r * stride_;
-      if (IsWide()) {
-        std::copy_n(wide_.begin() + r * stride_, row.size(), row.begin());
-      } else {
-        std::copy_n(from, row.size(), row.begin());
-      }
-      sink({batch_, rows_.begin + r, columns_.begin, row});
-    }
+  bool are_bytes;
+  int64_t rows, columns;
+};
+
+enum class Side { kLeft, kRight };
+
+// Numbers of some lines of one matrix of a batch.
+struct LinePart {
+  const IntegerLines& from;
+  int64_t batch;
+  Range lines, numbers;
+};
+
+// Packs lines into panels. Panels of 16-bit numbers hold what is to be multiplied. Those of bytes
+// hold the numbers less a base instead, by which they are unsigned on the left side and signed on
+// the right one; the product is then corrected by the sum of each line and by its excess, by which
+// its numbers are too large.
+class Panels {
+ public:
+  Panels(const LinePart& part, Side side, const Tiles& tiles)
+      : part_(part), tiles_(tiles), width_(side == Side::kLeft ? tiles_.rows : tiles_.columns) {
+    if (!tiles_.are_bytes) return;
+    base_ =
+        static_cast<int16_t>((side == Side::kRight ? 128 : 0) - (part.from.is_signed() ? 128 : 0));
+  }
+
+  const Tiles& tiles() const { return tiles_; }
+  int64_t batch() const { return part_.batch; }
+  int64_t depth() const { return part_.numbers.count(); }
+  int64_t width() const { return width_; }
+  int64_t lines() const { return part_.lines.count(); }
+  int64_t count() const { return CeilDiv(lines(), width_); }
+  int64_t BytesOf(int64_t numbers) const { return tiles_.Groups(numbers) * 4 * width_; }
+
+  // The lines of a range of panels, counted from the first one, and the place of that one.
+  Range LinesOf(Range panels) const {
+    return {panels.begin * width_, std::min(panels.end * width_, lines())};
+  }
+  int64_t first() const { return part_.lines.begin; }
+
+  int64_t ExcessOf(int64_t line) const { return part_.from.ZeroPoint(first() + line) - *base_; }
+
+  // What a thread needs to pack panels.
+  using Workspace = AlignedNumbers<int16_t>;
+  Workspace MakeWorkspace() const {
+    return Workspace(base_ ? width_ * RoundUp(PackedDepth(), 2) : 0);
+  }
+  int64_t PackedDepth() const { return std::min(kPackedDepth, depth()); }
+
+  // Packs at most kPackedDepth numbers of a panel from number k on, and returns how many. Bytes of
+  // each line are added to its sum.
+  int64_t Pack(int64_t panel, int64_t k, const Workspace& workspace, std::byte* to,
+               int32_t* sums) const {
+    const Range lines = LinesOf({panel, panel + 1});
+    const int64_t count = std::min(kPackedDepth, depth() - k);
+    const int64_t begin = part_.numbers.begin + k;
+    int16_t* const pairs = base_ ? workspace.data() : reinterpret_cast<int16_t*>(to);
+    part_.from.Pack(batch(), {first() + lines.begin, first() + lines.end}, {begin, begin + count},
+                    width_, base_, pairs);
+    if (base_) NarrowPanel(pairs, count, width_, to, sums);
+    return count;
   }
 
  private:
-  bool IsWide() const { return !std::is_same_v<Sum, int32_t> && shape_.depth > kExactDepth; }
+  LinePart part_;
+  Tiles tiles_;
+  int64_t width_;
+  std::optional<int16_t> base_;
+};
 
-  void AddProducts(Range numbers) {
-    const int64_t pairs = (numbers.count() + 1) / 2;
-    const int64_t left_size = tile_.rows * 2 * pairs;
-    int16_t* const left = ElementsOf<int16_t>(left_panels_);
-    int16_t* const right = ElementsOf<int16_t>(right_panel_);
-    for (int64_t r = 0; r < rows_.count(); r += tile_.rows) {
-      left_.Pack(batch_, Part(rows_, r, tile_.rows), numbers, tile_.rows,
-                 left + r / tile_.rows * left_size);
-    }
-    for (int64_t c = 0; c < columns_.count(); c += tile_.columns) {
-      right_.Pack(batch_, Part(columns_, c, tile_.columns), numbers, tile_.columns, right);
-      for (int64_t r = 0; r < rows_.count(); r += tile_.rows) {
-        AddTile(std::min(tile_.rows, rows_.count() - r), left + r / tile_.rows * left_size, right,
-                pairs, ElementsOf<int32_t>(sums_) + r * stride_ + c, stride_);
+// Panels that are kept, with the sums of their lines.
+class PackedPanels {
+ public:
+  explicit PackedPanels(const Panels& panels)
+      : panels_(panels),
+        panel_bytes_(panels.BytesOf(panels.depth())),
+        bytes_(panels.count() * panel_bytes_),
+        sums_(static_cast<size_t>(panels.count() * panels.width())) {
+    const int64_t grain = PackingGrain(panels.count(), panels.width() * panels.depth());
+    ParallelFor(panels.count(), grain, 0, [&](int64_t begin, int64_t end) { Pack({begin, end}); });
+  }
+
+  const Panels& panels() const { return panels_; }
+
+  // A panel from number k of its lines on, which begins a group.
+  std::byte* Panel(int64_t panel, int64_t k) const {
+    return bytes_.data() + panel * panel_bytes_ + panels_.BytesOf(k);
+  }
+  const int32_t* Sums(int64_t line) const { return sums_.data() + line; }
+
+ private:
+  // Packs some numbers of all panels, then the next ones: if lines lie side by side, so do what
+  // neighbouring panels read.
+  void Pack(Range range) {
+    const Panels::Workspace workspace = panels_.MakeWorkspace();
+    for (int64_t k = 0; k < panels_.depth(); k += kPackedDepth) {
+      for (int64_t panel = range.begin; panel < range.end; ++panel) {
+        panels_.Pack(panel, k, workspace, Panel(panel, k), sums_.data() + panel * panels_.width());
       }
     }
   }
 
-  static Range Part(Range whole, int64_t begin, int64_t size) {
-    return {whole.begin + begin, std::min(whole.begin + begin + size, whole.end)};
+  Panels panels_;
+  int64_t panel_bytes_;
+  AlignedNumbers<std::byte> bytes_;
+  std::vector<int32_t> sums_;
+};
+
+// --- products ------------------------------------------------------------------------------------
+
+// Computes blocks of a product for one thread. Panels of the left side are kept. So are those of
+// the right one if many rows use them; otherwise they are packed when they are used, in the cache.
+template <typename Sum>
+class BlockSums {
+ public:
+  BlockSums(const PackedPanels& left, const Panels& right, const PackedPanels* kept)
+      : left_(left),
+        right_(right),
+        kept_(kept),
+        workspace_(right.MakeWorkspace()),
+        panel_(kept != nullptr ? 0 : right.BytesOf(right.PackedDepth())) {}
+
+  void Run(const ProductGrid::Block& block, const SumSink<Sum>& sink) {
+    stride_ = block.columns.count() * right_.width();
+    const auto count = static_cast<size_t>(block.rows.count() * left_.panels().width() * stride_);
+    sums_.assign(count, 0);
+    totals_.assign(kWraps ? 0 : count, 0);
+    column_sums_.assign(static_cast<size_t>(stride_), 0);
+    for (int64_t k = 0; k < right_.depth(); k += kExactDepth) {
+      AddProducts(block, {k, std::min(k + kExactDepth, right_.depth())});
+      for (size_t i = 0; i < totals_.size(); ++i) totals_[i] += std::exchange(sums_[i], 0);
+    }
+    Pass(left_.panels().LinesOf(block.rows), right_.LinesOf(block.columns), sink);
   }
 
-  void MoveToWide() {
-    int32_t* sums = ElementsOf<int32_t>(sums_);
-    for (size_t i = 0; i < wide_.size(); ++i) wide_[i] += sums[i];
-    std::fill_n(sums, wide_.size(), 0);
+ private:
+  static constexpr bool kWraps = std::is_same_v<Sum, int32_t>;
+  using Wrapping = std::make_unsigned_t<Sum>;
+  static Wrapping Wrap(int64_t value) { return static_cast<Wrapping>(static_cast<Sum>(value)); }
+
+  void AddProducts(const ProductGrid::Block& block, Range numbers) {
+    if (kept_ != nullptr) {
+      for (int64_t c = block.columns.begin; c < block.columns.end; ++c) {
+        AddPanel(block, c, numbers.begin, numbers.count(), kept_->Panel(c, numbers.begin));
+      }
+      return;
+    }
+    for (int64_t k = numbers.begin; k < numbers.end; k += kPackedDepth) {
+      for (int64_t c = block.columns.begin; c < block.columns.end; ++c) {
+        const int64_t count =
+            right_.Pack(c, k, workspace_, panel_.data(),
+                        column_sums_.data() + (c - block.columns.begin) * right_.width());
+        AddPanel(block, c, k, count, panel_.data());
+      }
+    }
+  }
+
+  void AddPanel(const ProductGrid::Block& block, int64_t column_panel, int64_t k, int64_t count,
+                const std::byte* right) {
+    const int64_t width = left_.panels().width();
+    const int64_t rows = left_.panels().LinesOf(block.rows).end;
+    int32_t* sums = sums_.data() + (column_panel - block.columns.begin) * right_.width();
+    for (int64_t r = block.rows.begin; r < block.rows.end; ++r) {
+      right_.tiles().Add(std::min(width, rows - r * width), left_.Panel(r, k), right, count, sums,
+                         stride_);
+      sums += width * stride_;
+    }
+  }
+
+  void Pass(Range rows, Range columns, const SumSink<Sum>& sink) {
+    if (right_.tiles().are_bytes) FindExcesses(columns);
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      TakeRow((r - rows.begin) * stride_, columns.count());
+      if (right_.tiles().are_bytes) TakeOffExcess(r, columns);
+      sink({right_.batch(), left_.panels().first() + r, right_.first() + columns.begin, row_});
+    }
+  }
+
+  void FindExcesses(Range columns) {
+    excesses_.clear();
+    for (int64_t c = columns.begin; c < columns.end; ++c) {
+      excesses_.push_back(static_cast<int32_t>(right_.ExcessOf(c)));
+    }
+  }
+
+  void TakeRow(int64_t begin, int64_t count) {
+    if constexpr (kWraps) {
+      row_.assign(sums_.begin() + begin, sums_.begin() + begin + count);
+    } else {
+      row_.assign(totals_.begin() + begin, totals_.begin() + begin + count);
+    }
+  }
+
+  // With x and y too large, (a - x) (b - y) = a b - x b - y (a - x). Sums of 32 bits wrap.
+  void TakeOffExcess(int64_t row, Range columns) {
+    const int64_t excess = left_.panels().ExcessOf(row);
+    const Wrapping x = Wrap(excess);
+    const Wrapping row_sum = Wrap(*left_.Sums(row) - right_.depth() * excess);
+    const int32_t* sums = kept_ != nullptr ? kept_->Sums(columns.begin) : column_sums_.data();
+    for (size_t c = 0; c < row_.size(); ++c) {
+      const Wrapping y = Wrap(excesses_[c]);
+      row_[c] = static_cast<Sum>(static_cast<Wrapping>(row_[c]) - x * Wrap(sums[c]) - y * row_sum);
+    }
+  }
+
+  const PackedPanels& left_;
+  const Panels& right_;
+  const PackedPanels* kept_;
+  Panels::Workspace workspace_;
+  AlignedNumbers<std::byte> panel_;
+  int64_t stride_ = 0;  // of a row of sums
+  std::vector<int32_t> sums_;
+  std::vector<int64_t> totals_;  // where 32 bits do not suffice
+  std::vector<int32_t> column_sums_, excesses_;
+  std::vector<Sum> row_;
+};
+
+template <typename Sum>
+void Multiply(const Panels& rows, const Panels& columns, const SumSink<Sum>& sink) {
+  const PackedPanels left(rows);
+  std::optional<PackedPanels> kept;
+  if (rows.lines() > kSumRows) kept.emplace(columns);
+  // Columns that are packed for a block are so for all rows.
+  const ProductGrid::Side all{1, rows.lines(), rows.lines()};
+  const ProductGrid::Side blocks{rows.count(), rows.width(), kSumRows};
+  const ProductGrid grid(kept ? blocks : all,
+                         {columns.count(), columns.width(), kept ? kSumColumns : kPackedColumns},
+                         ProductGrid::Outer::kColumns, columns.depth());
+  ParallelFor(grid.count(), kParallelElements / grid.products() + 1, 0,
+              [&](int64_t begin, int64_t end) {
+                BlockSums<Sum> sums(left, columns, kept ? &*kept : nullptr);
+                for (int64_t i = begin; i < end; ++i) {
+                  ProductGrid::Block block = grid.At(i);
+                  if (!kept) block.rows = {0, rows.count()};
+                  sums.Run(block, sink);
+                }
+              });
+}
+
+// Calls body with ranges of at most `step` of [0, count).
+template <typename Body>
+void ForRanges(int64_t count, int64_t step, Body&& body) {
+  for (int64_t i = 0; i < count; i += step) body(Range{i, std::min(i + step, count)});
+}
+
+// Computes the product of one matrix of the batch and one other.
+template <typename Sum>
+class MatrixOfSums {
+ public:
+  MatrixOfSums(const IntegerProductShape& shape, int64_t batch, const IntegerLines& rows,
+               const IntegerLines& columns, const SumSink<Sum>& sink)
+      : shape_(shape),
+        tiles_(shape.rows),
+        batch_(batch),
+        rows_(rows),
+        columns_(columns),
+        sink_(sink) {}
+
+  void Run() const {
+    if (shape_.depth > kMostDepth) return RunDeep();
+    const int64_t step = std::max(kSumColumns, kBytesAtATime / shape_.depth);
+    ForRanges(shape_.columns, step, [&](Range columns) {
+      ForRanges(shape_.rows, step, [&](Range rows) {
+        MultiplyPart(rows, columns, {0, shape_.depth}, sink_);
+      });
+    });
+  }
+
+ private:
+  void MultiplyPart(Range rows, Range columns, Range numbers, const SumSink<Sum>& sink) const {
+    Multiply<Sum>(Panels({rows_, batch_, rows, numbers}, Side::kLeft, tiles_),
+                  Panels({columns_, batch_, columns, numbers}, Side::kRight, tiles_), sink);
+  }
+
+  void RunDeep() const {
+    ForRanges(shape_.columns, kSumColumns, [&](Range columns) {
+      ForRanges(shape_.rows, kSumRows, [&](Range rows) { AddUpParts(rows, columns); });
+    });
+  }
+
+  void AddUpParts(Range rows, Range columns) const {
+    using Wrapping = std::make_unsigned_t<Sum>;
+    std::vector<Sum> totals(static_cast<size_t>(rows.count() * columns.count()));
+    const auto at = [&](int64_t row, int64_t column) {
+      return totals.data() + (row - rows.begin) * columns.count() + column - columns.begin;
+    };
+    const auto add = [&](const SumRow<Sum>& row) {
+      Sum* to = at(row.row, row.column);
+      for (const Sum sum : row.sums) {
+        *to = static_cast<Sum>(static_cast<Wrapping>(*to) + static_cast<Wrapping>(sum));
+        ++to;
+      }
+    };
+    ForRanges(shape_.depth, kMostDepth,
+              [&](Range numbers) { MultiplyPart(rows, columns, numbers, add); });
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      sink_({batch_,
+             row,
+             columns.begin,
+             {at(row, columns.begin), static_cast<size_t>(columns.count())}});
+    }
   }
 
   const IntegerProductShape& shape_;
-  const IntegerLines& left_;
-  const IntegerLines& right_;
+  Tiles tiles_;
   int64_t batch_;
-  Range rows_, columns_;
-  IntegerTileShape tile_;
-  int64_t stride_;  // stride of a row of sums
-  Buffer sums_, left_panels_, right_panel_;
-  std::vector<int64_t> wide_;
+  const IntegerLines& rows_;
+  const IntegerLines& columns_;
+  const SumSink<Sum>& sink_;
 };
 
 }  // namespace
@@ -127,31 +380,24 @@ IntegerMatrixLines::IntegerMatrixLines(const ConstTensorView& view, size_t line_
 }
 
 void IntegerMatrixLines::Pack(int64_t batch, Range lines, Range numbers, int64_t width,
-                              int16_t* panel) const {
+                              std::optional<int16_t> base, int16_t* panel) const {
   const int64_t offset = OffsetOfElement(first_.layout, batch) + lines.begin * line_stride_ +
                          numbers.begin * number_stride_;
-  PackBytes({first_.data + offset, first_.type == DataType::kInt8, line_stride_, number_stride_},
-            lines.count(), numbers.count(), zero_points_.data() + lines.begin, width, panel);
+  const std::vector<int16_t> bases(static_cast<size_t>(base ? lines.count() : 0), base.value_or(0));
+  PackBytes({first_.data + offset, is_signed(), line_stride_, number_stride_}, lines.count(),
+            numbers.count(), base ? bases.data() : zero_points_.data() + lines.begin, width, panel);
 }
 
 template <typename Sum>
 void MultiplyIntegers(const IntegerProductShape& shape, const IntegerLines& rows,
                       const IntegerLines& columns, const SumSink<Sum>& sink) {
-  const int64_t row_blocks = CeilDiv(shape.rows, kRows);
-  const int64_t column_blocks = CeilDiv(shape.columns, kColumns);
-  const int64_t products = std::min(kRows, shape.rows) * std::min(kColumns, shape.columns) *
-                           std::min(kDepth, shape.depth);
-  ParallelFor(shape.batches * row_blocks * column_blocks, kParallelElements / products + 1, 0,
-              [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) {
-                  const int64_t c = i % column_blocks * kColumns;
-                  const int64_t r = i / column_blocks % row_blocks * kRows;
-                  Block<Sum>(shape, rows, columns, i / column_blocks / row_blocks,
-                             {r, std::min(r + kRows, shape.rows)},
-                             {c, std::min(c + kColumns, shape.columns)})
-                      .Run(sink);
-                }
-              });
+  const int64_t products = shape.rows * shape.columns * shape.depth;
+  const int64_t grain = ProductGrid::AreShared(shape.batches, products)
+                            ? shape.batches
+                            : kParallelElements / products + 1;
+  ParallelFor(shape.batches, grain, 0, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) MatrixOfSums(shape, i, rows, columns, sink).Run();
+  });
 }
 
 template void MultiplyIntegers(const IntegerProductShape&, const IntegerLines&, const IntegerLines&,

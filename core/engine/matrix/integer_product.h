@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,10 +19,14 @@ class IntegerLines {
  public:
   virtual ~IntegerLines() = default;
 
-  // Fills a panel of kernels/matrix/integer_tile.h, which is `width` lines wide, with a range of
-  // numbers of a range of lines, and pads it with 0. The range of numbers begins at an even one.
+  // Fills a panel of 16-bit numbers of kernels/matrix/integer_tile.h, which is `width` lines wide,
+  // with a range of numbers of a range of lines, and pads it with 0. The range of numbers begins at
+  // an even one. Numbers are less the zero point of their line or, if there is one, less `base`.
   virtual void Pack(int64_t batch, Range lines, Range numbers, int64_t width,
-                    int16_t* panel) const = 0;
+                    std::optional<int16_t> base, int16_t* panel) const = 0;
+
+  virtual int64_t ZeroPoint(int64_t line) const = 0;
+  virtual bool is_signed() const = 0;
 };
 
 // Matrices in a tensor of INT8 or UINT8; all dimensions but two are batch dimensions. Line i has
@@ -31,8 +36,10 @@ class IntegerMatrixLines : public IntegerLines {
   IntegerMatrixLines(const ConstTensorView& view, size_t line_dim, size_t number_dim,
                      std::span<const int64_t> zero_points);
 
-  void Pack(int64_t batch, Range lines, Range numbers, int64_t width,
+  void Pack(int64_t batch, Range lines, Range numbers, int64_t width, std::optional<int16_t> base,
             int16_t* panel) const override;
+  int64_t ZeroPoint(int64_t line) const override { return zero_points_[static_cast<size_t>(line)]; }
+  bool is_signed() const override { return first_.type == DataType::kInt8; }
 
  private:
   ConstTensorView first_;  // of the batch: sizes are 1 along the two dimensions

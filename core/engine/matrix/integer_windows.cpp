@@ -28,13 +28,14 @@ std::vector<IntegerWindowLines::Segment> IntegerWindowLines::SegmentsOf(Range li
 }
 
 void IntegerWindowLines::Pack(int64_t /*batch*/, Range lines, Range numbers, int64_t width,
-                              int16_t* panel) const {
+                              std::optional<int16_t> base, int16_t* panel) const {
+  const int16_t less = base.value_or(static_cast<int16_t>(zero_point_));
   const std::vector<Segment> segments = SegmentsOf(lines);
   std::vector<int16_t> rows(static_cast<size_t>(2 * width));
   for (int64_t k = numbers.begin; k < numbers.end; k += 2) {
-    FillRow(segments, k, rows.data());
+    FillRow(segments, k, less, rows.data());
     if (k + 1 < numbers.end) {
-      FillRow(segments, k + 1, rows.data() + width);
+      FillRow(segments, k + 1, less, rows.data() + width);
     } else {
       std::fill_n(rows.data() + width, width, int16_t{0});
     }
@@ -42,16 +43,16 @@ void IntegerWindowLines::Pack(int64_t /*batch*/, Range lines, Range numbers, int
   }
 }
 
-void IntegerWindowLines::FillRow(const std::vector<Segment>& segments, int64_t number,
+void IntegerWindowLines::FillRow(const std::vector<Segment>& segments, int64_t number, int16_t base,
                                  int16_t* row) const {
   const int64_t taps = Product(windows_);
   const int64_t channel = number / taps;
   const Dims tap = IndexOf(windows_, number % taps);
   for (const Segment& segment : segments) {
     if (input_.type == DataType::kInt8) {
-      FillSegment<int8_t>(segment, channel, tap, row);
+      FillSegment<int8_t>(segment, channel, tap, base, row);
     } else {
-      FillSegment<uint8_t>(segment, channel, tap, row);
+      FillSegment<uint8_t>(segment, channel, tap, base, row);
     }
     row += segment.count;
   }
@@ -59,10 +60,10 @@ void IntegerWindowLines::FillRow(const std::vector<Segment>& segments, int64_t n
 
 template <typename T>
 void IntegerWindowLines::FillSegment(const Segment& segment, int64_t channel, const Dims& taps,
-                                     int16_t* row) const {
+                                     int16_t base, int16_t* row) const {
   const Dims& sizes = input_.layout.sizes;
   const Dims& strides = input_.layout.strides;
-  std::fill_n(row, segment.count, int16_t{0});
+  std::fill_n(row, segment.count, static_cast<int16_t>(zero_point_ - base));
   int64_t offset = segment.place[0] * strides[0] + channel * strides[1];
   const auto position = [&](size_t d) { return axes_[d].Position(segment.place[d + 1], taps[d]); };
   const size_t last = axes_.size() - 1;
@@ -83,10 +84,10 @@ void IntegerWindowLines::FillSegment(const Segment& segment, int64_t channel, co
   if (step == 1) {
     const ByteLines bytes{reinterpret_cast<const std::byte*>(from), input_.type == DataType::kInt8,
                           1, 1};
-    return WidenBytes(bytes, end - begin, static_cast<int16_t>(zero_point_), row + begin);
+    return WidenBytes(bytes, end - begin, base, row + begin);
   }
   for (int64_t i = begin; i < end; ++i) {
-    row[i] = static_cast<int16_t>(from[(i - begin) * step] - zero_point_);
+    row[i] = static_cast<int16_t>(from[(i - begin) * step] - base);
   }
 }
 

@@ -21,8 +21,10 @@ class IntegerWindowLines : public IntegerLines {
 
   int64_t count() const { return Product(sizes_); }
 
-  void Pack(int64_t batch, Range lines, Range numbers, int64_t width,
+  void Pack(int64_t batch, Range lines, Range numbers, int64_t width, std::optional<int16_t> base,
             int16_t* panel) const override;
+  int64_t ZeroPoint(int64_t) const override { return zero_point_; }
+  bool is_signed() const override { return input_.type == DataType::kInt8; }
 
  private:
   // Neighbouring positions along the last dimension.
@@ -32,9 +34,12 @@ class IntegerWindowLines : public IntegerLines {
   };
   std::vector<Segment> SegmentsOf(Range lines) const;
 
-  void FillRow(const std::vector<Segment>& segments, int64_t number, int16_t* row) const;
+  // Numbers are less `base`; those in the padding are the zero point.
+  void FillRow(const std::vector<Segment>& segments, int64_t number, int16_t base,
+               int16_t* row) const;
   template <typename T>
-  void FillSegment(const Segment& segment, int64_t channel, const Dims& taps, int16_t* row) const;
+  void FillSegment(const Segment& segment, int64_t channel, const Dims& taps, int16_t base,
+                   int16_t* row) const;
 
   ConstTensorView input_;
   std::vector<WindowAxis> axes_;
