@@ -59,6 +59,17 @@ const Work kWork[] = {
      R"({"type":"MULTIHEAD_ATTENTION","desc":{"QueryTensor":F32[1,512,512],
          "KeyTensor":F32[1,512,512],"ValueTensor":F32[1,512,512],"OutputTensor":F32[1,512,512],
          "Scale":0.125,"MaskFilterValue":-10000,"HeadCount":8,"MaskType":"NONE"}})"},
+    {"Lstm", 16,
+     R"({"type":"LSTM","desc":{"InputTensor":F32[1,3,32,256],"WeightTensor":F32[1,1,1024,256],
+         "RecurrenceTensor":F32[1,1,1024,256],"OutputSequenceTensor":F32[3,1,32,256],
+         "ActivationDescs":[{"type":"ACTIVATION_SIGMOID"},{"type":"ACTIVATION_TANH"},
+         {"type":"ACTIVATION_TANH"}],"Direction":"FORWARD","ClipThreshold":0,
+         "UseClipThreshold":false,"CoupleInputForget":false}})"},
+    {"Gru", 16,
+     R"({"type":"GRU","desc":{"InputTensor":F32[1,3,32,256],"WeightTensor":F32[1,1,768,256],
+         "RecurrenceTensor":F32[1,1,768,256],"OutputSequenceTensor":F32[3,1,32,256],
+         "ActivationDescs":[{"type":"ACTIVATION_SIGMOID"},{"type":"ACTIVATION_TANH"}],
+         "Direction":"FORWARD","LinearBeforeReset":true}})"},
 };
 
 // Replaces the words for tensors.

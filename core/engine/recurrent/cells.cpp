@@ -27,10 +27,12 @@ class Rnn final : public Cell<T> {
     product_.Run(items.count,
                  std::array{RowsOf(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
                  BiasesOf(parameters_, items.count, units_, 0, 1), gate.data());
-    gate.Activate(0, parameters_.activations[0]);
-    for (int64_t i = 0; i < items.count * units_; ++i) {
-      items.hidden[i] = RoundOnce<T>(gate.data()[i]);
-    }
+    ForItems(items.count, units_, [&](Range range) {
+      gate.Activate(0, range, parameters_.activations[0]);
+      for (int64_t i = range.begin * units_; i < range.end * units_; ++i) {
+        items.hidden[i] = RoundOnce<T>(gate.data()[i]);
+      }
+    });
   }
 
  private:
@@ -100,21 +102,22 @@ class Gru final : public Cell<T> {
     gates_.Run(items.count,
                std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
                BiasesOf(parameters_, items.count, units_, kUpdate, 2), gates.data());
-    gates.Activate(kUpdate, parameters_.activations[0]);
-    gates.Activate(kReset, parameters_.activations[0]);
     GateValues candidate(items.count, 1, units_);
     if (linear_before_reset_) {
       ResetLinear(items, gates, candidate);
     } else {
       ResetHidden(items, gates, candidate);
     }
-    candidate.Activate(0, parameters_.activations[1]);
-    for (int64_t i = 0; i < items.count; ++i) {
-      for (int64_t u = 0; u < units_; ++u) {
-        T& hidden = items.hidden[i * units_ + u];
-        hidden = RoundMixture<T>(gates.At(i, kUpdate, u), candidate.At(i, 0, u), AsDouble(hidden));
+    ForItems(items.count, units_, [&](Range range) {
+      candidate.Activate(0, range, parameters_.activations[1]);
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        for (int64_t u = 0; u < units_; ++u) {
+          T& hidden = items.hidden[i * units_ + u];
+          hidden =
+              RoundMixture<T>(gates.At(i, kUpdate, u), candidate.At(i, 0, u), AsDouble(hidden));
+        }
       }
-    }
+    });
   }
 
  private:
@@ -122,31 +125,36 @@ class Gru final : public Cell<T> {
     return GatesOf(weights, units_, first, count);
   }
 
-  void ResetHidden(const StepItems<T>& items, const GateValues& gates, GateValues& candidate) {
-    std::vector<float> reset(static_cast<size_t>(items.count * units_));
-    for (int64_t i = 0; i < items.count; ++i) {
-      for (int64_t u = 0; u < units_; ++u) {
-        const int64_t place = i * units_ + u;
-        reset[static_cast<size_t>(place)] =
-            RoundProduct<float>(gates.At(i, kReset, u), AsDouble(items.hidden[place]));
+  // Activates the gates, and calls reset(place, value of the reset gate) for each unit.
+  template <typename Reset>
+  void ApplyGates(int64_t items, GateValues& gates, Reset&& reset) const {
+    ForItems(items, units_, [&](Range range) {
+      gates.Activate(kUpdate, range, parameters_.activations[0]);
+      gates.Activate(kReset, range, parameters_.activations[0]);
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        for (int64_t u = 0; u < units_; ++u) reset(i * units_ + u, gates.At(i, kReset, u));
       }
-    }
+    });
+  }
+
+  void ResetHidden(const StepItems<T>& items, GateValues& gates, GateValues& candidate) const {
+    std::vector<float> reset(static_cast<size_t>(items.count * units_));
+    ApplyGates(items.count, gates, [&](int64_t place, float gate) {
+      reset[static_cast<size_t>(place)] = RoundProduct<float>(gate, AsDouble(items.hidden[place]));
+    });
     products_[0].Run(items.count,
                      std::array{RowsOf<T>(items.input, inputs_), RowsOf(reset.data(), units_)},
                      BiasesOf(parameters_, items.count, units_, kHidden, 1), candidate.data());
   }
 
-  void ResetLinear(const StepItems<T>& items, const GateValues& gates, GateValues& candidate) {
+  void ResetLinear(const StepItems<T>& items, GateValues& gates, GateValues& candidate) const {
     GateValues linear(items.count, 1, units_);
     products_[0].Run(items.count, std::array{RowsOf<T>(items.hidden, units_)},
                      {BiasOf(parameters_, items.count, units_, {1, kHidden, 1})}, linear.data());
     std::vector<double> reset(static_cast<size_t>(items.count * units_));
-    for (int64_t i = 0; i < items.count; ++i) {
-      for (int64_t u = 0; u < units_; ++u) {
-        reset[static_cast<size_t>(i * units_ + u)] =
-            static_cast<double>(gates.At(i, kReset, u)) * linear.At(i, 0, u);
-      }
-    }
+    ApplyGates(items.count, gates, [&](int64_t place, float gate) {
+      reset[static_cast<size_t>(place)] = static_cast<double>(gate) * linear.data()[place];
+    });
     products_[1].Run(
         items.count, std::array{RowsOf<T>(items.input, inputs_)},
         {BiasOf(parameters_, items.count, units_, {0, kHidden, 1}), ProductsOf(reset, units_)},
@@ -207,10 +215,10 @@ class Lstm final : public Cell<T> {
   void Step(const StepItems<T>& items) override {
     if (HasPeepholes()) return StepByPeepholes(items);
     GateValues gates = Run(products_[0], items, {});
-    ActivateInner(gates, kInput, gates, kForget);
-    gates.Activate(kOutput, F());
-    UpdateMemory(items, {gates, kInput, gates, kForget});
-    UpdateHidden(items, gates, kOutput);
+    ForItems(items.count, units_, [&](Range range) {
+      UpdateMemory(items, range, {gates, kInput, gates, kForget});
+      UpdateHidden(items, range, gates, kOutput);
+    });
   }
 
  private:
@@ -224,9 +232,9 @@ class Lstm final : public Cell<T> {
   };
   // The places of the input gate and of the forget gate, which the memory's gate follows.
   struct Inner {
-    const GateValues& input;
+    GateValues& input;
     int64_t input_gate;
-    const GateValues& forget;
+    GateValues& forget;
     int64_t forget_gate;
   };
 
@@ -271,22 +279,18 @@ class Lstm final : public Cell<T> {
   void StepByPeepholes(const StepItems<T>& items) const {
     GateValues input = Run(products_[0], items, Peeped(items, kInput, 1));
     GateValues forget = Run(products_[1], items, Peeped(items, kForget, 2));
-    ActivateInner(input, 0, forget, 0);
-    UpdateMemory(items, {input, 0, forget, 0});
+    ForItems(items.count, units_, [&](Range range) {
+      UpdateMemory(items, range, {input, 0, forget, 0});
+    });
     GateValues output = Run(products_[2], items, Peeped(items, kOutput, 1));
-    output.Activate(0, F());
-    UpdateHidden(items, output, 0);
+    ForItems(items.count, units_, [&](Range range) { UpdateHidden(items, range, output, 0); });
   }
 
-  void ActivateInner(GateValues& input, int64_t input_gate, GateValues& forget,
-                     int64_t forget_gate) const {
-    input.Activate(input_gate, F());
-    if (!options_.couples) forget.Activate(forget_gate, F());
-    forget.Activate(forget_gate + 1, parameters_.activations[1]);
-  }
-
-  void UpdateMemory(const StepItems<T>& items, const Inner& gates) const {
-    for (int64_t i = 0; i < items.count; ++i) {
+  void UpdateMemory(const StepItems<T>& items, Range range, const Inner& gates) const {
+    gates.input.Activate(gates.input_gate, range, F());
+    if (!options_.couples) gates.forget.Activate(gates.forget_gate, range, F());
+    gates.forget.Activate(gates.forget_gate + 1, range, parameters_.activations[1]);
+    for (int64_t i = range.begin; i < range.end; ++i) {
       for (int64_t u = 0; u < units_; ++u) {
         const float input = gates.input.At(i, gates.input_gate, u);
         const float forget =
@@ -298,17 +302,19 @@ class Lstm final : public Cell<T> {
     }
   }
 
-  void UpdateHidden(const StepItems<T>& items, const GateValues& output,
+  void UpdateHidden(const StepItems<T>& items, Range range, GateValues& output,
                     int64_t output_gate) const {
-    GateValues memory(items.count, 1, units_);
-    for (int64_t i = 0; i < items.count * units_; ++i) {
-      memory.data()[i] = static_cast<float>(AsDouble(items.memory[i]));
+    output.Activate(output_gate, range, F());
+    GateValues memory(range.count(), 1, units_);
+    const T* from = items.memory + range.begin * units_;
+    for (int64_t i = 0; i < range.count() * units_; ++i) {
+      memory.data()[i] = static_cast<float>(AsDouble(from[i]));
     }
-    memory.Activate(0, parameters_.activations[2]);
-    for (int64_t i = 0; i < items.count; ++i) {
+    memory.Activate(0, {0, range.count()}, parameters_.activations[2]);
+    for (int64_t i = range.begin; i < range.end; ++i) {
       for (int64_t u = 0; u < units_; ++u) {
         items.hidden[i * units_ + u] =
-            RoundProduct<T>(output.At(i, output_gate, u), memory.At(i, 0, u));
+            RoundProduct<T>(output.At(i, output_gate, u), memory.At(i - range.begin, 0, u));
       }
     }
   }

@@ -2,11 +2,13 @@
 // Code that the cells of recurrent networks share.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
-#include <type_traits>
 #include <vector>
 
+#include "core/base/integers.h"
+#include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
 #include "core/engine/recurrent/network.h"
 #include "core/exact/double_double.h"
@@ -49,26 +51,18 @@ class GateProduct {
 class GateValues {
  public:
   GateValues(int64_t items, int64_t gates, int64_t units)
-      : items_(items),
-        gates_(gates),
-        units_(units),
-        values_(static_cast<size_t>(items * gates * units)) {}
+      : gates_(gates), units_(units), values_(static_cast<size_t>(items * gates * units)) {}
 
   float* data() { return values_.data(); }
   float At(int64_t item, int64_t gate, int64_t unit) const {
     return values_[static_cast<size_t>((item * gates_ + gate) * units_ + unit)];
   }
 
-  void Activate(int64_t gate, const ActivationFunction& function) {
-    const std::vector<float> before = values_;
-    const auto view = [&](auto* data) {
-      return BasicTensorView<std::remove_pointer_t<decltype(data)>>{
-          data + gate * units_ * static_cast<int64_t>(sizeof(float)),
-          DataType::kFloat32,
-          {{1, 1, items_, units_}, {0, 0, gates_ * units_, 1}}};
-    };
-    function(view(reinterpret_cast<const std::byte*>(before.data())),
-             view(reinterpret_cast<std::byte*>(values_.data())));
+  void Activate(int64_t gate, Range items, const ActivationFunction& function) {
+    float* first = values_.data() + (items.begin * gates_ + gate) * units_;
+    function({reinterpret_cast<std::byte*>(first),
+              DataType::kFloat32,
+              {{1, 1, items.count(), units_}, {0, 0, gates_ * units_, 1}}});
   }
 
   void Clip(float most) {
@@ -76,9 +70,20 @@ class GateValues {
   }
 
  private:
-  int64_t items_, gates_, units_;
+  int64_t gates_, units_;
   std::vector<float> values_;
 };
+
+// Calls body with ranges of items, in parallel if that pays. It suits all that an item does by
+// itself, which is everything but the products.
+template <typename Body>
+void ForItems(int64_t items, int64_t units, Body&& body) {
+  constexpr int64_t kLeastElements = 1 << 9;
+  ParallelFor(items, std::max<int64_t>(1, kLeastElements / units), 0,
+              [&](int64_t begin, int64_t end) {
+                body(Range{begin, end});
+              });
+}
 
 template <typename T>
 PackedRows RowsOf(const T* data, int64_t length) {

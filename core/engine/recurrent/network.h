@@ -13,8 +13,8 @@
 
 namespace dmlop {
 
-// Applies an activation to {1, 1, items, units} of FLOAT32.
-using ActivationFunction = std::function<void(const ConstTensorView& from, const TensorView& to)>;
+// Applies an activation to {1, 1, items, units} of FLOAT32, in place. Several threads call it.
+using ActivationFunction = std::function<void(const TensorView& values)>;
 
 // The parameters of one direction. A view without data is left out.
 struct CellParameters {

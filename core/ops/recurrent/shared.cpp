@@ -132,9 +132,7 @@ CellParameters ParametersOf(const NetworkKind& kind, const OperatorDesc& op, con
   for (uint32_t i = 0; i < kind.activations; ++i) {
     const OperatorDesc& activation = all[static_cast<size_t>(direction) * kind.activations + i];
     parameters.activations.push_back(
-        [&activation](const ConstTensorView& from, const TensorView& to) {
-          RunActivation(activation, from, to);
-        });
+        [&activation](const TensorView& values) { ActivateInPlace(activation, values); });
   }
   return parameters;
 }
