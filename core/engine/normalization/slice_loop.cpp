@@ -16,6 +16,7 @@ constexpr int64_t kWholeSlice = 1 << 15;  // longest slice that is not divided i
 constexpr int64_t kTile = 1 << 16;        // elements copied to lie side by side
 constexpr int64_t kNeighbours = 16;       // slices that are worth copying together
 constexpr int64_t kSmallRange = 1 << 13;  // elements too few for waking a thread
+constexpr int64_t kTilesPerThread = 4;    // so that threads end at about the same time
 constexpr int64_t kBlock = 16;            // kernels work on multiples of so many elements
 
 // The work of one thread: some slices, each as a whole or a range of its chunks.
@@ -122,11 +123,13 @@ class SliceLoop {
     return layout_.Lies(kOutput) != InSlice::kSideBySide;
   }
 
-  // Number of slices in a tile; each thread gets some if there are enough.
+  // Number of slices in a tile. Each thread gets some tiles if there are enough slices, but only
+  // one if these are copied together.
   int64_t SlicesOfTile(int64_t elements) const {
-    const int64_t wanted = std::max(kTile / elements, LiesApart() ? kNeighbours : int64_t{1});
-    const int64_t shared = CeilDiv(layout_.slice_count(), ThreadCount());
-    return std::min(wanted, shared);
+    const bool is_apart = LiesApart();
+    const int64_t wanted = std::max(kTile / elements, is_apart ? kNeighbours : int64_t{1});
+    const int64_t tiles = ThreadsAtHand() * (is_apart ? 1 : kTilesPerThread);
+    return std::min(wanted, CeilDiv(layout_.slice_count(), tiles));
   }
 
   // --- whole slices ------------------------------------------------------------------------------

@@ -120,9 +120,16 @@ class ReduceLoop {
 
   std::unique_ptr<Accumulators> NewAccumulators() const { return make_(plan_.column_count()); }
 
-  void RunWholeGroups() {
+  // Groups may lie far apart and be short, so that an element takes long: a thread that is awake
+  // gets fewer than are worth waking one.
+  int64_t GrainOfWholeGroups() const {
     const int64_t elements = plan_.batch * plan_.group_size;
-    const int64_t grain = kParallelElements / elements + 1;
+    const bool is_little = batches_.count() * elements <= kParallelElements;
+    return is_little ? batches_.count() : kParallelElements / 16 / elements + 1;
+  }
+
+  void RunWholeGroups() {
+    const int64_t grain = GrainOfWholeGroups();
     ParallelFor(batches_.count(), grain, Bytes(), [&](int64_t begin, int64_t end) {
       const std::unique_ptr<Accumulators> accumulators = NewAccumulators();
       std::vector<int64_t> unresolved;

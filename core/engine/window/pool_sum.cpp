@@ -28,7 +28,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kGrainTaps = 1 << 14;
+constexpr int64_t kGrainTaps = 1 << 13;
 constexpr int64_t kMostSideBySide = 1024;
 constexpr int64_t kMostElements = int64_t{1} << 32;
 
