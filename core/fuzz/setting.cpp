@@ -11,7 +11,6 @@ namespace dmlop {
 namespace {
 
 constexpr std::string_view kDescRoot = "/desc/";
-constexpr std::string_view kTypeMember = "/Type";
 
 bool IsDigit(char c) {
   return '0' <= c && c <= '9';

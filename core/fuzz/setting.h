@@ -36,6 +36,7 @@ struct Setting {
   std::vector<std::string> ties{};  // the paths of a symbol's sizes; the first has its value
 };
 
+inline constexpr std::string_view kTypeMember = "/Type";  // of a tensor or an activation
 inline constexpr std::string_view kRankSetting = "rank";
 inline constexpr std::string_view kValuesPrefix = "values:";
 inline constexpr std::string_view kPresent = "present";

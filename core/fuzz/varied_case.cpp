@@ -11,8 +11,6 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kTypeMember = "/Type";
-
 // --- drafts --------------------------------------------------------------------------------------
 
 FieldValue& ValueOfField(OperatorDesc& op, const Field& field) {

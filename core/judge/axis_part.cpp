@@ -10,10 +10,6 @@
 namespace dmlop {
 namespace {
 
-Dims SizesOf(const Computation& computation, size_t output) {
-  return LayoutOf(*TensorSlots(computation.op, TensorRole::kOutput)[output].desc).sizes;
-}
-
 // The parts of an input before and behind the part that is left out.
 ConstTensorView Joined(const ConstTensorView& input, const TermAxis& axis, const AxisPart& part,
                        Computation& owner) {
@@ -55,7 +51,7 @@ class Pieces {
   Pieces(const Computation& original, size_t output, size_t axis, int64_t length)
       : original_(original),
         output_(output),
-        sizes_(SizesOf(original, output)),
+        sizes_(OutputSizes(original, output)),
         axis_(axis),
         length_(length) {}
 
@@ -79,7 +75,7 @@ class Pieces {
     const int64_t begin = piece * length_;
     const auto computation = Cut(begin, std::min(length_, sizes_[axis_] - begin));
     if (!computation) return;
-    const Dims cut = SizesOf(*computation, output_);
+    const Dims cut = OutputSizes(*computation, output_);
     std::vector<int64_t> numbers;
     for (const size_t i : members) {
       Dims index = IndexOf(sizes_, elements[i]);
@@ -152,7 +148,7 @@ std::map<size_t, Region> NeededBy(const std::vector<SourceMap>& sources, const R
 std::vector<TermAxis> ReducedAxesOf(const Computation& computation, size_t output,
                                     std::span<const int64_t> elements) {
   const std::vector<SourceMap> sources = SourcesOf(computation.op);
-  const Dims outputs = SizesOf(computation, output);
+  const Dims outputs = OutputSizes(computation, output);
   std::set<TermAxis> axes;
   for (const int64_t element : elements) {
     const Region one{output, IndexOf(outputs, element), Dims::Filled(outputs.size(), 1)};

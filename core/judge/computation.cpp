@@ -12,14 +12,6 @@
 namespace dmlop {
 namespace {
 
-Layout LayoutOfOutput(const OperatorDesc& op, size_t output) {
-  return PackedLayout(LayoutOf(*TensorSlots(op, TensorRole::kOutput)[output].desc).sizes);
-}
-
-DataType TypeOfOutput(const OperatorDesc& op, size_t output) {
-  return StoredAs(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type);
-}
-
 // Whether computing elements by themselves, with those that come along, takes less work than the
 // whole output. A call for a single element costs as much as some thousand products.
 bool PartsAreCheaper(const OperatorDesc& op, const Region& whole, size_t elements) {
@@ -67,6 +59,14 @@ class ComputedPart {
 
 }  // namespace
 
+Dims OutputSizes(const Computation& computation, size_t output) {
+  return LayoutOf(*TensorSlots(computation.op, TensorRole::kOutput)[output].desc).sizes;
+}
+
+DataType OutputType(const Computation& computation, size_t output) {
+  return StoredAs(*TensorSlots(computation.op, TensorRole::kOutput)[output].desc->data_type);
+}
+
 TensorView PackedCopy(const ConstTensorView& view, Computation& owner) {
   const auto buffer =
       std::make_shared<Buffer>(static_cast<size_t>(std::max<int64_t>(view.element_bytes(), 1)));
@@ -78,8 +78,8 @@ TensorView PackedCopy(const ConstTensorView& view, Computation& owner) {
 }
 
 Buffer WholeOutput(const Computation& computation, size_t output) {
-  const Layout layout = LayoutOfOutput(computation.op, output);
-  const DataType type = TypeOfOutput(computation.op, output);
+  const Layout layout = PackedLayout(OutputSizes(computation, output));
+  const DataType type = OutputType(computation, output);
   Buffer buffer(static_cast<size_t>(layout.element_count()) * ByteWidth(type));
   RunPart(computation.op, computation.inputs,
           {output, Dims::Filled(layout.rank(), 0), layout.sizes}, {buffer.data(), type, layout});
@@ -88,8 +88,8 @@ Buffer WholeOutput(const Computation& computation, size_t output) {
 
 std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t output,
                                      std::span<const int64_t> elements) {
-  const Dims sizes = LayoutOfOutput(computation.op, output).sizes;
-  const DataType type = TypeOfOutput(computation.op, output);
+  const Dims sizes = OutputSizes(computation, output);
+  const DataType type = OutputType(computation, output);
   const Region whole{output, Dims::Filled(sizes.size(), 0), sizes};
   const bool by_parts = PartsAreCheaper(computation.op, whole, elements.size());
   std::vector<size_t> order(elements.size());

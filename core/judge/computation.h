@@ -20,6 +20,10 @@ struct Computation {
   std::vector<std::shared_ptr<const void>> storage{};
 };
 
+// The sizes of an output and the type of its elements.
+Dims OutputSizes(const Computation& computation, size_t output);
+DataType OutputType(const Computation& computation, size_t output);
+
 // Copies a view into row-major order without gaps, and keeps the copy alive in `storage`.
 TensorView PackedCopy(const ConstTensorView& view, Computation& owner);
 

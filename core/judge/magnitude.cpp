@@ -14,7 +14,7 @@ namespace dmlop {
 namespace {
 
 using Operation = FormulaOperation;
-using Values = std::span<const Magnitude>;
+using Magnitudes = std::span<const Magnitude>;
 
 Magnitude WithoutError(double value) {
   return {value, std::abs(value), 1, Magnitude::kExact};
@@ -25,7 +25,7 @@ double SizeAsOperand(const Magnitude& x) {
   return x.kind == Magnitude::kStep ? std::abs(x.value) : x.size;
 }
 
-int64_t MostTerms(Values x) {
+int64_t MostTerms(Magnitudes x) {
   int64_t most = 1;
   for (const Magnitude& one : x) most = std::max(most, one.terms);
   return most;
@@ -33,7 +33,7 @@ int64_t MostTerms(Values x) {
 
 // --- sums ----------------------------------------------------------------------------------------
 
-Magnitude::Kind KindOfSum(Values terms) {
+Magnitude::Kind KindOfSum(Magnitudes terms) {
   const auto is_exact = [](const Magnitude& x) { return x.kind == Magnitude::kExact; };
   const auto is_positive = [](const Magnitude& x) {
     return x.kind == Magnitude::kPositive || (x.kind == Magnitude::kExact && x.value > 0);
@@ -45,7 +45,7 @@ Magnitude::Kind KindOfSum(Values terms) {
                                                                  : Magnitude::kOther;
 }
 
-Magnitude Sum(Values terms) {
+Magnitude Sum(Magnitudes terms) {
   Magnitude sum{0, 0, 0, KindOfSum(terms)};
   for (const Magnitude& term : terms) {
     sum.value += term.value;
@@ -73,12 +73,12 @@ bool IsRelative(const Magnitude& x) {
   return x.kind == Magnitude::kExact || x.kind == Magnitude::kRelative;
 }
 
-Magnitude::Kind KindOfProduct(Values factors) {
+Magnitude::Kind KindOfProduct(Magnitudes factors) {
   return std::ranges::all_of(factors, IsRelative) ? Magnitude::kRelative : Magnitude::kOther;
 }
 
 // The error of a factor, which is small, counts as often as the others say.
-Magnitude Product(Values factors) {
+Magnitude Product(Magnitudes factors) {
   Magnitude product{1, 1, MostTerms(factors), KindOfProduct(factors)};
   for (const Magnitude& factor : factors) {
     const double value = std::abs(product.value), other = std::abs(factor.value);
@@ -104,7 +104,7 @@ Magnitude Square(const Magnitude& x) {
 
 // Only what was computed has an error beside that of the number chosen.
 template <typename Before>
-Magnitude Extreme(Values among, Before before) {
+Magnitude Extreme(Magnitudes among, Before before) {
   Magnitude chosen = among[0];
   for (const Magnitude& x : among) {
     if (std::isnan(chosen.value) || before(x.value, chosen.value)) chosen = x;
@@ -157,7 +157,7 @@ double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
   return std::isfinite(slope) ? slope : 0;
 }
 
-Magnitude OfValue(double value, Values operands) {
+Magnitude OfValue(double value, Magnitudes operands) {
   return {value, std::abs(value), MostTerms(operands), Magnitude::kOther, /*adds_up=*/false};
 }
 
@@ -203,7 +203,7 @@ Magnitude MagnitudeArithmetic::Number(double value, const std::optional<Dyadic>&
 }
 
 Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
-                                        std::span<const double> parameters, Values operands) {
+                                        std::span<const double> parameters, Magnitudes operands) {
   // Beside 1 its error is that of numbers near 1.
   if (function == ElementWiseFunction::kErf) {
     Magnitude value = OfValue(std::erf(operands[0].value), operands);
@@ -220,7 +220,7 @@ Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
   return value;
 }
 
-Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Values x) {
+Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
   switch (operation) {
     case Operation::kSum:
       return Sum(x);

@@ -18,14 +18,6 @@
 namespace dmlop {
 namespace {
 
-Dims SizesOf(const Computation& computation, size_t output) {
-  return LayoutOf(*TensorSlots(computation.op, TensorRole::kOutput)[output].desc).sizes;
-}
-
-DataType TypeOf(const Computation& computation, size_t output) {
-  return StoredAs(*TensorSlots(computation.op, TensorRole::kOutput)[output].desc->data_type);
-}
-
 std::optional<size_t> FindInput(const Computation& computation, std::string_view name) {
   const std::vector<TensorSlot> slots = TensorSlots(computation.op, TensorRole::kInput);
   const auto found = std::ranges::find(slots, name, &TensorSlot::path);
@@ -127,7 +119,8 @@ std::optional<Computation> PlaceVariation::Changed(const Computation& computatio
 
 // The input is the first that is summed up along the axis.
 std::optional<Computation> PlaceVariation::WithoutPart(const Computation& computation) const {
-  const std::vector<TermAxis> axes = ReducedAxesOf(computation, 0, SomeOf(SizesOf(computation, 0)));
+  const std::vector<TermAxis> axes =
+      ReducedAxesOf(computation, 0, SomeOf(OutputSizes(computation, 0)));
   const auto axis = std::ranges::find(axes, static_cast<size_t>(numbers[0]), &TermAxis::axis);
   if (axis == axes.end()) return std::nullopt;
   const AxisPart part{numbers[1], numbers[2] < 0 ? axis->size : numbers[2]};
@@ -137,7 +130,7 @@ std::optional<Computation> PlaceVariation::WithoutPart(const Computation& comput
 
 std::optional<TermAxis> PlaceVariation::FindTerms(const Computation& computation,
                                                   size_t output) const {
-  const Dims sizes = SizesOf(computation, output);
+  const Dims sizes = OutputSizes(computation, output);
   for (const int64_t element : SomeOf(sizes)) {
     const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
     for (const TermAxis& axis : TermAxesOf(computation, place)) {
@@ -152,7 +145,8 @@ std::vector<ElementBytes> PlaceVariation::WithoutTerms(const Computation& comput
                                                        size_t output,
                                                        std::span<const int64_t> elements) const {
   const auto none = [&] {
-    return PackedOutput{Buffer(), TypeOf(computation, output), SizesOf(computation, output)};
+    return PackedOutput{Buffer(), OutputType(computation, output),
+                        OutputSizes(computation, output)};
   };
   const Evidence evidence{computation, output, none(), none(), std::nullopt};
   const int64_t end = numbers[2] < 0 ? std::numeric_limits<int64_t>::max() : numbers[2];
@@ -169,13 +163,13 @@ bool PlaceVariation::IsUnwritten(const Dims& sizes, int64_t element) const {
 }
 
 bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
-  const Dims sizes = SizesOf(computation, output);
+  const Dims sizes = OutputSizes(computation, output);
   switch (kind) {
     case PlaceKind::kNotWritten:
       return box.empty() ? numbers.empty() || numbers[1] < Product(sizes) : LiesIn(box, sizes, {});
     case PlaceKind::kFromInput: {
       const auto input = FindInput(computation, name);
-      return input && AsOutput(computation.inputs[*input], TypeOf(computation, output), sizes);
+      return input && AsOutput(computation.inputs[*input], OutputType(computation, output), sizes);
     }
     case PlaceKind::kShifted:
       return numbers.size() == sizes.size();
@@ -202,8 +196,8 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
 std::vector<ElementBytes> PlaceVariation::ElementsOf(const Computation& computation, size_t output,
                                                      std::span<const int64_t> elements,
                                                      const ElementsFunction& compute) const {
-  const Dims sizes = SizesOf(computation, output);
-  const DataType type = TypeOf(computation, output);
+  const Dims sizes = OutputSizes(computation, output);
+  const DataType type = OutputType(computation, output);
   std::vector<ElementBytes> values(elements.size());
   std::vector<int64_t> sources(elements.begin(), elements.end());
   switch (kind) {

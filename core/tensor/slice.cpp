@@ -103,13 +103,13 @@ class SliceParser {
   size_t at_ = 0;
 };
 
-// A range applied to a dimension: `count` coordinates from `start` on, `step` apart.
-struct Range {
+// What a range selects of a dimension: `count` coordinates from `start` on, `step` apart.
+struct Coordinates {
   int64_t start;
   int64_t count;
 };
 
-Range RangeIn(const Subscript& range, int64_t size) {
+Coordinates CoordinatesOf(const Subscript& range, int64_t size) {
   const bool forward = range.step > 0;
   const int64_t low = forward ? 0 : -1;
   const int64_t high = forward ? size : size - 1;
@@ -179,7 +179,7 @@ class Selection {
   }
 
   void TakeRange(const Subscript& subscript) {
-    const Range range = RangeIn(subscript, view_.layout.sizes[dimension_]);
+    const Coordinates range = CoordinatesOf(subscript, view_.layout.sizes[dimension_]);
     const int64_t stride = view_.layout.strides[dimension_];
     if (range.count > 0) Advance(range.start);
     selected_.layout.sizes.push_back(range.count);
