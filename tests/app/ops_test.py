@@ -23,7 +23,8 @@ class TemplateTest(ProgramTest):
         return self.text_of("ops", name, "--template")
 
     def test_every_template_is_valid_and_runs(self):
-        for name, info in operators().items():
+        rows = list(operators().items())
+        for name, info in rows[::4] if os.environ.get("SANITIZE") else rows:
             with self.subTest(name):
                 text = self.template_of(name)
                 for command in ("validate", "run"):
