@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostChecks = 120;
 constexpr int kMostFixesInTurn = 8;
-constexpr std::string_view kSizes = "/Sizes";
+constexpr std::string_view kSizesMember = "/Sizes";
 
 bool IsWordCharacter(char c) {
   return ('0' <= c && c <= '9') || ('a' <= LowerCase(c) && LowerCase(c) <= 'z') || c == '_';
@@ -111,8 +111,9 @@ class DescRepair {
         std::ranges::find(state.faults.list(), Severity::kError, &Diagnostic::severity);
     state_ = &state;
     fixed_ = &fixed;
-    if (fault->pointer.ends_with(kSizes)) {
-      FixSizes(fault->pointer.substr(0, fault->pointer.size() - kSizes.size()), fault->message);
+    if (fault->pointer.ends_with(kSizesMember)) {
+      FixSizes(fault->pointer.substr(0, fault->pointer.size() - kSizesMember.size()),
+               fault->message);
     } else if (fault->pointer.ends_with("/DataType")) {
       FixType(fault->pointer.substr(0, fault->pointer.rfind('/')), fault->message);
     } else {
@@ -151,7 +152,7 @@ class DescRepair {
   }
 
   void TakeSizes(const std::string& tensor, const std::vector<int64_t>& sizes) {
-    const auto path = [&](size_t d) { return fmt::format("{}{}/{}", tensor, kSizes, d); };
+    const auto path = [&](size_t d) { return fmt::format("{}{}/{}", tensor, kSizesMember, d); };
     Try([&](OperatorDesc& op) {
       bool changes = false;
       for (size_t d = 0; d < sizes.size(); ++d) changes |= Set(op, path(d), sizes[d]);
@@ -254,7 +255,7 @@ class DescRepair {
     for (const TensorSlot& slot : TensorSlots(state_->op)) {
       for (size_t d = 0; d < slot.desc->rank(); ++d) {
         const int64_t size = (*slot.desc->sizes)[d];
-        std::string path = fmt::format("{}{}/{}", slot.path, kSizes, d);
+        std::string path = fmt::format("{}{}/{}", slot.path, kSizesMember, d);
         if (size == before) {
           Take(path, now);
         } else if (size * now % before == 0) {
