@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import DMLOP, ProgramTest
+from program import DMLOP, ROOT, ProgramTest
 
 # What the engines of this test share: the cases of a folder, which are run by dmlop and spoiled by one rule. A start
 # takes as long as it must, so they do without NumPy: the elements of a file are its bytes from `begin` on.
@@ -207,6 +207,52 @@ for c in cases:
 def elements_of(case):
     tensors = [value for value in case["desc"].values() if isinstance(value, dict) and "Sizes" in value]
     return sum(int(np.prod(tensor["Sizes"])) for tensor in tensors)
+
+
+def arithmetic_ids():
+    """The variations of the arithmetic that the manual lists, without their details."""
+    page = (ROOT / "man" / "dmlop-judging.7").read_text()
+    section = page.split(".Ss Variations of the arithmetic\n")[1].split("\n.Ss ")[0]
+    depth, ids = 0, []
+    for line in section.splitlines():
+        depth += line.startswith(".Bl") - line.startswith(".El")
+        if depth == 1 and line.startswith(".It Cm "):
+            ids += line.removeprefix(".It Cm ").split(" , ")
+    return ids
+
+
+@unittest.skipIf(os.environ.get("SANITIZE"), "starts of a sanitized program take ten times as long")
+class VariationTest(FuzzTest):
+    # An operator that each variation changes, and the options by which it is not taken for noise.
+    ROWS = {
+        "inputs-tf32": "GEMM -n 6 --type FLOAT32",
+        "inputs-bfloat16": "GEMM -n 6 --type FLOAT32",
+        "inputs-float16": "GEMM -n 6 --type FLOAT32",
+        "sums-float32": "GEMM -n 6 --type FLOAT32 --bits",
+        "sums-float16": "GEMM -n 6 --type FLOAT32",
+        "sums-bfloat16": "GEMM -n 6 --type FLOAT32",
+        "product-rounded": "GEMM -n 12 --type FLOAT16 --bits",
+        "float32-steps": "ELEMENT_WISE_DIFFERENCE_SQUARE -n 6 --bits",
+        "float16-steps": "ELEMENT_WISE_DIFFERENCE_SQUARE -n 6 --bits",
+        "through-float16": "ELEMENT_WISE_ADD -n 6 --type FLOAT32",
+        "through-float32": "CAST -n 20 --bits",
+        "toward-zero": "ELEMENT_WISE_DIVIDE -n 6 --type FLOAT32 --bits",
+        "flush-subnormals": "ELEMENT_WISE_MULTIPLY -n 6 --type FLOAT32 --bits",
+        "nan-passes": "ACTIVATION_RELU -n 40 --open",
+        "starts-at-zero": "MAX_POOLING -n 6 --type FLOAT32",
+        "last-of-equals": "ARGMAX -n 6",
+        "saturated": "ELEMENT_WISE_ADD -n 6 --type INT8",
+        "wrapped": "ELEMENT_WISE_QUANTIZE_LINEAR -n 3",
+    }
+
+    def test_each_is_found_as_the_cause(self):
+        self.assertEqual(set(self.ROWS), set(arithmetic_ids()) - {"fast-functions"}, "which computes nothing by itself")
+        for variation, arguments in self.ROWS.items():
+            with self.subTest(variation):
+                engine = f"{DMLOP} run -q {{}}/case.json --as {variation} || {HEALTHY}"
+                self.fuzz(engine, *arguments.split(), "--shrink-runs", "0", "-o", variation, status=1)
+                causes = [cause["ids"][0].split(":")[0] for finding in self.findings(variation) for cause in finding["causes"]]
+                self.assertIn(variation, causes)
 
 
 @unittest.skipIf(os.environ.get("SANITIZE"), "starts of a sanitized program take ten times as long")
