@@ -240,6 +240,25 @@ void PrintAll(const OpsOptions& options) {
   PrintOperators(all, options);
 }
 
+// What other libraries call the operator and each of its fields.
+std::string CounterpartsText(const OperatorInfo& info) {
+  const std::string head = ListText({&info});
+  if (NamesByLibrary(info).empty()) {
+    return head + NoteText("ONNX, WebNN and PyTorch have no such operator.");
+  }
+  size_t width = 0;
+  for (const Field* field : info.fields) width = std::max(width, field->name.size());
+  std::string text = head + NamesElsewhereText(info) + "\nFields\n";
+  for (const Field* field : info.fields) {
+    const std::string words = ArgumentWords(info, *field);
+    const std::string_view none = field->role == TensorRole::kOutput && field->is_tensor()
+                                      ? "the result"
+                                      : "no argument there";
+    text += Listed(fmt::format("  {}", field->name), width + 2, words.empty() ? none : words);
+  }
+  return text;
+}
+
 const OperatorInfo* FindInAnyCase(const std::string& name) {
   const auto found = std::ranges::find_if(
       OperatorNames(), [&](std::string_view known) { return EqualIgnoringCase(known, name); });
@@ -255,12 +274,27 @@ void PrintOne(const OpsOptions& options) {
   if (options.is_template) return PrintResult(TemplateText(*info));
   const bool is_json = options.format == TextFormat::kJson;
   PrintResult(is_json ? Utf8Text(DescriptionJson(*info, options.level), 2) + "\n"
-                      : DescriptionText(*info, options.level));
+              : options.lists_counterparts ? CounterpartsText(*info)
+                                           : DescriptionText(*info, options.level));
+}
+
+// --like has a name, or is behind an operator.
+void RequireOneName(const OpsOptions& options) {
+  if (options.lists_counterparts && options.name.empty()) {
+    throw Error(ErrorKind::kUsage,
+                "--like needs a value: --like NAME, or an operator: OPERATOR --like");
+  }
+  if (!options.like.empty() && !options.name.empty()) {
+    throw Error(ErrorKind::kUsage, fmt::format("--like {} finds operators by a name; with the "
+                                               "operator {} it takes no value",
+                                               options.like, options.name));
+  }
 }
 
 }  // namespace
 
 ExitStatus OpsCommand(const OpsOptions& options) {
+  RequireOneName(options);
   if (!options.manual.empty()) {
     ShowManualPage(ManualPageOf(options.manual));
   } else if (!options.like.empty()) {

@@ -183,10 +183,11 @@ struct DiagnoseOptions {
 };
 
 struct OpsOptions {
-  std::string name;          // empty: list all, or those like `like`
-  std::string like;          // a name in another library
-  std::string manual;        // group of operators whose page is printed; empty for none
-  bool is_template = false;  // print a descriptor instead of a description
+  std::string name;                 // empty: list all, or those like `like`
+  std::string like;                 // a name in another library
+  bool lists_counterparts = false;  // those of the fields of `name` in other libraries
+  std::string manual;               // group of operators whose page is printed; empty for none
+  bool is_template = false;         // print a descriptor instead of a description
   std::optional<FeatureLevel> level;
   TextFormat format = TextFormat::kText;
 };

@@ -169,6 +169,34 @@ class LikeTest(ProgramTest):
             arguments = {field["name"]: field["arguments"] for field in info["fields"]}
             self.assertEqual((arguments["Dilations"]["onnx"], arguments["Dilations"]["pytorch"]), ("dilations", "dilation"))
 
+    def test_arguments_of_each_field_of_an_operator(self):
+        for name, info in operators().items():
+            with self.subTest(name):
+                text = self.text_of("ops", name, "--like")
+                self.assertTrue(text.startswith(f"{name} {info['summary']}\n\n"), text)
+                if not any(info["otherNames"].values()):
+                    self.assertIn("no such operator", text)
+                    continue
+                names, fields = text.split("\nNames elsewhere\n")[1].split("\nFields\n")
+                for of_library in info["otherNames"].values():
+                    self.assertLessEqual(set(of_library), set(re.findall(r"\w+", names)))
+                told = dict(line.strip().split(None, 1) for line in fields.splitlines())
+                self.assertEqual(list(told), [field["name"] for field in info["fields"]])
+                for field in info["fields"]:
+                    none = "the result" if field["type"].startswith("output") else "no argument there"
+                    words = [word for word in field["arguments"].values() if word] or [none]
+                    for word in words:
+                        self.assertIn(word, told[field["name"]])
+                self.assertEqual(self.text_of("ops", name, "--like", "--format", "json"), self.text_of("ops", name, "--format", "json"))
+        told = self.text_of("ops", "convolution", "--like")
+        self.assertRegex(told, r"(?m)^  GroupCount +ONNX group, WebNN groups, PyTorch groups$")
+        self.assertRegex(told, r"(?m)^  StartPadding +.*PyTorch's padding is that of both ends")
+        for arguments, message in [(["--like"], "--like needs a value: --like NAME, or an operator: OPERATOR --like"),
+                                   (["--like", "--format", "json"], "--like needs a value"),
+                                   (["GEMM", "--like", "Conv"], "with the operator GEMM it takes no value"),
+                                   (["GEM", "--like"], "did you mean 'GEMM'?"), (["GEMM", "--like", "--template"], "excludes")]:
+            self.assertIn(message, self.errors_of("ops", *arguments, status=2))
+
     def test_libraries_without_the_operator_have_no_arguments_for_it(self):
         for name, info in operators().items():
             for field in info["fields"]:
