@@ -233,7 +233,8 @@ class Sweep {
 // type or enumerator, or a value of the wrong kind. Null if there is none.
 const CaseFault* SlipIn(const CaseOutcome& outcome) {
   const auto found = std::ranges::find_if(outcome.faults, [](const CaseFault& fault) {
-    return fault.what.code.starts_with("JSON-") || fault.what.code.starts_with("DOC-");
+    return fault.what.is_slip || fault.what.code.starts_with("JSON-") ||
+           fault.what.code.starts_with("DOC-");
   });
   return found == outcome.faults.end() ? nullptr : &*found;
 }

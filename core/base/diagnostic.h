@@ -21,6 +21,7 @@ struct Diagnostic {
   std::string message;
   std::optional<size_t> offset;  // byte offset of the value in the document's text, once known
   std::optional<ErrorKind> file_fault = std::nullopt;  // the fault of a file that the value names
+  bool is_slip = false;  // the value is wrong whatever other fields say, as an unknown name is
 };
 
 // "/desc/Axes/0: axis 4 is out of range [RED-3]"

@@ -207,8 +207,8 @@ std::optional<size_t> ValueReader::Enum(JsonCursor value, std::string_view prefi
   if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  Error(value, code,
-        fmt::format("'{}' is not a known name{}", value.string(), DidYouMeanOneOf(name, names)));
+  Slip(value, code,
+       fmt::format("'{}' is not a known name{}", value.string(), DidYouMeanOneOf(name, names)));
   return std::nullopt;
 }
 
@@ -265,7 +265,10 @@ std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type, boo
     Diagnostics faults;
     const bool is_read = ValueReader(faults, dialect_).Element(number, as, scalar.bytes.data());
     for (const Diagnostic& fault : faults.list()) {
-      is_read ? Warning(number, "UNI-1", fault.message) : Error(number, "UNI-1", fault.message);
+      const bool is_number = fault.code != "DOC-1" && !number.is_string();
+      is_read     ? Warning(number, "UNI-1", fault.message)
+      : is_number ? Error(number, "UNI-1", fault.message)
+                  : Slip(number, "UNI-1", fault.message);
     }
     return is_read;
   };

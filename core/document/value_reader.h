@@ -101,6 +101,16 @@ class ValueReader {
   void CheckKeys(JsonCursor object, std::span<const std::string_view> known,
                  std::span<const std::string_view> others = {}) const;
 
+  // Reports a value that is wrong whatever other fields say.
+  void Slip(JsonCursor value, std::string_view code, std::string message) const {
+    diagnostics_.Append({.severity = Severity::kError,
+                         .code = std::string(code),
+                         .pointer = PointerTo(value),
+                         .message = std::move(message),
+                         .offset = value.offset(),
+                         .is_slip = true});
+  }
+
   void Error(JsonCursor value, std::string_view code, std::string message) const {
     diagnostics_.Error(code, PointerTo(value), std::move(message), value.offset());
   }

@@ -147,6 +147,8 @@ class ExpandTest(ProgramTest):
             "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 4, 4]}, "InterpolationMode": "LINEAR",
             "Scales": [1, 1, 2, 2], "InputPixelOffsets": [0, 0, 0.5, 0.5], "OutputPixelOffsets": [0, 0, -0.5, -0.5]},
             "bindings": {"InputTensor": {"random": "uniform", "seed": 1}, "OutputTensor": "{case}.npy"}}
+        fill = {"/type": ["FILL_VALUE_CONSTANT"], "/bindings": [{"OutputTensor": "{case}.npy"}], "/desc": [
+            {"ValueDataType": "UINT8", "Value": 1, "OutputTensor": {"DataType": "UINT8", "Sizes": [2]}}]}
         for sweep, message in [
             ({"/desc/InterpolationMode": ["LINEAR", "NEARST_NEIGHBOR"]},
              '/desc/InterpolationMode = "NEARST_NEIGHBOR": /desc/InterpolationMode: \'NEARST_NEIGHBOR\' is not a known name '
@@ -158,6 +160,10 @@ class ExpandTest(ProgramTest):
             ({"/desc/Scales": [[1, 1, 2, 2], None]}, "[JSON-2]"),
             ({"/desc/InputTensor/Sizes": [[1, 1, 4, 4], [1, 1, 4, -4]]}, "[DOC-2]"),
             ({"/desc/InputTensor/DataType": ["INT64", "FLOAT23"]}, "'FLOAT23' is not a known name"),
+            # These have the code of a rule of DirectML.
+            ({"/desc/InputTensor/Flags": ["NONE", "OWNED_BY_ME"]}, "'OWNED_BY_ME' is not a known name (did you mean 'OWNED_BY_DML'?) [BUF-15]"),
+            (fill | {"/desc/Value": [1, [1]]}, "expected an integer, found an array [UNI-1]"),
+            (fill | {"/desc/Value": [1, "one"]}, "expected an integer, found a string [UNI-1]"),
         ]:
             with self.subTest(message):
                 done = self.expand(resample | {"sweep": sweep}, status=3)
