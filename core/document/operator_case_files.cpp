@@ -42,8 +42,10 @@ bool NamesNoEntry(const std::string& argument, const std::vector<TensorSlot>& sl
                      [&](const TensorSlot& slot) { return slot.field->name == field; });
 }
 
-bool IsEntryOf(std::string_view field, const std::string& path) {
-  return path.starts_with(fmt::format("{}/", field));
+// Also for an entry that there cannot be: "InputTensors[a]".
+bool IsEntryOf(std::string_view field, const std::string& name) {
+  return name.starts_with(field) && name.size() > field.size() &&
+         (name[field.size()] == '/' || name[field.size()] == '[');
 }
 
 // Returns how many files are for the entries of an array that is left out: those that name one, and

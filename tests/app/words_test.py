@@ -414,15 +414,17 @@ class ContentTest(ProgramTest):
 
     def test_an_index_that_is_no_number_is_a_wrong_command_line(self):
         join = '{"type": "JOIN", "Axis": 0, "InputTensors": [{"DataType": "FLOAT32", "Sizes": [3, 3]}]}'
+        bare = '{"type": "JOIN", "Axis": 0}'  # has as many inputs as there are files
         self.save(x=X)
         for option, role, name in [("-i", "input", "InputTensors/a"), ("-i", "input", "InputTensors/"), ("-i", "input", "InputTensors/0/1"),
                                    ("-i", "input", "InputTensors[a]"), ("-i", "input", "InputTensors/-1"),
                                    ("-o", "output", "OutputTensor/a"), ("-e", "output", "OutputTensor/a"),
                                    ("--judge", "output", "OutputTensor[x]"), ("--judge", "output", "OutputTensor/0")]:
             bound = ["-i", "x.npy"] if option != "-i" else []
-            said = self.errors_of("run", join, *bound, option, f"{name}=x.npy", status=2)
-            self.assertIn(f"JOIN has no {role} '", said)
-            self.assertIn(f"a file of that name is written ./{name}=x.npy", said)
+            for document in (join, bare):
+                said = self.errors_of("run", document, *bound, option, f"{name}=x.npy", status=2)
+                self.assertIn(f"JOIN has no {role} '", said)
+                self.assertIn(f"a file of that name is written ./{name}=x.npy", said)
         for option in ("-i", "-o", "-e", "--judge"):
             self.assertIn("names no file", self.errors_of("run", join, option, "InputTensors/0=", status=2))
 
