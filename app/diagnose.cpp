@@ -78,7 +78,7 @@ class OutputDiagnosis {
 
   // Returns false if the document has faults.
   bool Check() {
-    case_.emplace(*document_, CaseFiles{.shapes = options_.rules.shapes});
+    case_.emplace(*document_, CaseFiles{.shapes = options_.rules.shapes, .reads_outputs = true});
     case_->Bind(TensorRole::kInput, options_.inputs);
     case_->AddOptionalTensors(TensorRole::kOutput, options_.actual);
     case_->Bind(TensorRole::kOutput, {});

@@ -83,7 +83,7 @@ class CaseReader {
 
   bool ReadOperator(const std::string& argument, OperatorDocument& document,
                     Diagnostics& diagnostics) {
-    OperatorCase files(document, {.shapes = options_.shapes});
+    OperatorCase files(document, {.shapes = options_.shapes, .reads_outputs = true});
     files.Bind(TensorRole::kInput, options_.inputs);
     files.Bind(TensorRole::kOutput, {});
     RequireOneReader(argument, files.InputPaths());

@@ -197,7 +197,7 @@ class ElementExplanation {
   }
 
   bool Check() {
-    case_.emplace(*document_, CaseFiles{.shapes = options_.shapes});
+    case_.emplace(*document_, CaseFiles{.shapes = options_.shapes, .reads_outputs = true});
     // The inputs of a model are not those of its nodes.
     case_->Bind(TensorRole::kInput, is_graph_ ? std::vector<std::string>() : options_.inputs);
     case_->Bind(TensorRole::kOutput, {});

@@ -113,7 +113,10 @@ class OperatorRun {
 
   // False if the document has faults.
   bool Check() {
-    case_.emplace(*document_, CaseFiles{.shapes = options_.rules.shapes});
+    // What the document binds compared outputs to is left alone; CheckOutputs judges the others.
+    const bool compares = !options_.expected.empty() || !options_.judged.empty();
+    case_.emplace(*document_,
+                  CaseFiles{.shapes = options_.rules.shapes, .reads_outputs = compares});
     case_->Bind(TensorRole::kInput, options_.inputs);
     for (const auto* files : {&options_.expected, &options_.judged}) {
       case_->AddOptionalTensors(TensorRole::kOutput, *files);

@@ -552,6 +552,18 @@ class ArchiveTest(ProgramTest):
         ]:
             self.assertIn(message, (done := self.run_program(*arguments, status=status)).stderr.decode() + done.stdout.decode())
 
+    def test_outputs_that_are_not_written_may_be_bound_to_arrays_of_archives(self):
+        bound = json.loads(SUM) | {"bindings": {"InputTensor": "stored.npz:x", "OutputTensor": "stored.npz:f"}}
+        refused = "arrays are not written into archives"
+        self.write("bound.json", json.dumps(bound))
+        self.run_program("run", "bound.json", "-o", "sum.npy")
+        for arguments, status in [(["run", "-e", "sum.npy"], 0), (["run", "--judge", "sum.npy"], 0), (["run", "--judge", "stored.npz:f"], 1),
+                                  (["run"], 2), (["validate"], 2), (["explain", "OutputTensor[0,0]"], 0), (["diagnose", "sum.npy"], 0),
+                                  (["bench", "--min-time", "1ms"], 0)]:
+            with self.subTest(arguments):
+                done = self.run_program(arguments[0], "bound.json", *arguments[1:], status=status)
+                self.assertEqual(refused in done.stderr.decode(), status == 2)
+
     def test_archives_that_are_damaged(self):
         packed, stored = ((self.folder / f"{name}.npz").read_bytes() for name in ("packed", "stored"))
         where = packed.index(b"x.npy") + 60
