@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -202,7 +204,10 @@ std::string DidYouMeanOneOf(std::string_view name, std::span<const std::string_v
                             size_t others) {
   const std::string near = DidYouMean(name, candidates);
   if (!near.empty() || candidates.empty()) return near;
-  std::vector<std::string_view> listed(candidates.begin(), candidates.end());
+  std::vector<std::string_view> listed;
+  std::unordered_set<std::string_view> known;
+  std::ranges::copy_if(candidates, std::back_inserter(listed),
+                       [&](std::string_view candidate) { return known.insert(candidate).second; });
   std::stable_partition(listed.begin(), listed.end(), [lower = LowerCase(name)](auto candidate) {
     return lower.size() > 1 && LowerCase(candidate).find(lower) != std::string::npos;
   });

@@ -126,6 +126,9 @@ class ModelTest(ProgramTest):
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["comparisons"][0]["tensor"], "B")
         for path, inputs in self.models():
             self.assertIn(b"no tensor 'Q'", self.run_program("run", path, *inputs, "--judge", "Q=y.npy", status=2).stderr)
+            said = self.run_program("run", path, *inputs, "--judge", "another=y.npy", status=2).stderr.decode()
+            names = said.rstrip("\n").split("; expected one of ")[1].split(", ")
+            self.assertEqual(len(names), len(set(names)), said)
 
     def test_errors_have_units_where_an_operator_reads_what_the_model_begins_with(self):
         a = A.copy()
