@@ -223,7 +223,7 @@ class GraphReader {
     if (found == constants_.end() || !edge.desc || !is_right_) return;
     const auto* name = found->second->value_as_ConstantName();
     if (name != nullptr && NameOf(*name).find('\0') != std::string::npos) {
-      return Fail("SGR-3", "the constant '{}': '{}' names no file, for it has a NUL byte",
+      return Fail("SGR-3", "the constant '{}': '{}.bin' names no file, for it has a NUL byte",
                   edge.name, NameOf(*name));
     }
     try {

@@ -742,8 +742,8 @@ class FaultTest(GraphTest):
         add = node("ELEMENT_WISE_ADD", ["x", "c"], ["y"])
         missing = "cannot be opened: No such file or directory"
         for name, shown, status in (
-                ("weights\0old", r"'weights\x00old' names no file, for it has a NUL byte", 3),
-                ("\0", r"'\x00' names no file, for it has a NUL byte", 3),
+                ("weights\0old", r"'weights\x00old.bin' names no file, for it has a NUL byte", 3),
+                ("\0", r"'\x00.bin' names no file, for it has a NUL byte", 3),
                 ("weights\n", rf"weights\x0a.bin: {missing}", 5), ("\x1b[7m", rf"\x1b[7m.bin: {missing}", 5)):
             with self.subTest(name):
                 done = self.run_graph(graph(constant("c", name=name), add), X, {"y": X})
