@@ -7,6 +7,7 @@
 #include <cassert>
 #include <limits>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_builder.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -273,7 +274,7 @@ const TensorProto* OnnxCall::Tensor(std::string_view name) const {
 size_t OnnxCall::Axis(int64_t axis, size_t rank) const {
   const auto count = static_cast<int64_t>(rank);
   if (axis < -count || axis >= count) {
-    Refuse("ONX-3", "axis {} is out of range for {} dimensions", axis, rank);
+    Refuse("ONX-3", "axis {} is out of range for {}", axis, Counted(rank, "dimension"));
   }
   return static_cast<size_t>(axis < 0 ? axis + count : axis);
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/counted.h"
+
 namespace dmlop {
 
 OnnxOperand EmitUnary(OnnxCall& call, std::string_view op, OnnxOperand x, OnnxOperand out,
@@ -135,8 +137,8 @@ OnnxProduct ProductOf(const OnnxCall& call, OnnxValue& a, OnnxValue& b) {
 
 void RequireRank(const OnnxCall& call, const OnnxValue& value, size_t rank) {
   if (value.rank() == rank) return;
-  call.Refuse("ONX-3", "'{}' is {}; expected {} dimensions", value.name, ToString(value.sizes),
-              rank);
+  call.Refuse("ONX-3", "'{}' is {}; expected {}", value.name, ToString(value.sizes),
+              Counted(rank, "dimension"));
 }
 
 }  // namespace dmlop

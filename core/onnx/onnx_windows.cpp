@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
+
 namespace dmlop {
 namespace {
 
@@ -43,7 +45,8 @@ void SetPads(const OnnxCall& call, OnnxWindows& windows) {
   const bool are_right = pads.size() == 2 * count && std::ranges::all_of(pads, [](int64_t pad) {
                            return 0 <= pad && pad <= kMost;
                          });
-  if (!are_right) call.Refuse("ONX-3", "pads {} for {} dimensions", ToString(pads), count);
+  if (!are_right)
+    call.Refuse("ONX-3", "pads {} for {}", ToString(pads), Counted(count, "dimension"));
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(count);
   windows.starts.assign(pads.begin(), middle);
   windows.ends.assign(middle, pads.end());
@@ -60,8 +63,8 @@ void OnnxWindows::Fill(size_t count) {
 
 OnnxSizes SpatialSizes(const OnnxCall& call, const OnnxValue& value) {
   if (value.rank() < 3) {
-    call.Refuse("ONX-3", "'{}' has {} dimensions; batch, channels and spatial ones are at least 3",
-                value.name, value.rank());
+    call.Refuse("ONX-3", "'{}' has {}; batch, channels and spatial ones are at least 3", value.name,
+                Counted(value.rank(), "dimension"));
   }
   return {value.sizes.begin() + 2, value.sizes.end()};
 }
@@ -77,7 +80,8 @@ OnnxSizes SpatialNumbers(const OnnxCall& call, std::string_view attribute, size_
                            return 1 <= n && n <= kMost;
                          });
   if (!are_right) {
-    call.Refuse("ONX-3", "{} {} for {} dimensions", attribute, ToString(numbers), spatial);
+    call.Refuse("ONX-3", "{} {} for {}", attribute, ToString(numbers),
+                Counted(spatial, "dimension"));
   }
   return numbers;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
@@ -52,8 +53,8 @@ void GatherElements(OnnxCall& call) {
 int64_t TupleSize(const OnnxCall& call, const OnnxValue& indices, size_t most) {
   const int64_t size = indices.rank() == 0 ? 0 : indices.sizes.back();
   if (size < 1 || size > static_cast<int64_t>(most)) {
-    call.Refuse("ONX-4", "the indices {} have tuples of {} for {} dimensions",
-                ToString(indices.sizes), size, most);
+    call.Refuse("ONX-4", "the indices {} have tuples of {} for {}", ToString(indices.sizes), size,
+                Counted(most, "dimension"));
   }
   return size;
 }
@@ -241,7 +242,8 @@ OnnxSizes PadsOf(const OnnxCall& call, size_t rank) {
   const OnnxSizes axes =
       has_axes ? call.Integers(3) : CountedFrom(0, static_cast<int64_t>(rank) - 1);
   if (given.size() != 2 * axes.size()) {
-    call.Refuse("ONX-4", "pads {} for {} axes", ToString(given), axes.size());
+    call.Refuse("ONX-4", "pads {} for {} {}", ToString(given), axes.size(),
+                ForCount(axes.size(), "axis", "axes"));
   }
   OnnxSizes pads(2 * rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
@@ -46,7 +47,9 @@ bool IsGiven(const OnnxCall& call, size_t input) {
 }
 
 void RequireCount(const OnnxCall& call, std::string_view what, size_t count, size_t expected) {
-  if (count != expected) call.Refuse("ONX-4", "{} {} for {} axes", count, what, expected);
+  if (count != expected)
+    call.Refuse("ONX-4", "{} {} for {} {}", count, what, expected,
+                ForCount(expected, "axis", "axes"));
 }
 
 void SetRegion(const OnnxCall& call, const std::vector<size_t>& axes, std::vector<Axis>& all) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_families.h"
 
 namespace dmlop::onnx_shape {
@@ -83,8 +84,8 @@ void Size(OnnxCall& call) {
 void EmitReshape(OnnxCall& call, const OnnxSizes& sizes) {
   OnnxValue& x = call.In(0);
   if (CountOf(sizes) != CountOf(x.sizes)) {
-    call.Refuse("ONX-4", "{} has {} elements and {} {}", ToString(x.sizes), CountOf(x.sizes),
-                ToString(sizes), CountOf(sizes));
+    call.Refuse("ONX-4", "{} has {} and {} {}", ToString(x.sizes),
+                Counted(CountOf(x.sizes), "element"), ToString(sizes), CountOf(sizes));
   }
   call.Emit(call.row().operators,
             {{"InputTensor", Packed(x)}, {"OutputTensor", call.Out(0, x.type, sizes, x.sizes)}});
@@ -201,7 +202,8 @@ void Transpose(OnnxCall& call) {
   std::vector<int64_t> axes(x.rank());
   std::iota(axes.begin(), axes.end(), 0);
   if (!std::ranges::is_permutation(order, axes))
-    call.Refuse("ONX-3", "perm {} is no order of {} dimensions", ToString(order), x.rank());
+    call.Refuse("ONX-3", "perm {} is no order of {}", ToString(order),
+                Counted(x.rank(), "dimension"));
   const OnnxSizes strides = StridesOf(x.sizes);
   OnnxSizes to_sizes, to_strides;
   for (const int64_t axis : order) {
@@ -245,12 +247,13 @@ std::vector<int64_t> PartsOf(const OnnxCall& call, int64_t size) {
   if (call.version() >= 13 && call.Has(1)) return call.Integers(1);
   const auto count = call.Int("num_outputs", static_cast<int64_t>(call.output_count()));
   if (count < 1 || (call.version() < 18 && size % count != 0)) {
-    call.Refuse("ONX-4", "{} elements cannot be split into {} equal parts", size, count);
+    call.Refuse("ONX-4", "{} cannot be split into {}", Counted(size, "element"),
+                Counted(count, "equal part"));
   }
   const int64_t part = (size + count - 1) / count;
   if (call.HasAttribute("num_outputs") && part * (count - 1) >= size) {
-    call.Refuse("ONX-4", "of {} elements in {} parts of {}, none is left for the last", size, count,
-                part);
+    call.Refuse("ONX-4", "of {} in {} of {}, none is left for the last", Counted(size, "element"),
+                Counted(count, "part"), part);
   }
   std::vector<int64_t> parts(static_cast<size_t>(std::min<int64_t>(count, 1 << 16)), part);
   parts.back() = size - part * (count - 1);

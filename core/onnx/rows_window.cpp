@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 #include "core/onnx/onnx_windows.h"
@@ -96,7 +97,8 @@ OnnxSizes Pads(const OnnxCall& call, size_t spatial) {
   const bool are_right = pads.size() == 2 * spatial && std::ranges::all_of(pads, [](int64_t pad) {
                            return 0 <= pad && pad < (int64_t{1} << 31);
                          });
-  if (!are_right) call.Refuse("ONX-3", "pads {} for {} dimensions", ToString(pads), spatial);
+  if (!are_right)
+    call.Refuse("ONX-3", "pads {} for {}", ToString(pads), Counted(spatial, "dimension"));
   return pads;
 }
 
@@ -148,7 +150,7 @@ std::optional<OnnxSizes> OutputShape(const OnnxCall& call, size_t spatial) {
   auto shape = call.Ints("output_shape");
   if (!shape) return std::nullopt;
   if (shape->size() < spatial) {
-    call.Refuse("ONX-3", "output_shape {} for {} dimensions", ToString(*shape), spatial);
+    call.Refuse("ONX-3", "output_shape {} for {}", ToString(*shape), Counted(spatial, "dimension"));
   }
   return OnnxSizes(shape->end() - static_cast<std::ptrdiff_t>(spatial), shape->end());
 }

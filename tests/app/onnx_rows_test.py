@@ -70,7 +70,11 @@ REFUSED = [
     ("ONX-3", "more dimensions", matmul((2, 1, 2, 3, 4), (1, 3, 1, 4, 5))[1]),
     ("ONX-3", "blocksize", model_of("SpaceToDepth", {"X": of(1, 1, 2, 2)}, blocksize=2**40)),
     ("ONX-3", "output 1 is left out", model_of("Relu", {"X": of(2)}, "")),
-    ("ONX-4", "none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
+    ("ONX-3", "has 1 dimension; batch, channels", model_of("LpPool", {"X": of(3)}, kernel_shape=[1])),
+    ("ONX-3", r"is out of range for 1 dimension\b", model_of("Softmax", {"X": of(3)}, axis=2)),
+    ("ONX-3", r"pads .* for 1 dimension\b", model_of("MaxPool", {"X": of(1, 1, 3)}, kernel_shape=[1], pads=[1])),
+    ("ONX-4", "of 2 elements in 3 parts of 1, none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
+    ("ONX-4", "1 element cannot be split into 2 equal parts", model_of("Split", {"X": of(1)}, "Y,Z", opset=13)),
 ]
 
 
