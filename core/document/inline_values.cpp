@@ -210,9 +210,7 @@ std::vector<uint32_t> ShapeOfValues(JsonCursor values) {
 // another.
 uint64_t OperatorDocument::ImpliedSeed(const TensorSlot& slot) const {
   constexpr uint64_t kFirst = uint64_t{1} << 32;
-  const std::vector<TensorSlot> slots = TensorSlots(op());
-  const auto found = std::ranges::find(slots, slot.path, &TensorSlot::path);
-  return kFirst + static_cast<uint64_t>(found - slots.begin());
+  return kFirst + SlotNumber(op(), slot);
 }
 
 LoadedTensor OperatorDocument::InlineTensor(const TensorSlot& slot, JsonCursor values,

@@ -167,6 +167,20 @@ std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role) {
   return slots;
 }
 
+// Operators may have very many tensors, so the others are not looked at.
+size_t SlotNumber(const OperatorDesc& op, const TensorSlot& slot) {
+  size_t number = 0;
+  for (size_t i = 0; i < op.fields().size() && op.fields()[i] != slot.field; ++i) {
+    const FieldValue& value = op.values()[i];
+    if (std::holds_alternative<TensorDesc>(value)) ++number;
+    if (const auto* tensors = std::get_if<std::vector<TensorDesc>>(&value)) {
+      number += tensors->size();
+    }
+  }
+  const size_t slash = slot.path.find('/');
+  return slash == std::string::npos ? number : number + std::stoull(slot.path.substr(slash + 1));
+}
+
 std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field) {
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {

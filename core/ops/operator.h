@@ -175,6 +175,8 @@ std::string DisplayName(std::string_view path);
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op);
 std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& op);
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role);
+// The number of a tensor among those that are there.
+size_t SlotNumber(const OperatorDesc& op, const TensorSlot& slot);
 // The number of an input among those that are there.
 std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field);
 
