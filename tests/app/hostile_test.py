@@ -176,8 +176,9 @@ class HostileTest(ProgramTest):
         squares = np.concatenate([[0], np.cumsum(x.astype("f8") ** 2)])
         places = np.arange(many)
         reaching = np.minimum(places, count - 1) - np.maximum(0, places - window + 1) + 1
+        wide = many - 999  # has a thousand windows
+        few = np.minimum(places, 999) - np.maximum(0, places - wide + 1) + 1
         rising = np.arange(many, dtype="f4")
-        np.save(self.folder / "ones.npy", np.ones((1, 1, 1, count), "f4"))
         plain = {"StartPadding": [0, 0], "EndPadding": [0, 0]}
         padded = {"StartPadding": [0, window - 1], "EndPadding": [0, window - 1], "IncludePadding": False}
         for name, type, fields, values, expected in [
@@ -187,13 +188,17 @@ class HostileTest(ProgramTest):
             ("a maximum", "MAX_POOLING", plain, rising, rising[window - 1:]),
             ("the gradient of an average", "AVERAGE_POOLING_GRAD", plain | {"IncludePadding": False}, None, reaching / window),
             ("the gradient of an average of few elements", "AVERAGE_POOLING_GRAD", padded, None, None),
+            ("the gradient of few averages", "AVERAGE_POOLING_GRAD",
+             plain | {"IncludePadding": False, "WindowSize": [1, wide]}, None, few / wide),
             ("the gradient of a maximum", "MAX_POOLING_GRAD", plain | {"Dilations": [1, 1]}, np.zeros(many, "f4"),
              places < count),
         ]:
             with self.subTest(name):
                 sizes = [1, 1, 1, many]
                 tensor = {"DataType": "FLOAT32", "Sizes": sizes}
-                gradient = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, count]}
+                windows = many - fields.get("WindowSize", [1, window])[1] + 1
+                gradient = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, windows]}
+                np.save(self.folder / "ones.npy", np.ones((1, 1, 1, windows), "f4"))
                 bindings = {"OutputGradientTensor" if "GRAD" in type else "OutputTensor": "y.npy"}
                 document = {"type": type, "Strides": [1, 1], "WindowSize": [1, window], **fields, "bindings": bindings}
                 if values is not None:

@@ -193,6 +193,32 @@ class Shares {
     return WindowAxes(dims_, gradient_.layout.sizes, begin, part.layout.sizes).AreLarge();
   }
 
+  // Returns whether the tables of taps, one for each index of each dimension, take longer to make
+  // than sliding over the part, as those of a single long dimension do.
+  bool HasLongTables(const Dims& begin, const TensorView& part) const {
+    constexpr double kTapsInTheTimeOfOne = 4;
+    const SlideAxes axes = WindowAxes(dims_, gradient_.layout.sizes, begin, part.layout.sizes);
+    double elements = 1;
+    double outputs = 1;
+    double taps = 0;
+    for (const SlideAxis& axis : axes.axes) {
+      const int64_t overlap = std::min(CeilDiv(axis.dim.window, axis.dim.stride), axis.size);
+      taps += static_cast<double>(overlap) * static_cast<double>(axis.outputs);
+      elements *= static_cast<double>(axis.size);
+      outputs *= static_cast<double>(axis.outputs);
+    }
+    return taps > kTapsInTheTimeOfOne * (elements + outputs);
+  }
+
+  // Returns whether all elements have even shares, whose sum is exact in any order.
+  bool IsEven(const Dims& begin, const TensorView& part) const {
+    for (size_t d = 2; d < dims_.size(); ++d) {
+      const Range positions = {begin[d], begin[d] + part.layout.sizes[d]};
+      if (EvenOf(d, positions).positions.count() != positions.count()) return false;
+    }
+    return true;
+  }
+
   // Returns whether some counts have no common multiple that is short enough.
   bool HasLongMultiples(const Dims& begin, const TensorView& part) const {
     for (size_t d = 0; d < begin.size(); ++d) {
@@ -205,7 +231,8 @@ class Shares {
   }
 
   void SumShares(const Dims& begin, const TensorView& part) const {
-    if (AreLarge(begin, part) || HasLongMultiples(begin, part)) {
+    if (AreLarge(begin, part) || (HasLongTables(begin, part) && IsEven(begin, part)) ||
+        HasLongMultiples(begin, part)) {
       SlideShares(dims_, counts_padding_, gradient_, begin, part);
     } else {
       SumTaps(source_, begin, part);
