@@ -2,6 +2,7 @@
 #include "core/ops/traffic.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace dmlop {
 namespace {
@@ -15,18 +16,17 @@ int64_t DistinctElements(const Layout& layout) {
   return count == 0 ? 0 : std::min(count, Extent(layout));
 }
 
-// Returns how many elements of an input the moves read, which may be fewer than it has.
-int64_t MovedElements(const std::vector<TensorMove>& moves, size_t input) {
-  int64_t count = 0;
+// Returns how many elements of each input the moves read, which may be fewer than it has.
+std::vector<int64_t> MovedElements(const std::vector<TensorMove>& moves, size_t inputs) {
+  std::vector<int64_t> counts(inputs);
   for (const TensorMove& move : moves) {
-    if (move.input != input) continue;
     int64_t of_move = 1;
     for (size_t d = 0; d < move.from.layout.rank(); ++d) {
       if (move.from.layout.strides[d] != 0) of_move *= move.from.layout.sizes[d];
     }
-    count += of_move;
+    if (move.input < inputs) counts[move.input] += of_move;
   }
-  return count;
+  return counts;
 }
 
 }  // namespace
@@ -37,13 +37,14 @@ Traffic TrafficOf(const OperatorDesc& op, InputViews inputs, OutputViews outputs
   if (movement != nullptr && movement->moves != nullptr) {
     moves = movement->moves(op, inputs, outputs);
   }
+  const std::vector<int64_t> moved = MovedElements(moves, inputs.size());
   const auto* computed = std::get_if<Computed>(&op.info().family);
   // Indices select as many elements of the first input as the output has.
   const bool gathers = computed != nullptr && computed->gathers;
   Traffic traffic;
   for (size_t i = 0; i < inputs.size(); ++i) {
     int64_t elements = DistinctElements(inputs[i].layout);
-    if (movement != nullptr) elements = std::min(elements, MovedElements(moves, i));
+    if (movement != nullptr) elements = std::min(elements, moved[i]);
     if (i == 0 && gathers) elements = std::min(elements, outputs[0].layout.element_count());
     traffic.read_bytes += elements * static_cast<int64_t>(ByteWidth(inputs[i].type));
   }
