@@ -25,22 +25,6 @@
 namespace dmlop {
 namespace {
 
-// The first output, found without a list of the inputs, of which there may be very many.
-TensorSlot FirstOutputOf(const OperatorDesc& op) {
-  for (size_t i = 0; i < op.fields().size(); ++i) {
-    const Field& field = *op.fields()[i];
-    if (field.role != TensorRole::kOutput) continue;
-    if (const auto* tensor = std::get_if<TensorDesc>(&op.values()[i])) {
-      return {std::string(field.name), &field, tensor, field.type};
-    }
-    const auto* tensors = std::get_if<std::vector<TensorDesc>>(&op.values()[i]);
-    if (tensors != nullptr && !tensors->empty()) {
-      return {fmt::format("{}/0", field.name), &field, tensors->data(), field.TypeOfEntry(0)};
-    }
-  }
-  return TensorSlots(op, TensorRole::kOutput).front();
-}
-
 namespace fs = std::filesystem;
 
 // A case with less work runs in one thread beside other cases.
@@ -262,7 +246,7 @@ bool BatchCase::HasValues(const TensorSlot& slot) const {
 // The path at which the input's values are, or would be, a file; empty if it has none.
 std::string BatchCase::InputPath(const TensorSlot& slot) const {
   if (!HasValues(slot)) return "";
-  return InputPathBeside(case_->PathOf(FirstOutputOf(document_->op())), slot.path);
+  return InputPathBeside(case_->PathOf(case_->Slots(TensorRole::kOutput).front()), slot.path);
 }
 
 // Writes files in their own layout, whatever the desc's strides.

@@ -10,12 +10,15 @@
 namespace dmlop {
 namespace {
 
+// The tensors of a role, or of both. Those of the other one, which may be very many, are not looked
+// at.
 template <typename Slot, typename Op>
-std::vector<Slot> SlotsOf(Op& op) {
+std::vector<Slot> SlotsOf(Op& op, std::optional<TensorRole> role = std::nullopt) {
   std::vector<Slot> slots;
   slots.reserve(4);  // enough for most operators
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
+    if (role && field.role != *role) continue;
     auto& value = op.values()[i];
     if (auto* tensor = std::get_if<TensorDesc>(&value)) {
       slots.push_back({std::string(field.name), &field, tensor, field.type});
@@ -162,9 +165,7 @@ std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& op) {
 }
 
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role) {
-  std::vector<TensorSlot> slots = TensorSlots(op);
-  std::erase_if(slots, [&](const TensorSlot& slot) { return slot.role() != role; });
-  return slots;
+  return SlotsOf<TensorSlot>(op, role);
 }
 
 // Operators may have very many tensors, so the others are not looked at.
