@@ -258,6 +258,13 @@ bool ValueReader::Element(JsonCursor value, DataType type, std::byte* to) const 
   return stored;
 }
 
+// Integers that are not exact as doubles are numbers, too.
+bool ValueReader::IsOfSomeType(JsonCursor value) const {
+  if (value.kind() == JsonKind::kInteger || value.kind() == JsonKind::kFraction) return true;
+  Diagnostics faults;
+  return ValueReader(faults, dialect_).Number(value).has_value();
+}
+
 std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type, bool wraps) const {
   Scalar scalar{type, {}};
   const auto read = [&](JsonCursor number, DataType as) {
@@ -265,10 +272,9 @@ std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type, boo
     Diagnostics faults;
     const bool is_read = ValueReader(faults, dialect_).Element(number, as, scalar.bytes.data());
     for (const Diagnostic& fault : faults.list()) {
-      const bool is_number = fault.code != "DOC-1" && !number.is_string();
-      is_read     ? Warning(number, "UNI-1", fault.message)
-      : is_number ? Error(number, "UNI-1", fault.message)
-                  : Slip(number, "UNI-1", fault.message);
+      is_read                ? Warning(number, "UNI-1", fault.message)
+      : IsOfSomeType(number) ? Error(number, "UNI-1", fault.message)
+                             : Slip(number, "UNI-1", fault.message);
     }
     return is_read;
   };

@@ -143,6 +143,7 @@ class ValueReader {
   std::optional<std::vector<T>> Array(JsonCursor value, Read&& read) const;
   template <typename T>
   bool StoreElement(JsonCursor value, DataType type, std::byte* to) const;
+  bool IsOfSomeType(JsonCursor value) const;
   bool TakesAsInfinity(JsonCursor value, DataType type) const;
 
   Diagnostics& diagnostics_;

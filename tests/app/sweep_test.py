@@ -170,8 +170,13 @@ class ExpandTest(ProgramTest):
                 self.assertEqual(done.stdout, b"")
                 self.assertRegex(done.stderr.decode(), r"^sweep\.jsonl:1: /")
                 self.assertIn(message, done.stderr.decode())
-        done = self.expand(resample | {"sweep": {"/desc/InputTensor/DataType": ["FLOAT32", "INT64"]}})
-        self.assertIn("1 combination left out", done.stderr.decode())
+        types = {"/desc/ValueDataType, /desc/OutputTensor/DataType": [["FLOAT32", "FLOAT32"], ["UINT8", "UINT8"]]}
+        for swept in (resample | {"sweep": {"/desc/InputTensor/DataType": ["FLOAT32", "INT64"]}},
+                      *({"type": "FILL_VALUE_CONSTANT", "sweep": types, "bindings": fill["/bindings"][0], "desc": {
+                          "ValueDataType": "UINT8", "Value": value, "OutputTensor": {"DataType": "UINT8", "Sizes": [2]}}}
+                        for value in ("-inf", 1.5, 300))):
+            with self.subTest(swept):
+                self.assertIn("1 combination left out", self.expand(swept).stderr.decode())
 
     def test_names_of_cases(self):
         line = SWEEP | {"name": "{/desc/Function} of {/desc/InputTensor/Sizes}, {case}",
