@@ -107,9 +107,12 @@ TEST_P(IntegerProductOnIsa, TakesBothSignsToTheirEnds) {
   }
 }
 
-TEST(IntegerProduct, LongSumsAreExactOrWrap) {
+// More rows than a tile of bytes has, which fewer are not packed for.
+constexpr int64_t kSomeRows = 9;
+
+TEST_P(IntegerProductOnIsa, LongSumsAreExactOrWrap) {
   Engine engine = CaseEngine(1);
-  Bytes a(engine, DataType::kUint8, 2, 70001, false);
+  Bytes a(engine, DataType::kUint8, kSomeRows, 70001, false);
   Bytes b(engine, DataType::kUint8, 70001, 3, false);
   a.Fill(std::byte{248});
   b.Fill(std::byte{255});
@@ -117,17 +120,23 @@ TEST(IntegerProduct, LongSumsAreExactOrWrap) {
   ExpectProduct<int64_t>(a, b);
 }
 
-TEST(IntegerProduct, PartsOfLongLinesAddUp) {
-  constexpr int64_t kDepth = (1 << 21) + 3;
+TEST_P(IntegerProductOnIsa, PartsOfLongLinesAddUp) {
+  constexpr int64_t kDepth = (1 << 17) + 3;
   Engine engine = CaseEngine(3);
-  Bytes a(engine, DataType::kUint8, 1, kDepth, false);
+  Bytes a(engine, DataType::kUint8, kSomeRows, kDepth, false);
   Bytes b(engine, DataType::kUint8, kDepth, 2, false);
   a.Fill(std::byte{248});
   b.Fill(std::byte{255});
-  const std::vector<int64_t> sums = {kDepth * 255 * 255, kDepth * 255 * 254};
+  std::vector<int64_t> sums;
+  std::vector<int32_t> wrapped;
+  for (int64_t row = 0; row < kSomeRows; ++row) {
+    for (const int64_t right : {255, 254}) {
+      sums.push_back(kDepth * 255 * right);
+      wrapped.push_back(static_cast<int32_t>(sums.back()));
+    }
+  }
   EXPECT_EQ(ProductOf<int64_t>(a, b), sums);
-  EXPECT_EQ(ProductOf<int32_t>(a, b),
-            (std::vector{static_cast<int32_t>(sums[0]), static_cast<int32_t>(sums[1])}));
+  EXPECT_EQ(ProductOf<int32_t>(a, b), wrapped);
 }
 
 }  // namespace

@@ -31,9 +31,10 @@ constexpr int64_t kPackedDepth = 512;
 
 // Products are below 2^16, so sums of so many fit in 32 bits.
 constexpr int64_t kExactDepth = 32 * 1024;
-// Longer lines are cut, because even one of them takes the memory of a whole panel. The sum of so
-// many numbers fits in 32 bits.
-constexpr int64_t kMostDepth = 1 << 20;
+// Longer lines are cut, so that those of a block are not larger than what is packed at a time. The
+// sum of so many numbers fits in 32 bits.
+constexpr int64_t kMostDepth = kBytesAtATime / 256;
+static_assert(kMostDepth % kExactDepth == 0 && kMostDepth % kPackedDepth == 0);
 
 // --- packing -------------------------------------------------------------------------------------
 
