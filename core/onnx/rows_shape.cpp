@@ -246,7 +246,8 @@ std::vector<int64_t> PartsOf(const OnnxCall& call, int64_t size) {
   if (call.version() < 13 && call.HasAttribute("split")) return *call.Ints("split");
   if (call.version() >= 13 && call.Has(1)) return call.Integers(1);
   const auto count = call.Int("num_outputs", static_cast<int64_t>(call.output_count()));
-  if (count < 1 || (call.version() < 18 && size % count != 0)) {
+  const bool can_be_split = count >= 1 && (call.version() >= 18 || size % count == 0);
+  if (!can_be_split) {
     call.Refuse("ONX-4", "{} cannot be split into {}", Counted(size, "element"),
                 Counted(count, "equal part"));
   }
