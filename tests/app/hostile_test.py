@@ -179,6 +179,7 @@ class HostileTest(ProgramTest):
         reaching = np.minimum(places, count - 1) - np.maximum(0, places - window + 1) + 1
         wide = many - 999  # has a thousand windows
         few = np.minimum(places, 999) - np.maximum(0, places - wide + 1) + 1
+        whole = np.maximum(0, np.minimum(places + 1, 999) - np.maximum(1, places - wide + 1) + 1)  # of those, all but the first
         rising = np.arange(many, dtype="f4")
         plain = {"StartPadding": [0, 0], "EndPadding": [0, 0]}
         padded = {"StartPadding": [0, window - 1], "EndPadding": [0, window - 1], "IncludePadding": False}
@@ -191,13 +192,16 @@ class HostileTest(ProgramTest):
             ("the gradient of an average of few elements", "AVERAGE_POOLING_GRAD", padded, None, None),
             ("the gradient of few averages", "AVERAGE_POOLING_GRAD",
              plain | {"IncludePadding": False, "WindowSize": [1, wide]}, None, few / wide),
+            ("the gradient of few averages of different counts", "AVERAGE_POOLING_GRAD",
+             plain | {"StartPadding": [0, 1], "IncludePadding": False, "WindowSize": [1, wide + 1]}, None,
+             (places < wide) / wide + whole / (wide + 1)),
             ("the gradient of a maximum", "MAX_POOLING_GRAD", plain | {"Dilations": [1, 1]}, np.zeros(many, "f4"),
              places < count),
         ]:
             with self.subTest(name):
                 sizes = [1, 1, 1, many]
                 tensor = {"DataType": "FLOAT32", "Sizes": sizes}
-                windows = many - fields.get("WindowSize", [1, window])[1] + 1
+                windows = many + fields["StartPadding"][1] - fields.get("WindowSize", [1, window])[1] + 1
                 gradient = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, windows]}
                 np.save(self.folder / "ones.npy", np.ones((1, 1, 1, windows), "f4"))
                 bindings = {"OutputGradientTensor" if "GRAD" in type else "OutputTensor": "y.npy"}

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/base/integers.h"
@@ -307,11 +309,44 @@ struct ShareSum {
   }
 };
 
-Share ShareOf(double gradient, Int128 count) {
+// A FLOAT32 number times an integer of that many bits is exact in a DoubleDouble: so are the
+// products with both parts of the integer, and their tails have 53 bits above the last one.
+constexpr Int128 kMostWhole = Int128{1} << 80;
+
+// Returns the least common multiple of the counts of all windows in a range, times `whole`; 0 if it
+// is too large.
+Int128 TimesCommonMultiple(Int128 whole, const WindowAxis& dim, bool counts_padding,
+                           Range windows) {
+  Int128 common = 1;
+  int64_t last = 1;
+  for (int64_t window = windows.begin; window < windows.end; ++window) {
+    const int64_t count = std::max<int64_t>(1, dim.TapCount(window, counts_padding));
+    if (count == std::exchange(last, count)) continue;
+    common *= count / std::gcd(count, static_cast<int64_t>(common % count));
+    if (common > kMostWhole / whole) return 0;
+  }
+  return whole * common;
+}
+
+// Returns what integer parts the shares are of; 0 if it is too large.
+Int128 WholeOf(const PoolDims& dims, bool counts_padding, const SlideAxes& axes) {
+  Int128 whole = 1;
+  for (size_t d = 0; d < dims.size() && whole != 0; ++d) {
+    const Range windows = {axes.begin[d], axes.begin[d] + axes.sizes[d]};
+    whole = TimesCommonMultiple(whole, dims[d], counts_padding, windows);
+  }
+  return whole;
+}
+
+DoubleDouble AsDoubleDouble(Int128 number) {
+  const double head = static_cast<double>(number);
+  return {head, static_cast<double>(number - static_cast<Int128>(head))};
+}
+
+Share ShareOf(double gradient, Int128 count, Int128 whole) {
   if (gradient == 0 || !std::isfinite(gradient)) return {gradient, {gradient, 0}};
-  const double head = static_cast<double>(count);
-  const DoubleDouble divisor = {head, static_cast<double>(count - static_cast<Int128>(head))};
-  return {gradient, DoubleDouble{gradient, 0} / divisor};
+  if (whole == 0) return {gradient, DoubleDouble{gradient, 0} / AsDoubleDouble(count)};
+  return {gradient, AsDoubleDouble(whole / count) * gradient};
 }
 
 // Returns the count that all windows at a position share; 0 if they differ, and -1 if there is no
@@ -320,9 +355,7 @@ Share ShareOf(double gradient, Int128 count) {
 int64_t CommonCount(const WindowAxis& dim, bool counts_padding, int64_t windows, int64_t position) {
   const Range reaching = dim.OutputsReaching({position, position + 1}, windows);
   if (reaching.count() == 0) return -1;
-  const auto count = [&](int64_t window) {
-    return counts_padding ? dim.CountedTaps(window) : dim.PresentTaps(window).count();
-  };
+  const auto count = [&](int64_t window) { return dim.TapCount(window, counts_padding); };
   const int64_t first = count(reaching.begin);
   const bool is_common =
       count(reaching.end - 1) == first && count(reaching.begin + reaching.count() / 2) == first;
@@ -331,7 +364,7 @@ int64_t CommonCount(const WindowAxis& dim, bool counts_padding, int64_t windows,
 
 // Returns the gradients and shares of the windows that reach the part.
 std::vector<Share> SharesOf(const PoolDims& dims, bool counts_padding, const SlideAxes& axes,
-                            const ConstTensorView& gradient) {
+                            const ConstTensorView& gradient, Int128 whole) {
   const TapCounts counts(dims, axes.begin, axes.sizes);
   const Layout& layout = gradient.layout;
   std::vector<Share> shares(static_cast<size_t>(layout.element_count()));
@@ -339,7 +372,7 @@ std::vector<Share> SharesOf(const PoolDims& dims, bool counts_padding, const Sli
     Dims index = Dims::Filled(layout.rank(), 0);
     for (Share& share : shares) {
       const double x = AsDouble(gradient.elements<T>()[OffsetOf(layout, index)]);
-      share = ShareOf(x, counts_padding ? counts.Counted(index) : counts.Present(index));
+      share = ShareOf(x, counts_padding ? counts.Counted(index) : counts.Present(index), whole);
       Advance(layout.sizes, index);
     }
   });
@@ -358,7 +391,9 @@ void SlideShares(const PoolDims& dims, bool counts_padding, const ConstTensorVie
       common[d].push_back(CommonCount(dims[d], counts_padding, gradient.layout.sizes[d], i));
     }
   }
-  const std::vector<Share> shares = SharesOf(dims, counts_padding, axes, axes.PartOf(gradient));
+  const Int128 whole = WholeOf(dims, counts_padding, axes);
+  const std::vector<Share> shares =
+      SharesOf(dims, counts_padding, axes, axes.PartOf(gradient), whole);
   Terms<Share> terms{reinterpret_cast<const std::byte*>(shares.data()),
                      PackedLayout(axes.sizes).strides,
                      [](const std::byte* share) { return ElementOf<Share>(share); }};
@@ -374,10 +409,15 @@ void SlideShares(const PoolDims& dims, bool counts_padding, const ConstTensorVie
       }
       T& result = sums.elements<T>()[OffsetOf(sums.layout, index)];
       result = is_empty     ? T{}
-               : count == 0 ? sum.shares.Result<reduce::Rounded, T>(int64_t{1})
+               : count == 0 ? sum.shares.Result<Averaged, T>(std::max<Int128>(whole, 1))
                             : sum.gradients.Result<Averaged, T>(count);
     });
   });
+}
+
+bool HasExactShares(const PoolDims& dims, bool counts_padding, const Dims& windows,
+                    const Dims& begin, const Dims& sizes) {
+  return WholeOf(dims, counts_padding, WindowAxes(dims, windows, begin, sizes)) != 0;
 }
 
 void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensorView& input,

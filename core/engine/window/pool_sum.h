@@ -31,8 +31,13 @@ void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensor
 // The gradient of averages by sliding windows. Computes the part of a tensor from index `begin` on;
 // its windows have no dilation, and `gradient` has one element for each. They distribute it to
 // their present taps in shares of 1 / count, which may include padding. A sum is exact and rounded
-// once if all counts are equal; otherwise its error is below 2^-90 of its terms.
+// once if shares are exact, or if all its counts are equal; otherwise its error is below 2^-90 of
+// its terms.
 void SlideShares(const PoolDims& dims, bool counts_padding, const ConstTensorView& gradient,
                  const Dims& begin, const TensorView& sums);
+
+// Returns whether SlideShares has exact shares: integer parts of a common multiple of the counts.
+bool HasExactShares(const PoolDims& dims, bool counts_padding, const Dims& windows,
+                    const Dims& begin, const Dims& sizes);
 
 }  // namespace dmlop

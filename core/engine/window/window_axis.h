@@ -50,6 +50,10 @@ struct WindowAxis {
   int64_t CountedTaps(int64_t output) const {
     return StepsInside(output * stride, dilation, window, start + size + end).count();
   }
+  // Returns the number of taps that an average divides by.
+  int64_t TapCount(int64_t output, bool counts_padding) const {
+    return counts_padding ? CountedTaps(output) : PresentTaps(output).count();
+  }
   // Returns those of the first `outputs` outputs for which a tap has one of the positions.
   Range OutputsUnder(int64_t tap, Range positions, int64_t outputs) const {
     return StepsInside(Position(0, tap) - positions.begin, stride, outputs, positions.count());

@@ -76,7 +76,7 @@ class ShareTaps : public TapAxis {
     int64_t last = 0;
     const Range windows = WindowsAt(index);
     for (int64_t window = windows.begin; window < windows.end && common; ++window) {
-      const int64_t count = CountOf(window);
+      const int64_t count = dim_.TapCount(window, counts_padding_);
       if (count == std::exchange(last, count)) continue;
       const uint64_t factor = static_cast<uint64_t>(count);
       common = CheckedMul(*common, factor / std::gcd(*common, factor));
@@ -84,15 +84,11 @@ class ShareTaps : public TapAxis {
     return common;
   }
 
-  int64_t CountOf(int64_t window) const {
-    return counts_padding_ ? dim_.CountedTaps(window) : dim_.PresentTaps(window).count();
-  }
-
   template <typename Visit>
   void ForEachCount(int64_t index, Range some, Visit&& visit) const {
     const int64_t first = WindowsAt(index).begin;
     for (int64_t window = first + some.begin; window < first + some.end; ++window) {
-      visit(window * stride_, CountOf(window));
+      visit(window * stride_, dim_.TapCount(window, counts_padding_));
     }
   }
 
@@ -165,22 +161,19 @@ class Shares {
     return true;
   }
 
-  int64_t CountOf(size_t d, int64_t window) const {
-    return counts_padding_ ? dims_[d].CountedTaps(window) : dims_[d].PresentTaps(window).count();
-  }
-
   // Counts rise to the greatest one and then fall, so it suffices to look at the first and last
   // window.
   Even EvenOf(size_t d, Range positions) const {
     const int64_t windows = gradient_.layout.sizes[d];
+    const auto count = [&](int64_t window) { return dims_[d].TapCount(window, counts_padding_); };
     int64_t divisor = 1;
     for (int64_t window = 0; window < windows; ++window) {
-      divisor = std::max(divisor, CountOf(d, window));
+      divisor = std::max(divisor, count(window));
     }
     const auto is_even = [&](int64_t position) {
       const Range reaching = dims_[d].OutputsReaching({position, position + 1}, windows);
       return reaching.count() == 0 ||
-             (CountOf(d, reaching.begin) == divisor && CountOf(d, reaching.end - 1) == divisor);
+             (count(reaching.begin) == divisor && count(reaching.end - 1) == divisor);
     };
     Range even = {positions.begin, positions.begin};
     while (even.begin < positions.end && !is_even(even.begin)) ++even.begin;
@@ -210,15 +203,6 @@ class Shares {
     return taps > kTapsInTheTimeOfOne * (elements + outputs);
   }
 
-  // Returns whether all elements have even shares, whose sum is exact in any order.
-  bool IsEven(const Dims& begin, const TensorView& part) const {
-    for (size_t d = 2; d < dims_.size(); ++d) {
-      const Range positions = {begin[d], begin[d] + part.layout.sizes[d]};
-      if (EvenOf(d, positions).positions.count() != positions.count()) return false;
-    }
-    return true;
-  }
-
   // Returns whether some counts have no common multiple that is short enough.
   bool HasLongMultiples(const Dims& begin, const TensorView& part) const {
     for (size_t d = 0; d < begin.size(); ++d) {
@@ -231,8 +215,10 @@ class Shares {
   }
 
   void SumShares(const Dims& begin, const TensorView& part) const {
-    if (AreLarge(begin, part) || (HasLongTables(begin, part) && IsEven(begin, part)) ||
-        HasLongMultiples(begin, part)) {
+    const bool are_exact =
+        HasExactShares(dims_, counts_padding_, gradient_.layout.sizes, begin, part.layout.sizes);
+    if (AreLarge(begin, part) ||
+        (are_exact ? HasLongTables(begin, part) : HasLongMultiples(begin, part))) {
       SlideShares(dims_, counts_padding_, gradient_, begin, part);
     } else {
       SumTaps(source_, begin, part);

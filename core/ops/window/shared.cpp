@@ -187,9 +187,7 @@ std::vector<uint64_t> WinnersOf(const PoolDims& dims, const ConstTensorView& inp
 Dyadic TapCountAt(const PoolDims& dims, bool counts_padding, const Dims& output) {
   Dyadic count(1);
   for (size_t d = 0; d < dims.size(); ++d) {
-    const int64_t taps =
-        counts_padding ? dims[d].CountedTaps(output[d]) : dims[d].PresentTaps(output[d]).count();
-    count = count * Dyadic(taps);
+    count = count * Dyadic(dims[d].TapCount(output[d], counts_padding));
   }
   return count;
 }
