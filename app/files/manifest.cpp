@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "app/files/descriptor.h"
-#include "app/json_end.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/document/field_reader.h"
@@ -49,6 +48,52 @@ bool MayBeCase(const std::string& text) {
   const bool is_other = root.Find("sweep") || root.Find("model") || root.Find("dispatchables");
   return is_other || OperatorIn(*json) != nullptr;
 }
+
+// Finds the end of a JSON value in text that comes line by line. It counts brackets outside of
+// strings and comments, and leaves errors in the JSON to the parser.
+class JsonEnd {
+ public:
+  // Continues with a line or a part of it. Returns the position after the last bracket of the
+  // object or array; npos if it has not ended.
+  size_t Find(std::string_view line) {
+    for (size_t at = 0; at < line.size();) {
+      if (const size_t behind = Skip(line, at); behind != at) {
+        at = behind;
+        continue;
+      }
+      const char c = line[at++];
+      if (c == '{' || c == '[') ++depth_;
+      if ((c == '}' || c == ']') && depth_ > 0 && --depth_ == 0) return at;
+    }
+    return std::string_view::npos;
+  }
+
+  // True while a bracket is open.
+  bool is_open() const { return depth_ > 0; }
+
+ private:
+  // Returns the position after a string or comment that begins at `at`; the end of the line if it
+  // has no end.
+  size_t Skip(std::string_view line, size_t at) {
+    if (in_comment_) return SkipComment(line, at);
+    if (line[at] == '"') {
+      for (++at; at < line.size() && line[at] != '"'; ++at) at += line[at] == '\\';
+      return std::min(at + 1, line.size());
+    }
+    if (line[at] != '/' || at + 1 == line.size()) return at;
+    if (line[at + 1] == '/') return line.size();
+    return line[at + 1] == '*' ? SkipComment(line, at + 2) : at;
+  }
+
+  size_t SkipComment(std::string_view line, size_t at) {
+    const size_t end = line.find("*/", at);
+    in_comment_ = end == std::string_view::npos;
+    return in_comment_ ? line.size() : end + 2;
+  }
+
+  size_t depth_ = 0;
+  bool in_comment_ = false;  // between /* and */
+};
 
 InputStream Opened(const std::string& path) {
   try {
