@@ -12,6 +12,7 @@ namespace dmlop {
 void NewFolders::MakeFor(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   const std::lock_guard lock(mutex_);
+  if (there_.contains(parent.native())) return;
   std::filesystem::path folder;
   for (const std::filesystem::path& part : parent) {
     folder /= part;
@@ -23,6 +24,7 @@ void NewFolders::MakeFor(const std::string& path) {
                   fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
     }
   }
+  there_.insert(parent.native());
 }
 
 NewFolders::~NewFolders() {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace dmlop {
@@ -23,6 +24,8 @@ class NewFolders {
 
  private:
   std::mutex mutex_;
+  // The folders that were made or found, so that threads wait for one another only once for each.
+  std::unordered_set<std::string> there_;
   std::vector<std::filesystem::path> made_;  // outer ones come first
 };
 
