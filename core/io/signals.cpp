@@ -46,16 +46,26 @@ SignalLists& Lists() {
   return lists;
 }
 
-// Guards the lists. A handler may wait for it, because the holder has the signals blocked in its
-// own thread, and meanwhile touches no mapped file.
-std::atomic_flag is_locked = ATOMIC_FLAG_INIT;
+// The threads that hold signals, for which a handler waits before it ends the process. It never
+// waits for its own thread, where the signals are blocked meanwhile and no mapped file is touched.
+std::atomic<int> holders = 0;
+std::atomic<bool> is_ending = false;
 
-void Lock() {
-  while (is_locked.test_and_set(std::memory_order_acquire)) sched_yield();
+[[noreturn]] void AwaitEnd() {
+  while (true) pause();
 }
 
-void Unlock() {
-  is_locked.clear(std::memory_order_release);
+void Hold() {
+  ++holders;
+  if (!is_ending) return;
+  --holders;
+  AwaitEnd();
+}
+
+// From now on no thread holds signals.
+void BeginEnd() {
+  if (is_ending.exchange(true)) AwaitEnd();
+  while (holders != 0) sched_yield();
 }
 
 const sigset_t& Endings() {
@@ -96,9 +106,8 @@ void Say(std::string_view text) {
 // The signal that asked the process to end while LastWords exist; 0 if there was none.
 std::atomic<int> request = 0;
 
-// Both handlers keep the lock, as the process ends.
 void End(int signal) {
-  Lock();
+  BeginEnd();
   RemoveTemporaries();
   if (request != 0) signal = request;
   ::signal(signal, SIG_DFL);
@@ -112,7 +121,7 @@ void End(int signal) {
 int bus_exit_status = 0;
 
 void EndByBus(int signal, siginfo_t* info, void*) {
-  Lock();
+  BeginEnd();
   const std::byte* address = static_cast<const std::byte*>(info->si_addr);
   for (const auto& range : Lists().ranges) {
     if (address < range.begin || address >= range.begin + range.size) continue;
@@ -148,12 +157,12 @@ void HandleSignals(int bus_status) {
 SignalsHeld::SignalsHeld() {
   if (held_count++ > 0) return;
   pthread_sigmask(SIG_BLOCK, &Endings(), &mask_before);
-  Lock();
+  Hold();
 }
 
 SignalsHeld::~SignalsHeld() {
   if (--held_count > 0) return;
-  Unlock();
+  --holders;
   pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
 }
 
@@ -224,44 +233,64 @@ bool EndRequest::has_come() {
   return request != 0;
 }
 
+namespace {
+
+// Holds the signals and keeps other threads from the lists. No system call is made meanwhile.
+class ListsHeld {
+ public:
+  ListsHeld() {
+    while (is_held_.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+  ListsHeld(const ListsHeld&) = delete;
+  ListsHeld& operator=(const ListsHeld&) = delete;
+  ~ListsHeld() { is_held_.clear(std::memory_order_release); }
+
+ private:
+  static inline std::atomic_flag is_held_ = ATOMIC_FLAG_INIT;
+
+  SignalsHeld signals_;
+};
+
+}  // namespace
+
 ProcessGroup::ProcessGroup(pid_t leader) {
-  const SignalsHeld held;
+  const ListsHeld held;
   entry_ = Lists().groups.insert(Lists().groups.end(), leader);
 }
 
 ProcessGroup::~ProcessGroup() {
-  const SignalsHeld held;
+  const ListsHeld held;
   Lists().groups.erase(entry_);
 }
 
 TemporaryTree::TemporaryTree(std::string path) {
-  const SignalsHeld held;
+  const ListsHeld held;
   entry_ = Lists().trees.insert(Lists().trees.end(), std::move(path));
 }
 
 TemporaryTree::~TemporaryTree() {
-  const SignalsHeld held;
+  const ListsHeld held;
   Lists().trees.erase(entry_);
 }
 
 TemporaryPath::TemporaryPath(std::string path) {
-  const SignalsHeld held;
+  const ListsHeld held;
   entry_ = Lists().temporaries.insert(Lists().temporaries.end(), std::move(path));
 }
 
 TemporaryPath::~TemporaryPath() {
-  const SignalsHeld held;
+  const ListsHeld held;
   Lists().temporaries.erase(entry_);
 }
 
 MappedRange::MappedRange(const void* address, size_t size, std::string name) {
-  const SignalsHeld held;
+  const ListsHeld held;
   entry_ = Lists().ranges.insert(Lists().ranges.end(),
                                  {static_cast<const std::byte*>(address), size, std::move(name)});
 }
 
 MappedRange::~MappedRange() {
-  const SignalsHeld held;
+  const ListsHeld held;
   Lists().ranges.erase(entry_);
 }
 

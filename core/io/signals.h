@@ -18,7 +18,7 @@ namespace dmlop {
 // or whose disk has failed, is reported as such, and ends the process with `bus_status`.
 void HandleSignals(int bus_status);
 
-// Defers those signals in every thread while it exists.
+// Defers those signals in every thread while it exists. Any number of threads may hold them.
 class SignalsHeld {
  public:
   SignalsHeld();
