@@ -15,7 +15,6 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kRoot = "/desc/";
 // Another draw is often cheaper than a long search.
 constexpr int kMostTries = 6;
 
@@ -74,7 +73,7 @@ KeptFields::KeptFields(const OperatorInfo& info, const std::vector<DescriptorCha
 void KeptFields::Read(const OperatorInfo& info, const std::vector<DescriptorChange>& changes) {
   Json json = {{"type", info.name}, {"desc", Json::object()}};
   for (const DescriptorChange& change : changes) {
-    const std::string path = change.pointer.substr(kRoot.size());
+    const std::string path = change.pointer.substr(kDescRoot.size());
     const size_t slash = std::min(path.find('/'), path.size());
     const std::string name = path.substr(0, slash);
     const Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
@@ -119,6 +118,12 @@ std::optional<OperatorDesc> KeptFields::In(OperatorDesc op, FeatureLevel level) 
   if (others.empty()) return op;
   const auto changed = Changed(WithZeros(op), others, faults);
   return changed ? std::optional(changed->op) : std::nullopt;
+}
+
+bool KeptFields::AreIn(const OperatorDesc& op, FeatureLevel level) const {
+  if (is_empty()) return true;
+  const std::optional<OperatorDesc> with = In(op, level);
+  return with && OperatorJson(*with) == OperatorJson(op);
 }
 
 // Returns those that cannot be set alone.

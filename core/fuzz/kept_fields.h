@@ -34,6 +34,9 @@ class KeptFields {
   // Returns the whole descriptor with all of them; nothing if it is not valid.
   std::optional<OperatorDesc> In(OperatorDesc op, FeatureLevel level) const;
 
+  // Returns whether a valid descriptor has them.
+  bool AreIn(const OperatorDesc& op, FeatureLevel level) const;
+
  private:
   struct Part {
     DescriptorChange change;

@@ -279,8 +279,8 @@ class DescRepair {
 }  // namespace
 
 std::optional<OperatorDesc> Repaired(const OperatorDesc& op,
-                                     const std::map<std::string, int64_t>& kept,
-                                     FeatureLevel level, int most_tries) {
+                                     const std::map<std::string, int64_t>& kept, FeatureLevel level,
+                                     int most_tries) {
   return DescRepair(kept, level, most_tries).Run(op);
 }
 

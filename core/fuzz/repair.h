@@ -17,7 +17,7 @@ namespace dmlop {
 // if that does not lead to a valid descriptor with so many tries. The result depends on the
 // arguments only.
 std::optional<OperatorDesc> Repaired(const OperatorDesc& op,
-                                     const std::map<std::string, int64_t>& kept,
-                                     FeatureLevel level, int most_tries = 120);
+                                     const std::map<std::string, int64_t>& kept, FeatureLevel level,
+                                     int most_tries = 120);
 
 }  // namespace dmlop

@@ -329,6 +329,17 @@ for c in cases:
         self.fuzz(engine, "--replay", "findings", status=1)
         self.fuzz(HEALTHY, "--replay", "findings")
 
+    def test_fields_that_are_kept(self):
+        """They stay in the smallest case, and nothing is said to hang on them."""
+        self.fuzz(f"{DMLOP} run -q {{}}/case.json --as '/desc/StartPadding<->/desc/EndPadding'", "CONVOLUTION", "-n", "2",
+                  "--set", "/desc/Direction=FORWARD", "--set", "/desc/Strides/0=2", "--shrink-runs", "50", status=1)
+        for finding in self.findings():
+            self.assertEqual(finding["smallest"]["desc"]["Strides"][0], 2)
+            told = {of for condition in finding["conditions"] for of in condition["of"]}
+            self.assertEqual(told & {"/desc/Direction", "/desc/Strides/0"}, set())
+            self.assertIn("/desc/Mode", told)
+            self.assertTrue(finding["text"].endswith("; with Direction and Strides[0] kept"), finding["text"])
+
     def test_accepted_causes(self):
         self.fuzz(f"{DMLOP} run -q {{}}/case.json --as flush-subnormals || {HEALTHY}", "ELEMENT_WISE_MULTIPLY", "--type",
                   "FLOAT32", "-n", "60", "--accept", "flush-subnormals")
