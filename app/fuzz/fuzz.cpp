@@ -57,19 +57,60 @@ class FuzzRun {
   ExitStatus Execute() {
     TellBeginning();
     report_.emplace(options_.report, !options_.resumed.empty());
+    try {
+      RunCases();
+      SaveFindings();
+      SaveReport();
+      SaveState();
+    } catch (const Error&) {
+      if (state_.cases() == 0 && !findings_.unwritten()) throw;
+      TellEnd();
+      SaveWhatCanBe();
+      throw;
+    }
+    TellEnd();
+    if (EndRequest::has_come()) TellHowToGoOn();
+    return findings_.is_empty() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+  }
+
+ private:
+  using Step = void (FuzzRun::*)();
+
+  void RunCases() {
     const size_t at_once = options_.engine.per_start * options_.engine.jobs;
     while (!IsOver()) {
       const std::vector<SourcedCase> cases = source_.Next(at_once);
       if (cases.empty() || !RunAll(cases)) break;
     }
-    findings_.Write();
-    if (state_.cases() > 0) state_.Write(options_.findings.folder, /*is_last=*/true);
-    report_->Close(state_.ReportLine());
-    TellEnd();
-    return findings_.is_empty() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 
- private:
+  // --- what is saved -----------------------------------------------------------------------------
+
+  void SaveFindings() { findings_.Write(); }
+  void SaveReport() { report_->Close(state_.ReportLine()); }
+  void SaveState() {
+    if (state_.cases() > 0) state_.Write(options_.findings.folder, /*is_last=*/true);
+  }
+
+  bool CanSave(Step save) {
+    try {
+      (this->*save)();
+      return true;
+    } catch (const Error&) {  // the first error is told
+      return false;
+    }
+  }
+
+  // A disk that is full for one file may have room for another, or another disk has. The state
+  // comes last, as a run that goes on does not report again what it has.
+  void SaveWhatCanBe() {
+    const bool has_findings = CanSave(&FuzzRun::SaveFindings);
+    const bool has_report = CanSave(&FuzzRun::SaveReport);
+    if (has_findings && has_report && CanSave(&FuzzRun::SaveState)) TellHowToGoOn();
+  }
+
+  // --- what is told ------------------------------------------------------------------------------
+
   void TellBeginning() const {
     if (common_.quiet) return;
     if (options_.seed == "random") PrintMessage(fmt::format("dmlop: the seed is {}\n", seed_));
@@ -135,7 +176,11 @@ class FuzzRun {
     for (const Finding* finding : findings_.own()) {
       PrintResult(FindingText(*finding, findings_.folder()));
     }
-    if (!EndRequest::has_come() || common_.quiet || state_.cases() == 0) return;
+    if (findings_.unwritten()) PrintResult(FindingText(*findings_.unwritten(), ""));
+  }
+
+  void TellHowToGoOn() const {
+    if (common_.quiet || state_.cases() == 0) return;
     PrintMessage(
         fmt::format("dmlop: interrupted; this goes on:\n  dmlop fuzz --resume {} --engine "
                     "{}\n",
@@ -171,7 +216,12 @@ ExitStatus WriteAllCases(const FuzzOptions& options, const CommonOptions& common
   }
   std::error_code error;
   fs::create_directories(options.written, error);
-  WriteCases(options.written, cases, options.engine.form);
+  try {
+    WriteCases(options.written, cases, options.engine.form);
+  } catch (const Error&) {
+    fs::remove(options.written, error);  // if it is empty
+    throw;
+  }
   if (!common.quiet) {
     PrintMessage(
         fmt::format("dmlop: wrote {}; what a device makes of them is judged by\n  dmlop "

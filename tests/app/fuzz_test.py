@@ -376,6 +376,28 @@ class InterruptedTest(FuzzTest):
         self.assertEqual(lines[-1]["operators"][ABS]["cases"], 60)
         self.assertEqual(len((self.folder / "starts").read_text().splitlines()), 60)
 
+    def test_a_full_disk(self):
+        """What was found is told, and no part of it is left that could be taken for the whole."""
+        engine = f"{DMLOP} run -q {{}}/case.json --as '/desc/ATensor<->/desc/BTensor'"
+        command = ["-n", "3", "--type", "FLOAT32", "--shrink-runs", "10", "--max-elements", "30", "ELEMENT_WISE_SUBTRACT"]
+        for blocks, arguments, full, left in (
+                (1, ["--engine", engine], "cannot be written", []),
+                (0, ["--write", "cases"], "cannot be written", []),
+                (4, ["--engine", engine, "--report", "report.jsonl"], "report.jsonl: cannot be written",
+                 ["findings", "report.jsonl"])):
+            with self.subTest(blocks=blocks, arguments=arguments):
+                done = subprocess.run(["bash", "-c", f'ulimit -f {blocks}; exec "$@"', "bash", DMLOP, "fuzz",
+                                       *command, *arguments],
+                                      cwd=self.folder, env=os.environ | {"TMPDIR": str(self.temporary)},
+                                      capture_output=True)
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertIn(full, done.stderr.decode())
+                self.assertEqual(sorted(path.name for path in self.folder.iterdir()), [*left, "tmp"])
+                self.assertEqual(list(self.temporary.iterdir()), [])
+                if "--engine" in arguments:
+                    self.assertIn("1  ELEMENT_WISE_SUBTRACT  wrong values in", done.stdout.decode())
+                    self.assertEqual("try  " in done.stdout.decode(), "findings" in left)
+
     def test_twice_is_at_once(self):
         process = subprocess.Popen([DMLOP, "fuzz", ABS, "-n", "9", "--engine", "touch started; sleep 300; : {}"],
                                    cwd=self.folder, env=os.environ | {"TMPDIR": str(self.temporary)},
