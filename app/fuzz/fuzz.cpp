@@ -295,6 +295,8 @@ FuzzOptions Resumed(const FuzzOptions& given) {
   FuzzOptions options = OptionsOfState(given.resumed);
   options.engine.command = given.engine.command;
   options.engine.is_shown = given.engine.is_shown;
+  if (given.has_timeout) options.engine.timeout = given.engine.timeout;
+  if (given.has_jobs) options.engine.jobs = given.engine.jobs;
   options.resumed = options.findings.folder = given.resumed;
   return options;
 }

@@ -376,6 +376,18 @@ class InterruptedTest(FuzzTest):
         self.assertEqual(lines[-1]["operators"][ABS]["cases"], 60)
         self.assertEqual(len((self.folder / "starts").read_text().splitlines()), 60)
 
+    def test_a_run_goes_on_with_its_own_options(self):
+        """The time and the number of engines may be others, and the last ones that were given are not kept."""
+        self.fuzz(HEALTHY, ABS, "-n", "2", "--type", "FLOAT32", "--time", "1ms", "--timeout", "20", "--jobs", "1")
+        state = json.loads((self.folder / "findings/state.json").read_text())
+        state["words"] = [word for word in state["words"] if not word.startswith("--time=")]
+        self.write("findings/state.json", state)
+        for options, refused in ((["--seed", "1"], "--seed"), (["-n", "9"], "--cases"), (["-o", "other"], "--output")):
+            errors = self.fuzz(HEALTHY, "--resume", "findings", *options, status=2).stderr.decode()
+            self.assertIn(f"--resume goes on with the options of that run: {refused} cannot be another one", errors)
+        self.fuzz("sleep 9; : {}", "--resume", "findings", "--timeout", "0.2", "--jobs", "2", "-q", status=1)
+        self.assertEqual({finding["class"] for finding in self.findings()}, {"hang"})
+
     def test_a_full_disk(self):
         """What was found is told, and no part of it is left that could be taken for the whole."""
         engine = f"{DMLOP} run -q {{}}/case.json --as '/desc/ATensor<->/desc/BTensor'"
