@@ -168,6 +168,14 @@ class ProtocolTest(FuzzTest):
         said = self.errors_of("batch", "cases/cases.jsonl", "--judge", "device", "-k", "--tolerance", "sums")
         self.assertIn("9 done, 1 not supported", said)
 
+    def test_one_case_for_a_device_that_cannot_be_called(self):
+        """The command that is told judges what comes back."""
+        told = self.run_program("fuzz", "--write", "cases", "--case", f"{ABS}/0/3").stderr.decode()
+        self.run_program("batch", "-q", "cases/cases.jsonl")
+        command = told.splitlines()[-1].split()
+        self.assertEqual(command[:2], ["dmlop", "batch"])
+        self.assertIn("1 done", self.run_program(*command[1:]).stderr.decode())
+
     def test_models_for_dxdispatch(self):
         """The model writes the files that case.json names."""
         self.fuzz(f"cd {{}} && {DMLOP} run -q model.json", "GEMM", ABS, "-n", "10", "--layouts", "packed", "--form",
