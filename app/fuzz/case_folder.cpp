@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -20,6 +22,8 @@
 
 namespace dmlop {
 namespace {
+
+namespace fs = std::filesystem;
 
 Json BindingsOf(const OperatorDesc& op, const std::string& inputs, const std::string& outputs) {
   Json bindings = Json::object();
@@ -92,8 +96,13 @@ Json CaseJson(const NamedCase& one, const std::string& inputs, const std::string
 void WriteNewFile(const std::string& path, std::span<const std::byte> bytes) {
   OpenFile file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) FailFile(path, "cannot be created", errno);
-  WriteAll(file.get(), bytes, path);
-  file.Close(path);
+  try {
+    WriteAll(file.get(), bytes, path);
+    file.Close(path);
+  } catch (const Error&) {
+    unlink(path.c_str());
+    throw;
+  }
 }
 
 void WriteNewFile(const std::string& path, std::string_view text) {
@@ -118,16 +127,27 @@ void WriteCase(const std::string& folder, const NamedCase& one, CaseForm form) {
 
 void WriteCases(const std::string& folder, std::span<const NamedCase> cases, CaseForm form) {
   std::vector<std::string> lines(cases.size());
-  ParallelFor(std::ssize(cases), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const CaseText text(cases[i]);
-      const std::string own = fmt::format("{}/{}", folder, i);
-      MakeFolder(own);
-      text.Write(own, form);
-      lines[i] = text.Line(fmt::format("{}/", i));
+  std::vector<char> is_made(cases.size());
+  const auto own = [&](size_t i) { return fmt::format("{}/{}", folder, i); };
+  const auto write = [&](size_t i) {
+    const CaseText text(cases[i]);
+    MakeFolder(own(i));
+    is_made[i] = true;
+    text.Write(own(i), form);
+    lines[i] = text.Line(fmt::format("{}/", i));
+  };
+  try {
+    ParallelFor(std::ssize(cases), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) write(i);
+    });
+    WriteNewFile(folder + "/" + kCaseList, fmt::format("{}", fmt::join(lines, "")));
+  } catch (const Error&) {
+    std::error_code ignored;
+    for (size_t i = 0; i < cases.size(); ++i) {
+      if (is_made[i]) fs::remove_all(own(i), ignored);
     }
-  });
-  WriteNewFile(folder + "/" + kCaseList, fmt::format("{}", fmt::join(lines, "")));
+    throw;
+  }
 }
 
 std::optional<LoadedCase> ReadCaseOf(const Descriptor& descriptor, const std::string& confine,

@@ -42,7 +42,8 @@ void MakeFolder(const std::string& path);
 // Writes a case into a folder that exists: case.json and the inputs.
 void WriteCase(const std::string& folder, const NamedCase& one, CaseForm form);
 
-// Writes cases into folders 0, 1, ... of a folder, and cases.jsonl with a line for each.
+// Writes cases into folders 0, 1, ... of a folder, and cases.jsonl with a line for each. Throws an
+// Error if they cannot all be written, and leaves none.
 void WriteCases(const std::string& folder, std::span<const NamedCase> cases, CaseForm form);
 
 // A case that was read, with the tolerance of its document.

@@ -38,6 +38,9 @@ class CaseSource {
   // operators has what the options ask for.
   std::vector<SourcedCase> Next(size_t most);
 
+  // The fields that all cases have as they are asked for.
+  const std::vector<DescriptorChange>& kept() const { return of_generator_.set; }
+
   const std::vector<FuzzedOperator>& operators() const { return operators_; }
   std::vector<FuzzedOperator>& operators() { return operators_; }
 

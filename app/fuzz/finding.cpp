@@ -267,7 +267,8 @@ std::string FindingText(const Finding& finding, const std::string& folder) {
   if (!finding.conditions.text.empty()) text += fmt::format("   {}\n", finding.conditions.text);
   const std::string cause = CauseText(finding);
   if (!cause.empty()) text += Indented("cause", cause, "");
-  return text + Indented("try", CommandOf(finding, folder), "");
+  if (!folder.empty()) text += Indented("try", CommandOf(finding, folder), "");
+  return text;
 }
 
 }  // namespace dmlop

@@ -69,7 +69,7 @@ Json LineOf(const Finding& finding);
 Json RecordOf(const Finding& finding);
 Finding FindingOf(const Json& record);
 
-// Several lines for people; `folder` is that of the findings.
+// Several lines for people; `folder` is that of the findings, or empty if it is not in one.
 std::string FindingText(const Finding& finding, const std::string& folder);
 
 // Writes the folder of a finding into the folder of all.

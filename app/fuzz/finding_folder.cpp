@@ -117,16 +117,18 @@ void WriteFinding(const Finding& finding, const std::string& folder) {
   const TemporaryTree hidden(folder + "/.dmlop-" + finding.folder() + ".tmp");
   std::error_code ignored;
   fs::remove_all(hidden.get(), ignored);
+  std::string written = hidden.get();
   try {
-    MakeFolder(hidden.get());
-    FindingFolder(finding, hidden.get()).Write();
-    fs::rename(hidden.get(), path);
+    MakeFolder(written);
+    FindingFolder(finding, written).Write();
+    fs::rename(written, path);
+    written = path;
     WriteNewFile(path + "/README.md", FindingFolder(finding, path).Readme());
   } catch (const fs::filesystem_error& error) {
-    fs::remove_all(hidden.get(), ignored);
+    fs::remove_all(written, ignored);
     throw Error(ErrorKind::kFileSystem, error.what());
   } catch (const Error&) {
-    fs::remove_all(hidden.get(), ignored);
+    fs::remove_all(written, ignored);
     throw;
   }
 }

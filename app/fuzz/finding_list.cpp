@@ -91,10 +91,19 @@ void FindingList::Add(Finding finding) {
   std::error_code ignored;
   fs::create_directories(folder_, ignored);
   finding.number = entries_.empty() ? 1 : entries_.back()->finding.number + 1;
-  WriteFinding(finding, folder_);
-  Json record = RecordOf(finding);
-  entries_.push_back(std::make_unique<Entry>(Entry{std::move(finding), std::move(record)}));
-  Write();
+  entries_.push_back(std::make_unique<Entry>(Entry{finding, RecordOf(finding)}));
+  bool has_folder = false;
+  try {
+    WriteFinding(finding, folder_);
+    has_folder = true;
+    Write();
+  } catch (const Error&) {
+    entries_.pop_back();
+    if (has_folder) fs::remove_all(folder_ + "/" + finding.folder(), ignored);
+    fs::remove(folder_, ignored);  // if it is empty
+    unwritten_ = std::move(finding);
+    throw;
+  }
 }
 
 void FindingList::Write() const {

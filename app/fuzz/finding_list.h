@@ -28,7 +28,8 @@ class FindingList {
   // Counts a failure to the finding that it belongs to. Returns false if it belongs to none.
   bool Count(const FailureKey& key, const NamedCase& one);
 
-  // Adds a finding, and writes it; or counts it to the one that is like it.
+  // Adds a finding, and writes it; or counts it to the one that is like it. Throws an Error if it
+  // cannot be written, and leaves no part of it.
   void Add(Finding finding);
 
   // Writes the lists; without any finding there are none.
@@ -37,6 +38,8 @@ class FindingList {
   // The findings of this run.
   std::vector<const Finding*> own() const;
   bool is_empty() const { return own().empty(); }
+  // The one that could not be written.
+  const std::optional<Finding>& unwritten() const { return unwritten_; }
   const std::string& folder() const { return folder_; }
 
  private:
@@ -46,6 +49,7 @@ class FindingList {
 
   const std::string folder_;
   std::vector<std::unique_ptr<Entry>> entries_;
+  std::optional<Finding> unwritten_;
 };
 
 // Reads the case of a file that this program has written, or of a line of it.

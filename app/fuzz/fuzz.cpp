@@ -28,8 +28,9 @@ uint64_t SeedOf(const std::string& text) {
   return uint64_t{device()} << 32 | device();
 }
 
-CaseBounds BoundsOf(const FuzzOptions& options) {
+CaseBounds BoundsOf(const FuzzOptions& options, const CaseSource& source) {
   CaseBounds bounds;
+  bounds.kept = source.kept();
   bounds.level = options.level;
   bounds.max_elements = options.max_elements;
   bounds.packed_only = options.packed_only;
@@ -47,7 +48,7 @@ class FuzzRun {
         source_(options, seed_),
         judge_(options.findings.rules),
         device_(options.engine, judge_),
-        maker_(device_, options.findings.shrink_runs, BoundsOf(options)),
+        maker_(device_, options.findings.shrink_runs, BoundsOf(options, source_)),
         findings_(options.findings.folder, !options.resumed.empty()),
         state_(options, seed_, source_) {
     if (!options.resumed.empty()) state_.Resume(options.resumed);
@@ -56,19 +57,60 @@ class FuzzRun {
   ExitStatus Execute() {
     TellBeginning();
     report_.emplace(options_.report, !options_.resumed.empty());
+    try {
+      RunCases();
+      SaveFindings();
+      SaveReport();
+      SaveState();
+    } catch (const Error&) {
+      if (state_.cases() == 0 && !findings_.unwritten()) throw;
+      TellEnd();
+      SaveWhatCanBe();
+      throw;
+    }
+    TellEnd();
+    if (EndRequest::has_come()) TellHowToGoOn();
+    return findings_.is_empty() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
+  }
+
+ private:
+  using Step = void (FuzzRun::*)();
+
+  void RunCases() {
     const size_t at_once = options_.engine.per_start * options_.engine.jobs;
     while (!IsOver()) {
       const std::vector<SourcedCase> cases = source_.Next(at_once);
       if (cases.empty() || !RunAll(cases)) break;
     }
-    findings_.Write();
-    if (state_.cases() > 0) state_.Write(options_.findings.folder, /*is_last=*/true);
-    report_->Close(state_.ReportLine());
-    TellEnd();
-    return findings_.is_empty() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 
- private:
+  // --- what is saved -----------------------------------------------------------------------------
+
+  void SaveFindings() { findings_.Write(); }
+  void SaveReport() { report_->Close(state_.ReportLine()); }
+  void SaveState() {
+    if (state_.cases() > 0) state_.Write(options_.findings.folder, /*is_last=*/true);
+  }
+
+  bool CanSave(Step save) {
+    try {
+      (this->*save)();
+      return true;
+    } catch (const Error&) {  // the first error is told
+      return false;
+    }
+  }
+
+  // A disk that is full for one file may have room for another, or another disk has. The state
+  // comes last, as a run that goes on does not report again what it has.
+  void SaveWhatCanBe() {
+    const bool has_findings = CanSave(&FuzzRun::SaveFindings);
+    const bool has_report = CanSave(&FuzzRun::SaveReport);
+    if (has_findings && has_report && CanSave(&FuzzRun::SaveState)) TellHowToGoOn();
+  }
+
+  // --- what is told ------------------------------------------------------------------------------
+
   void TellBeginning() const {
     if (common_.quiet) return;
     if (options_.seed == "random") PrintMessage(fmt::format("dmlop: the seed is {}\n", seed_));
@@ -134,7 +176,11 @@ class FuzzRun {
     for (const Finding* finding : findings_.own()) {
       PrintResult(FindingText(*finding, findings_.folder()));
     }
-    if (!EndRequest::has_come() || common_.quiet || state_.cases() == 0) return;
+    if (findings_.unwritten()) PrintResult(FindingText(*findings_.unwritten(), ""));
+  }
+
+  void TellHowToGoOn() const {
+    if (common_.quiet || state_.cases() == 0) return;
     PrintMessage(
         fmt::format("dmlop: interrupted; this goes on:\n  dmlop fuzz --resume {} --engine "
                     "{}\n",
@@ -170,13 +216,20 @@ ExitStatus WriteAllCases(const FuzzOptions& options, const CommonOptions& common
   }
   std::error_code error;
   fs::create_directories(options.written, error);
-  WriteCases(options.written, cases, options.engine.form);
+  try {
+    WriteCases(options.written, cases, options.engine.form);
+  } catch (const Error&) {
+    fs::remove(options.written, error);  // if it is empty
+    throw;
+  }
+  // batch takes for the device's folder that of all outputs together.
+  const std::string judged = cases.size() == 1 ? options.written + "/0" : options.written;
   if (!common.quiet) {
     PrintMessage(
         fmt::format("dmlop: wrote {}; what a device makes of them is judged by\n  dmlop "
                     "batch {} --judge {} -k\n",
                     Counted(cases.size(), "case"), PathWord(options.written + "/" + kCaseList),
-                    PathWord(options.written)));
+                    PathWord(judged)));
   }
   return ExitStatus::kSuccess;
 }
@@ -244,6 +297,8 @@ FuzzOptions Resumed(const FuzzOptions& given) {
   FuzzOptions options = OptionsOfState(given.resumed);
   options.engine.command = given.engine.command;
   options.engine.is_shown = given.engine.is_shown;
+  if (given.has_timeout) options.engine.timeout = given.engine.timeout;
+  if (given.has_jobs) options.engine.jobs = given.engine.jobs;
   options.resumed = options.findings.folder = given.resumed;
   return options;
 }

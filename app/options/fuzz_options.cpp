@@ -179,6 +179,21 @@ std::vector<std::string> WordsOf(const CLI::App& command) {
   return words;
 }
 
+// A run that goes on has the other options from its beginning.
+void RequireOptionsOfEngine(const CLI::App& command) {
+  constexpr std::string_view kOfThisRun[] = {"--engine", "--timeout", "--jobs", "--resume",
+                                             "--quiet",  "--verbose", "--color"};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || std::ranges::find(kOfThisRun, name) != std::end(kOfThisRun))
+      continue;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--resume goes on with the options of that run: {} cannot be another "
+                            "one",
+                            name));
+  }
+}
+
 void RequireEngine(const FuzzOptions& options) {
   if (options.engine.command.empty() && options.written.empty()) {
     throw Error(ErrorKind::kUsage,
@@ -218,6 +233,9 @@ Command DeclareFuzz(CLI::App& command, const CommonOptions& common) {
     RequireEngine(*options);
     TakeDefaultRules(command, options->findings.rules);
     options->words = WordsOf(command);
+    options->has_timeout = command.count("--timeout") > 0;
+    options->has_jobs = command.count("--jobs") > 0;
+    if (!options->resumed.empty()) RequireOptionsOfEngine(command);
     options->engine.is_shown = common.verbose;
     return FuzzCommand(*options, common);
   };

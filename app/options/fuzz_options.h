@@ -50,6 +50,7 @@ struct FuzzOptions {
   std::string written;             // folder for cases, in place of an engine; empty for none
   std::string replayed, resumed;   // folders of findings
   std::vector<std::string> words;  // the command line, for another run to go on
+  bool has_timeout = false, has_jobs = false;  // they are given, and not those by default
 };
 
 struct ShrinkOptions {

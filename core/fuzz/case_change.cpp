@@ -315,6 +315,7 @@ void CaseDraft::EraseEntry(const Field& field, size_t entry) {
 CaseChanger::CaseChanger(Computation original, const CaseBounds& bounds)
     : original_(std::move(original)),
       bounds_(bounds),
+      kept_(original_.op.info(), bounds.kept),
       draft_{BareDesc(original_.op, bounds.level), {}, {}, {}} {
   size_t input = 0;
   for (const TensorSlot& slot : TensorSlots(std::as_const(original_.op))) {
@@ -356,6 +357,7 @@ std::optional<Computation> CaseChanger::Case(const CaseDraft& draft,
                                              const ValueClasses& classes) const {
   std::optional<OperatorDesc> op = Fitted(draft);
   if (!op || !IsWithinBounds(*op, bounds_.max_elements)) return std::nullopt;
+  if (!kept_.AreIn(*op, bounds_.level)) return std::nullopt;
   std::vector<int64_t> moduli = SizesOfInputs(*op);
   moduli.insert(moduli.begin(), 0);
   for (const int64_t modulus : moduli) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/fuzz/kept_fields.h"
 #include "core/fuzz/values.h"
 #include "core/judge/computation.h"
 #include "core/ops/operator.h"
@@ -20,7 +21,8 @@ struct CaseBounds {
   FeatureLevel level = kHighestFeatureLevel;
   int64_t max_elements = 4096;  // of each tensor
   bool packed_only = false;
-  bool open = false;  // also what DirectML leaves open
+  bool open = false;                     // also what DirectML leaves open
+  std::vector<DescriptorChange> kept{};  // fields that stay: pointers and values
 };
 
 // How the elements of a tensor lie in memory. A dimension of size 1 makes no difference.
@@ -77,6 +79,7 @@ class CaseChanger {
 
   Computation original_;
   CaseBounds bounds_;
+  KeptFields kept_;
   CaseDraft draft_;
   std::map<std::string, TensorDesc> descs_;       // of all tensors of the original
   std::map<std::string, ConstTensorView> views_;  // of its inputs

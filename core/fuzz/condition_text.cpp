@@ -18,10 +18,9 @@ constexpr std::string_view kKindNames[] = {"any",   "only",   "atLeast",  "atMos
 
 // "StartPadding[1]" for "/desc/StartPadding/1".
 std::string ShortName(std::string_view of) {
-  constexpr std::string_view kRoot = "/desc/";
-  if (!of.starts_with(kRoot)) return std::string(of);
+  if (!of.starts_with(kDescRoot)) return std::string(of);
   std::string name;
-  of.remove_prefix(kRoot.size());
+  of.remove_prefix(kDescRoot.size());
   while (!of.empty()) {
     const std::string_view part = of.substr(0, of.find('/'));
     of.remove_prefix(std::min(part.size() + 1, of.size()));
@@ -258,7 +257,7 @@ std::string TextOf(const Conditions& conditions, const std::vector<std::string>&
     const ConditionWords words(condition);
     const bool is_size = conditions.sizes.contains(condition.of.front());
     other_size |= is_size;
-    other_field |= condition.of.front().starts_with("/desc/") && !words.is_type();
+    other_field |= condition.of.front().starts_with(kDescRoot) && !words.is_type();
     type_is_told |= words.is_type();
     const std::string told = words.Text();
     const bool stands_alone = told.starts_with("only ") || told.starts_with("not ");
@@ -275,6 +274,14 @@ std::string TextOf(const Conditions& conditions, const std::vector<std::string>&
   if (type_is_told) return text;
   if (types.size() > kMostTypes) return text + ", any type";
   return text + ", " + Listed({types.begin(), types.end()}, "and");
+}
+
+std::string KeptText(const std::vector<DescriptorChange>& kept) {
+  std::vector<SettingValue> names;
+  for (const DescriptorChange& one : kept) {
+    names.emplace_back(ShortName(one.pointer));
+  }
+  return names.empty() ? "" : "; with " + Listed(names, "and") + " kept";
 }
 
 bool Holds(const Conditions& conditions, const OperatorDesc& smallest, const OperatorDesc& other) {

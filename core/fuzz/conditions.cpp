@@ -16,6 +16,11 @@ namespace {
 
 constexpr uint64_t kDraws = 2;
 
+bool IsWithin(std::string_view pointer, std::string_view other) {
+  return pointer == other ||
+         (pointer.starts_with(other) && pointer.substr(other.size()).starts_with('/'));
+}
+
 struct SettingAt {
   std::string of;
   SettingValue value;
@@ -55,9 +60,11 @@ class Study {
     ForgetWhatSizesExplain();
     Conditions found;
     Relate(found);
-    for (const Studied& one : studied_) Tell(one, found);
+    for (const Studied& one : studied_) {
+      if (!IsKept(one.setting)) Tell(one, found);
+    }
     found.runs = runs_;
-    found.text = TextOf(found, TypesThatFail());
+    found.text = TextOf(found, TypesThatFail()) + KeptText(changer_.bounds().kept);
     return found;
   }
 
@@ -308,6 +315,17 @@ class Study {
 
   // --- what is told ------------------------------------------------------------------------------
 
+  // Nothing hangs on what was not varied.
+  bool IsKept(const Setting& setting) const {
+    std::vector<std::string> pointers = {setting.of};
+    for (const std::string& tie : setting.ties) pointers.push_back(std::string(kDescRoot) + tie);
+    return std::ranges::any_of(changer_.bounds().kept, [&](const DescriptorChange& kept) {
+      return std::ranges::any_of(pointers, [&](const std::string& pointer) {
+        return IsWithin(pointer, kept.pointer) || IsWithin(kept.pointer, pointer);
+      });
+    });
+  }
+
   static void Tell(const Studied& one, Conditions& found) {
     const Setting& setting = one.setting;
     found.list.push_back(SimplestCondition(setting.kind, setting.of, setting.value, one.seen));
@@ -316,7 +334,7 @@ class Study {
 
   static void TellSizes(const Studied& one, Conditions& found) {
     for (const std::string& path : one.setting.ties) {
-      found.sizes[one.setting.of].push_back("/desc/" + path);
+      found.sizes[one.setting.of].push_back(std::string(kDescRoot) + path);
     }
   }
 

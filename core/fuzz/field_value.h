@@ -15,6 +15,9 @@
 
 namespace dmlop {
 
+// The pointer to a descriptor in its document, before a path.
+inline constexpr std::string_view kDescRoot = "/desc/";
+
 using SettingValue = std::variant<bool, int64_t, double, std::string>;
 
 // "FORWARD", "0.5"

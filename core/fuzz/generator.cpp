@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/integers.h"
-#include "core/document/operator_object.h"
+#include "core/fuzz/kept_fields.h"
 #include "core/fuzz/random_desc.h"
 #include "core/fuzz/rows_values.h"
 #include "core/fuzz/settings.h"
@@ -24,8 +24,9 @@ constexpr size_t kLeastPool = 1000;
 constexpr size_t kMostPool = 8000;
 constexpr int64_t kPairsOfFew = 200;    // of so many pairs, one is new
 constexpr uint64_t kMostDraws = 60000;  // for the pool
+// Once there is one with the fields that are kept, with which many draws cannot be valid.
+constexpr uint64_t kMostDrawsWithKept = 5000;
 constexpr int64_t kMostWork = int64_t{1} << 18;
-constexpr std::string_view kDesc = "/desc/";
 
 // A descriptor with the classes of its values.
 struct DrawnDesc {
@@ -41,12 +42,6 @@ int64_t MostElements(const OperatorDesc& op, TensorRole role) {
   return most;
 }
 
-bool IsValid(OperatorDesc& op, FeatureLevel level) {
-  Diagnostics diagnostics;
-  Check(op, level, diagnostics);
-  return diagnostics.list().empty();
-}
-
 // Places to write to that share memory cannot all differ.
 void SeparatePlaces(OperatorDesc& op) {
   for (const MutableTensorSlot& slot : TensorSlots(op)) {
@@ -56,65 +51,6 @@ void SeparatePlaces(OperatorDesc& op) {
     if (HasOverlap(LayoutOf(*slot.desc))) slot.desc->strides.reset();
   }
 }
-
-// --- fields that are kept ------------------------------------------------------------------------
-
-bool IsField(const DescriptorChange& change) {
-  return change.pointer.starts_with(kDesc) &&
-         change.pointer.find('/', kDesc.size()) == std::string::npos && change.value != "null";
-}
-
-// Values of whole fields, and changes of parts of them.
-class KeptFields {
- public:
-  KeptFields(const OperatorInfo& info, const std::vector<DescriptorChange>& changes)
-      : begun_(info) {
-    std::string fields;
-    for (const DescriptorChange& change : changes) {
-      if (!IsField(change)) {
-        parts_.push_back(change);
-        continue;
-      }
-      const std::string_view name = std::string_view(change.pointer).substr(kDesc.size());
-      fields += fmt::format("{}\"{}\": {}", fields.empty() ? "" : ", ", name, change.value);
-      names_.emplace_back(name);
-    }
-    Read(fmt::format("{{\"type\": \"{}\", \"desc\": {{{}}}}}", info.name, fields));
-  }
-
-  bool exist() const { return exist_; }
-  const OperatorDesc& begun() const { return begun_; }
-
-  // Returns the descriptor with these fields; nothing if it is not valid with them.
-  std::optional<OperatorDesc> In(OperatorDesc op, FeatureLevel level) const {
-    for (size_t i = 0; i < op.fields().size(); ++i) {
-      if (std::ranges::find(names_, op.fields()[i]->name) == names_.end()) continue;
-      op.values()[i] = begun_.values()[i];
-    }
-    if (!IsValid(op, level)) return std::nullopt;
-    if (parts_.empty()) return op;
-    const auto drawn = DrawInputs(op, {}, 0, /*open=*/true);
-    Diagnostics why;
-    const auto changed = Changed(*drawn, parts_, why);
-    return changed ? std::optional(changed->op) : std::nullopt;
-  }
-
- private:
-  void Read(const std::string& text) {
-    Diagnostics diagnostics;
-    const auto document = JsonDocument::Parse(text, diagnostics);
-    if (document) {
-      const OperatorObject object(document->root(), {}, ValueReader(diagnostics));
-      if (object.has_operator()) begun_ = object.op();
-    }
-    exist_ = !diagnostics.has_errors();
-  }
-
-  OperatorDesc begun_;
-  bool exist_ = false;
-  std::vector<std::string> names_;
-  std::vector<DescriptorChange> parts_;
-};
 
 // --- draws ---------------------------------------------------------------------------------------
 
@@ -187,7 +123,7 @@ class CaseGenerator::Pool {
   };
 
   void Fill() {
-    while (!IsFull() && next_draw_ < kMostDraws) {
+    while (!IsFull() && next_draw_ < MostDraws()) {
       const uint64_t number = next_draw_++;
       const auto drawn = Draw(number);
       if (!drawn) continue;
@@ -195,6 +131,10 @@ class CaseGenerator::Pool {
       draws_.push_back(number);
       gains_.push({reachable_.Add(members_.back().settings) + kUnknown, members_.size() - 1});
     }
+  }
+
+  uint64_t MostDraws() const {
+    return kept_.is_empty() || is_empty() ? kMostDraws : kMostDrawsWithKept;
   }
 
   bool IsFull() {
@@ -231,7 +171,9 @@ class CaseGenerator::Pool {
   std::optional<DrawnDesc> Draw(uint64_t number) {
     RandomEngine engine(Mixed(seed_ + number));
     const Entropy from(engine);
-    OperatorDesc op = DrawDesc(from, kept_.begun(), limits_);
+    OperatorDesc op = DrawDesc(from, kept_.begun(), limits_, [this](OperatorDesc& drawn) {
+      kept_.Settle(drawn, options_.level);
+    });
     if (RowWithin(op, limits_) == nullptr) return std::nullopt;
     if (!options_.open) SeparatePlaces(op);
     auto kept = kept_.In(std::move(op), options_.level);

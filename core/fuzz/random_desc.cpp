@@ -9,7 +9,6 @@
 #include <numeric>
 
 #include "core/fuzz/elements.h"
-#include "core/fuzz/named_fields.h"
 #include "core/fuzz/rows.h"
 #include "core/ops/support_check.h"
 
@@ -49,7 +48,7 @@ class DescDrawer {
   DescDrawer(const DescEntropy& from, OperatorDesc begun)
       : from_(from), op_(std::move(begun)), linked_(SizesRowOf(op_.info())) {}
 
-  OperatorDesc Draw() {
+  OperatorDesc Draw(const std::function<void(OperatorDesc&)>& complete) {
     DrawEnums(op_);  // the table may depend on them
     row_ = RowWithin(op_, from_.limits());
     if (row_ == nullptr) return std::move(op_);
@@ -62,7 +61,7 @@ class DescDrawer {
     sizes_ = SizesOf(RandomSizes(from_, MainRank(), room_));
     if (linked_ != nullptr) linked_->draw(from_, sizes_, op_);
     DrawFields(op_);
-    Complete(op_);
+    complete(op_);
     for (const MutableTensorSlot& slot : TensorSlots(op_)) DrawStrides(slot.role(), *slot.desc);
     return std::move(op_);
   }
@@ -76,11 +75,15 @@ class DescDrawer {
     }
   }
 
-  // A type variable without types has those of the first one.
+  // A type variable without types has those of the first one; one of which a tensor states the type
+  // has that.
   void DrawTypes() {
     for (size_t i = 0; i < kTypeVariables; ++i) {
-      std::vector<DataType> types = TypesOf(row_->TypesOf(static_cast<TypeVariable>(i)));
+      const auto variable = static_cast<TypeVariable>(i);
+      std::vector<DataType> types = TypesOf(row_->TypesOf(variable));
       if (i == 0) types = TypesWithin(*row_, from_.limits());
+      const auto stated = std::ranges::find(types, StatedType(op_, variable));
+      if (stated != types.end()) types = {*stated};
       types_[i] = types.empty() ? types_[0] : from_.OneOf(types);
     }
   }
@@ -293,8 +296,9 @@ std::vector<DataType> TypesOf(DataTypeSet set) {
   return types;
 }
 
-OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits) {
-  return DescDrawer(DescEntropy(from, limits), std::move(begun)).Draw();
+OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits,
+                      const std::function<void(OperatorDesc&)>& complete) {
+  return DescDrawer(DescEntropy(from, limits), std::move(begun)).Draw(complete);
 }
 
 const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits) {

@@ -2,9 +2,11 @@
 // Random descriptors of any operator, covering all that its row of the table allows.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/fuzz/entropy.h"
+#include "core/fuzz/named_fields.h"
 #include "core/fuzz/random_layout.h"
 #include "core/ops/operator.h"
 
@@ -56,8 +58,9 @@ std::vector<DataType> TypesOf(DataTypeSet set);
 // Draws all fields that are not set: types and ranks that the operator's newest row allows, numbers
 // within the limits of their fields, strides of every form. Outputs have the sizes that follow from
 // the inputs, unless the operator refuses these. Requires a row at the level with such types and
-// ranks.
-OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits = {});
+// ranks. complete(op) is called before layouts are drawn, and completes the sizes.
+OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits = {},
+                      const std::function<void(OperatorDesc&)>& complete = Complete);
 
 // The row of the table in force; null if the level, types or ranks leave none.
 const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits);

@@ -16,7 +16,6 @@
 namespace dmlop {
 namespace {
 
-constexpr int kMostChecks = 120;
 constexpr int kMostFixesInTurn = 8;
 constexpr std::string_view kSizesMember = "/Sizes";
 
@@ -67,8 +66,8 @@ TensorDesc* FindTensor(OperatorDesc& op, std::string_view path) {
 
 class DescRepair {
  public:
-  DescRepair(const std::map<std::string, int64_t>& kept, FeatureLevel level)
-      : kept_(kept), level_(level) {}
+  DescRepair(const std::map<std::string, int64_t>& kept, FeatureLevel level, int most_checks)
+      : kept_(kept), level_(level), most_checks_(most_checks) {}
 
   std::optional<OperatorDesc> Run(const OperatorDesc& op) {
     return Search(Checked(op), kMostFixesInTurn);
@@ -127,7 +126,7 @@ class DescRepair {
 
   template <typename Change>
   void Try(Change&& change) {
-    if (checks_ >= kMostChecks) return;
+    if (checks_ >= most_checks_) return;
     OperatorDesc op = state_->op;
     if (change(op)) fixed_->push_back(Checked(op));
   }
@@ -270,7 +269,8 @@ class DescRepair {
   }
 
   const std::map<std::string, int64_t>& kept_;
-  FeatureLevel level_;
+  const FeatureLevel level_;
+  const int most_checks_;
   int checks_ = 0;
   const State* state_ = nullptr;
   std::vector<State>* fixed_ = nullptr;
@@ -279,9 +279,9 @@ class DescRepair {
 }  // namespace
 
 std::optional<OperatorDesc> Repaired(const OperatorDesc& op,
-                                     const std::map<std::string, int64_t>& kept,
-                                     FeatureLevel level) {
-  return DescRepair(kept, level).Run(op);
+                                     const std::map<std::string, int64_t>& kept, FeatureLevel level,
+                                     int most_tries) {
+  return DescRepair(kept, level, most_tries).Run(op);
 }
 
 }  // namespace dmlop

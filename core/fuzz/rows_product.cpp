@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes for products and convolutions of quantized matrices.
 #include <algorithm>
+#include <optional>
 
+#include "core/fuzz/field_value.h"
 #include "core/fuzz/named_fields.h"
 #include "core/fuzz/rows.h"
 
@@ -35,6 +37,12 @@ Sizes ParameterSizes(const DescEntropy& from, size_t rank, size_t from_last, uin
   Sizes sizes(rank, 1);
   if (from.OneIn(2)) sizes[rank == 1 ? 0 : rank - 1 - from_last] = count;
   return sizes;
+}
+
+// A number that is set before the sizes are drawn stays.
+uint32_t Groups(const OperatorDesc& op, uint32_t drawn) {
+  const std::optional<int64_t> set = NumberAt(op, "GroupCount");
+  return set && *set > 0 ? static_cast<uint32_t>(*set) : drawn;
 }
 
 // --- matrices of integers
@@ -83,7 +91,7 @@ Sizes ChannelSizes(const DescEntropy& from, size_t rank, uint32_t count) {
 void DrawIntegerConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   AddSomeTensors(from, op, DataType::kInt32);
   const size_t count = sizes.size() - 2;
-  const uint32_t groups = from.Number(1, 3);
+  const uint32_t groups = Groups(op, from.Number(1, 3));
   const uint32_t channels = from.SmallSize(3, 20);
   const uint32_t outputs = groups * from.SmallSize(3, 20);
   Sizes input = {from.Number(1, 2), groups * channels};
@@ -134,7 +142,7 @@ void DrawGemm(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 // Draws a filter that fits in the input and, sometimes, a larger output than necessary.
 void DrawConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const size_t rank = sizes.size() - 2;
-  const uint32_t groups = from.OneIn(3) ? from.Number(1, 4) : 1;
+  const uint32_t groups = Groups(op, from.OneIn(3) ? from.Number(1, 4) : 1);
   const bool is_forward = Get<uint32_t>(op, "Direction") == 0;
   Sizes input = sizes;
   input[1] = groups * from.SmallSize(4, 40);

@@ -10,8 +10,6 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kDescRoot = "/desc/";
-
 bool IsDigit(char c) {
   return '0' <= c && c <= '9';
 }

@@ -168,6 +168,14 @@ class ProtocolTest(FuzzTest):
         said = self.errors_of("batch", "cases/cases.jsonl", "--judge", "device", "-k", "--tolerance", "sums")
         self.assertIn("9 done, 1 not supported", said)
 
+    def test_one_case_for_a_device_that_cannot_be_called(self):
+        """The command that is told judges what comes back."""
+        told = self.run_program("fuzz", "--write", "cases", "--case", f"{ABS}/0/3").stderr.decode()
+        self.run_program("batch", "-q", "cases/cases.jsonl")
+        command = told.splitlines()[-1].split()
+        self.assertEqual(command[:2], ["dmlop", "batch"])
+        self.assertIn("1 done", self.run_program(*command[1:]).stderr.decode())
+
     def test_models_for_dxdispatch(self):
         """The model writes the files that case.json names."""
         self.fuzz(f"cd {{}} && {DMLOP} run -q model.json", "GEMM", ABS, "-n", "10", "--layouts", "packed", "--form",
@@ -329,6 +337,17 @@ for c in cases:
         self.fuzz(engine, "--replay", "findings", status=1)
         self.fuzz(HEALTHY, "--replay", "findings")
 
+    def test_fields_that_are_kept(self):
+        """They stay in the smallest case, and nothing is said to hang on them."""
+        self.fuzz(f"{DMLOP} run -q {{}}/case.json --as '/desc/StartPadding<->/desc/EndPadding'", "CONVOLUTION", "-n", "2",
+                  "--set", "/desc/Direction=FORWARD", "--set", "/desc/Strides/0=2", "--shrink-runs", "50", status=1)
+        for finding in self.findings():
+            self.assertEqual(finding["smallest"]["desc"]["Strides"][0], 2)
+            told = {of for condition in finding["conditions"] for of in condition["of"]}
+            self.assertEqual(told & {"/desc/Direction", "/desc/Strides/0"}, set())
+            self.assertIn("/desc/Mode", told)
+            self.assertTrue(finding["text"].endswith("; with Direction and Strides[0] kept"), finding["text"])
+
     def test_accepted_causes(self):
         self.fuzz(f"{DMLOP} run -q {{}}/case.json --as flush-subnormals || {HEALTHY}", "ELEMENT_WISE_MULTIPLY", "--type",
                   "FLOAT32", "-n", "60", "--accept", "flush-subnormals")
@@ -364,6 +383,40 @@ class InterruptedTest(FuzzTest):
         self.assertEqual([line["name"] for line in lines[:-1]], [f"{ABS}/0/{i}" for i in range(60)])
         self.assertEqual(lines[-1]["operators"][ABS]["cases"], 60)
         self.assertEqual(len((self.folder / "starts").read_text().splitlines()), 60)
+
+    def test_a_run_goes_on_with_its_own_options(self):
+        """The time and the number of engines may be others, and the last ones that were given are not kept."""
+        self.fuzz(HEALTHY, ABS, "-n", "2", "--type", "FLOAT32", "--time", "1ms", "--timeout", "20", "--jobs", "1")
+        state = json.loads((self.folder / "findings/state.json").read_text())
+        state["words"] = [word for word in state["words"] if not word.startswith("--time=")]
+        self.write("findings/state.json", state)
+        for options, refused in ((["--seed", "1"], "--seed"), (["-n", "9"], "--cases"), (["-o", "other"], "--output")):
+            errors = self.fuzz(HEALTHY, "--resume", "findings", *options, status=2).stderr.decode()
+            self.assertIn(f"--resume goes on with the options of that run: {refused} cannot be another one", errors)
+        self.fuzz("sleep 9; : {}", "--resume", "findings", "--timeout", "0.2", "--jobs", "2", "-q", status=1)
+        self.assertEqual({finding["class"] for finding in self.findings()}, {"hang"})
+
+    def test_a_full_disk(self):
+        """What was found is told, and no part of it is left that could be taken for the whole."""
+        engine = f"{DMLOP} run -q {{}}/case.json --as '/desc/ATensor<->/desc/BTensor'"
+        command = ["-n", "3", "--type", "FLOAT32", "--shrink-runs", "10", "--max-elements", "30", "ELEMENT_WISE_SUBTRACT"]
+        for blocks, arguments, full, left in (
+                (1, ["--engine", engine], "cannot be written", []),
+                (0, ["--write", "cases"], "cannot be written", []),
+                (4, ["--engine", engine, "--report", "report.jsonl"], "report.jsonl: cannot be written",
+                 ["findings", "report.jsonl"])):
+            with self.subTest(blocks=blocks, arguments=arguments):
+                done = subprocess.run(["bash", "-c", f'ulimit -f {blocks}; exec "$@"', "bash", DMLOP, "fuzz",
+                                       *command, *arguments],
+                                      cwd=self.folder, env=os.environ | {"TMPDIR": str(self.temporary)},
+                                      capture_output=True)
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertIn(full, done.stderr.decode())
+                self.assertEqual(sorted(path.name for path in self.folder.iterdir()), [*left, "tmp"])
+                self.assertEqual(list(self.temporary.iterdir()), [])
+                if "--engine" in arguments:
+                    self.assertIn("1  ELEMENT_WISE_SUBTRACT  wrong values in", done.stdout.decode())
+                    self.assertEqual("try  " in done.stdout.decode(), "findings" in left)
 
     def test_twice_is_at_once(self):
         process = subprocess.Popen([DMLOP, "fuzz", ABS, "-n", "9", "--engine", "touch started; sleep 300; : {}"],

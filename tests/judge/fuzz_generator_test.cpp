@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/fuzz/named_fields.h"
+#include "core/fuzz/random_desc.h"
 #include "core/fuzz/settings.h"
 #include "core/ops/support_check.h"
 #include "tests/support/random.h"
@@ -216,11 +217,49 @@ TEST(FuzzGenerator, KeepsFields) {
   }
 }
 
+// What contradicts these in a draft follows them.
+TEST(FuzzGenerator, KeepsFieldsThatSizesHangOn) {
+  GeneratorOptions options;
+  options.set = {
+      {"/desc/StartPadding", "[1, 2]", ""},   {"/desc/EndPadding/1", "3", ""},
+      {"/desc/Strides", "[2, 1]", ""},        {"/desc/GroupCount", "2", ""},
+      {"/desc/InputTensor/Sizes/0", "3", ""}, {"/desc/InputTensor/DataType", "\"FLOAT16\"", ""},
+      {"/desc/FusedActivation", "null", ""},  {"/desc/FilterTensor/Strides", "null", ""}};
+  CaseGenerator generator(Named("CONVOLUTION"), options, 0);
+  for (int i = 0; i < ShareOf(20); ++i) {
+    const DrawnCase one = generator.Case(static_cast<uint64_t>(i));
+    ExpectValid(one, kHighestFeatureLevel);
+    const OperatorDesc& op = one.computation.op;
+    EXPECT_EQ(Get<Sizes>(op, "StartPadding"), (Sizes{1, 2}));
+    EXPECT_EQ(Get<Sizes>(op, "EndPadding")[1], 3u);
+    EXPECT_EQ(Get<Sizes>(op, "Strides"), (Sizes{2, 1}));
+    EXPECT_EQ(Get<uint32_t>(op, "GroupCount"), 2u);
+    EXPECT_EQ((*op[kInputTensor].sizes)[0], 3u);
+    EXPECT_EQ(*op[kInputTensor].data_type, DataType::kFloat16);
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(
+        ValueOf(const_cast<OperatorDesc&>(op), "FusedActivation")));
+    EXPECT_FALSE(Get<TensorDesc>(op, "FilterTensor").strides);
+  }
+}
+
+TEST(FuzzGenerator, KeepsSizesOfATensor) {
+  GeneratorOptions options;
+  options.set = {{"/desc/ATensor/Sizes", "[1, 2, 5, 7]", ""}};
+  CaseGenerator generator(Named("GEMM"), options, 0);
+  for (int i = 0; i < ShareOf(20); ++i) {
+    const DrawnCase one = generator.Case(static_cast<uint64_t>(i));
+    ExpectValid(one, kHighestFeatureLevel);
+    EXPECT_EQ(*one.computation.op[kATensor].sizes, (Sizes{1, 2, 5, 7}));
+  }
+}
+
 TEST(FuzzGenerator, RefusesFieldsAndValuesThatAnOperatorLacks) {
   for (const auto& [pointer, value] :
        std::vector<std::pair<std::string, std::string>>{{"/desc/Direction", "\"FORWARD\""},
                                                         {"/desc/TransA", "\"SIDEWAYS\""},
                                                         {"/desc/Alpha", "\"much\""},
+                                                        {"/desc/NoTensor", "null"},
+                                                        {"/desc/ATensor/NoMember", "1"},
                                                         {"/desc/Alpha", "{"}}) {
     GeneratorOptions options;
     options.set = {{pointer, value, ""}};

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fuzz/kept_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/document/document_json.h"
+#include "core/document/operator_object.h"
+#include "core/fuzz/named_fields.h"
+#include "core/fuzz/repair.h"
+
+namespace dmlop {
+namespace {
+
+// Another draw is often cheaper than a long search.
+constexpr int kMostTries = 6;
+
+std::optional<SettingValue> AsSetting(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  return std::nullopt;
+}
+
+// Whether a path leads to a tensor's type, sizes or strides as a whole.
+bool IsMemberOfTensor(const OperatorInfo& info, std::string_view name, std::string_view rest) {
+  return rest.find('/') == rest.npos && std::ranges::any_of(info.fields, [&](const Field* field) {
+           return field->name == name && field->kind == FieldKind::kTensor;
+         });
+}
+
+// A tensor keeps what is stated of it.
+void Keep(const FieldValue& kept, FieldValue& value) {
+  const auto* stated = std::get_if<TensorDesc>(&kept);
+  auto* tensor = std::get_if<TensorDesc>(&value);
+  if (stated == nullptr || tensor == nullptr) {
+    value = kept;
+    return;
+  }
+  if (stated->data_type) tensor->data_type = stated->data_type;
+  if (stated->sizes) tensor->sizes = stated->sizes;
+  if (stated->strides) tensor->strides = stated->strides;
+}
+
+bool HasOtherLength(const FieldValue& a, const FieldValue& b) {
+  const auto length = LengthOf(a);
+  return length && LengthOf(b) && length != LengthOf(b);
+}
+
+// All inputs are 0: only descriptors matter.
+Computation WithZeros(const OperatorDesc& op) {
+  static constexpr ElementBytes kZero{};
+  Computation result{op, {}, {}};
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
+    result.inputs.push_back(
+        {kZero.data(), StoredAs(*slot.desc->data_type), {sizes, Dims::Filled(sizes.size(), 0)}});
+  }
+  return result;
+}
+
+}  // namespace
+
+KeptFields::KeptFields(const OperatorInfo& info, const std::vector<DescriptorChange>& changes)
+    : begun_(info) {
+  if (!changes.empty()) Read(info, changes);
+}
+
+void KeptFields::Read(const OperatorInfo& info, const std::vector<DescriptorChange>& changes) {
+  Json json = {{"type", info.name}, {"desc", Json::object()}};
+  for (const DescriptorChange& change : changes) {
+    const std::string path = change.pointer.substr(kDescRoot.size());
+    const size_t slash = std::min(path.find('/'), path.size());
+    const std::string name = path.substr(0, slash);
+    const Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
+    exist_ &= !value.is_discarded() && HasField(begun_, name);
+    const bool is_whole = slash == path.size();
+    const bool is_member = !is_whole && IsMemberOfTensor(info, name, path.substr(slash + 1));
+    if (is_whole || (is_member && !value.is_null())) {
+      names_.push_back(name);
+      if (!value.is_null()) json[Json::json_pointer(change.pointer)] = value;
+    } else {
+      parts_.push_back({change, path, AsSetting(value)});
+    }
+  }
+  if (!exist_) return;
+  Diagnostics faults;
+  const auto document = JsonDocument::Parse(Utf8Text(json), faults);
+  begun_ = OperatorObject(document->root(), {}, ValueReader(faults)).op();
+  exist_ = !faults.has_errors();
+}
+
+void KeptFields::Settle(OperatorDesc& op, FeatureLevel level) const {
+  if (is_empty()) return Complete(op);
+  const OperatorDesc drawn = op;
+  SetAllIn(op);
+  OperatorDesc completed = op;
+  Diagnostics faults;
+  Check(completed, level, faults);
+  // Arrays of another length belong to another rank.
+  const bool is_near = std::ranges::equal(drawn.values(), op.values(), std::not_fn(HasOtherLength));
+  if (faults.has_errors() && is_near) {
+    if (auto repaired = Repaired(op, NumbersKept(drawn, op), level, kMostTries))
+      completed = *repaired;
+  }
+  op = std::move(completed);
+}
+
+std::optional<OperatorDesc> KeptFields::In(OperatorDesc op, FeatureLevel level) const {
+  const std::vector<DescriptorChange> others = SetAllIn(op);
+  Diagnostics faults;
+  Check(op, level, faults);
+  if (!faults.list().empty()) return std::nullopt;
+  if (others.empty()) return op;
+  const auto changed = Changed(WithZeros(op), others, faults);
+  return changed ? std::optional(changed->op) : std::nullopt;
+}
+
+bool KeptFields::AreIn(const OperatorDesc& op, FeatureLevel level) const {
+  if (is_empty()) return true;
+  const std::optional<OperatorDesc> with = In(op, level);
+  return with && OperatorJson(*with) == OperatorJson(op);
+}
+
+// Returns those that cannot be set alone.
+std::vector<DescriptorChange> KeptFields::SetAllIn(OperatorDesc& op) const {
+  for (const std::string& name : names_) {
+    Keep(ValueOf(const_cast<OperatorDesc&>(begun_), name), ValueOf(op, name));
+  }
+  std::vector<DescriptorChange> others;
+  for (const Part& part : parts_) {
+    if (!part.value || !SetValueAt(op, part.path, *part.value)) others.push_back(part.change);
+  }
+  return others;
+}
+
+// The numbers that stay, with what they were before.
+std::map<std::string, int64_t> KeptFields::NumbersKept(const OperatorDesc& before,
+                                                       const OperatorDesc& now) const {
+  std::map<std::string, int64_t> kept;
+  const auto keep = [&](const std::string& path) {
+    kept[path] = NumberAt(before, path).value_or(NumberAt(now, path).value_or(0));
+  };
+  for (const std::string& name : names_) keep(name);
+  for (const Part& part : parts_) keep(part.path);
+  for (const PlainValue& plain : PlainValuesOf(now)) {
+    if (kept.contains(plain.path.substr(0, plain.path.find('/')))) keep(plain.path);
+  }
+  for (const TensorSlot& slot : TensorSlots(begun_)) {
+    for (size_t d = 0; d < slot.desc->rank(); ++d) keep(fmt::format("{}/Sizes/{}", slot.path, d));
+  }
+  return kept;
+}
+
+}  // namespace dmlop
