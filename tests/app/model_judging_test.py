@@ -235,6 +235,12 @@ class ModelTest(ProgramTest):
         self.assertEqual(len(list((self.folder / "cases").glob("000*.json"))), 3)
         self.assertIn(b"x.npy", self.run_program("validate", "m.onnx", "-i", "cases/0001-_layer_m.ATensor.npy", "--cases", "cases", status=2).stderr.replace(b"ATensor", b"x"))
 
+    def test_a_model_without_operators_has_no_cases(self):
+        nothing = model([node("Slice", "X,zero,zero", "Y")], [value("X", "f4", [4, 6])], outputs("Y"), [constant("zero", np.array([0]))])
+        (self.folder / "n.onnx").write_bytes(nothing)
+        self.run_program("validate", "n.onnx", "-i", "x.npy", "--cases", "new/cases")
+        self.assertEqual([(one.name, one.read_bytes()) for one in (self.folder / "new/cases").iterdir()], [("cases.jsonl", b"")])
+
     def test_sizes_of_the_command_line_hold_within_other_models(self):
         (self.folder / "n.onnx").write_bytes(model([node("Shape", "X", "S"), node("Cast", "S", "Y", to=1)], [value("X", "f4", ["N", 3])], outputs("Y")))
         document = {"resources": {"X": {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 30, "value": 1}},
