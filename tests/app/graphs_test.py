@@ -717,6 +717,52 @@ class PartTest(GraphTest):
                 self.assertEqual(done.returncode, status)
 
 
+class JudgeTest(GraphTest):
+    """The quadratic graph alone, and what a device made of it that adds where it should multiply and forgets the constant."""
+
+    def setUp(self):
+        super().setUp()
+        self.make(QUADRATIC)
+        s = 2 * X + 10
+        self.right = {"x": X, "s": s, "m": X * s, "y": self.leaky(X * s + 3)}
+        for name, values in self.right.items():
+            np.save(self.path(f"{name}.npy"), values)
+
+    @staticmethod
+    def leaky(values):
+        return np.where(values < 0, values / 2, values)
+
+    def save_in(self, folder, **arrays):
+        (self.folder / folder).mkdir(exist_ok=True)
+        for name, values in arrays.items():
+            np.save(self.folder / folder / f"{name}.npy", values)
+
+    def test_nodes_are_diagnosed(self):
+        s, m = self.right["s"], self.right["m"]
+        self.save_in("dump", s=s, m=X + s, y=self.leaky(X + s + 3))
+        done = self.dmlop("diagnose", "g.bin", "--from", "dump", "-i", "x.npy", "--format", "json")
+        told = json.loads(done.stdout)
+        self.assertEqual((done.returncode, told["node"], told["judged"]), (1, "m", 2))
+        self.save_in("dump", m=m, y=self.leaky(m))
+        told = json.loads(self.dmlop("diagnose", "g.bin", "--node", "y", "--from", "dump", "--format", "json").stdout)
+        self.assertIn(["/bindings/BTensor=0"], [one["ids"] for one in told["outputs"][0]["causes"]])
+        self.assertEqual(self.dmlop("diagnose", "g.bin", "--node", "y", "y.npy", "-i", "x.npy").returncode, 0)
+
+    def test_graphs_are_cases_of_batches(self):
+        lines = [{"model": "g.bin", "inputs": ["x.npy"], "outputs": {"y": "gold/y.npy", "m.m": "gold/m.npy"}},
+                 {"model": "g.bin", "inputs": {"x": "x.npy"}, "outputs": ["gold/y2.npy"]}]
+        (self.folder / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self.assertEqual(self.dmlop("batch", "all.jsonl", "-q").stderr, "")
+        for name, like in [("y", "y"), ("y2", "y"), ("m", "m")]:
+            np.testing.assert_array_equal(np.load(self.folder / f"gold/{name}.npy"), self.right[like])
+        self.save_in("gpu", y=self.leaky(self.right["m"]), m=self.right["m"], y2=self.right["y"])
+        done = self.dmlop("batch", "all.jsonl", "--judge", "--output-path", "gpu", "--diagnose", "--report", "r.jsonl")
+        first, second = [json.loads(line) for line in (self.folder / "r.jsonl").read_text().splitlines()]
+        self.assertEqual((done.returncode, second["status"]), (1, "done"))
+        self.assertEqual([one["name"] for one in first["diagnoses"]], ["y"])
+        self.assertIn(["/bindings/BTensor=0"], [one["ids"] for one in first["diagnoses"][0]["causes"]])
+
+
 class FaultTest(GraphTest):
     def test_faults_are_told_by_node_and_field(self):
         for rule, wrong, message in FAULTS:
