@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers that stand for real numbers.
+#include <algorithm>
+
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 #include "core/onnx/onnx_windows.h"
@@ -122,18 +124,21 @@ void QLinearConv(OnnxCall& call) {
 
 void QLinearAveragePool(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  call.RequireInt("channels_last", 0);
-  const OnnxSizes spatial = SpatialSizes(call, x);
+  const bool is_last = call.Int("channels_last", 0) != 0;
+  OnnxSizes spatial = SpatialSizes(call, x);
+  if (is_last) spatial.assign(x.sizes.begin() + 1, x.sizes.end() - 1);
   const bool is_global = call.name() == "QLinearGlobalAveragePool";
   OnnxWindows windows =
       WindowsOf(call, spatial, is_global ? spatial : KernelShape(call, spatial.size(), nullptr));
-  OnnxSizes sizes = {x.sizes[0], x.sizes[1]};
-  sizes.insert(sizes.end(), windows.output.begin(), windows.output.end());
+  OnnxSizes sizes = x.sizes;
+  std::ranges::copy(windows.output, sizes.begin() + (is_last ? 1 : 2));
   windows.Fill(2);
-  const OnnxSizes laid_out = SpatialOnes(sizes, 4);
-  const size_t rank = laid_out.size();
-  OnnxSettings settings = {{"InputTensor", Reshaped(x, SpatialOnes(x.sizes, 4))},
-                           {"OutputTensor", call.Out(0, x.type, sizes, laid_out)},
+  const auto laid_out = [&](OnnxValue& value) {
+    return is_last ? ChannelsFirst(value, 4) : Reshaped(value, SpatialOnes(value.sizes, 4));
+  };
+  const size_t rank = std::max<size_t>(x.rank(), 4);
+  OnnxSettings settings = {{"InputTensor", laid_out(x)},
+                           {"OutputTensor", laid_out(*call.Out(0, x.type, sizes).value)},
                            {"Strides", windows.strides},
                            {"WindowSize", windows.sizes},
                            {"StartPadding", windows.starts},

@@ -38,9 +38,28 @@ def integer_matmul(*sizes):
     return f"MatMulInteger of {sizes}", model_of("MatMulInteger", {"A": a, "B": b, "Z": np.uint8(2)}), np.matmul(a.astype("i4") - 2, b.astype("i4"))
 
 
-def fused_matmul(*sizes):
+def fused_matmul(*sizes, **attributes):
+    """Vectors are not transposed."""
     a, b = of(*sizes[0]), of(*sizes[1], start=2)
-    return f"FusedMatMul of {sizes}", model_of("FusedMatMul", {"A": a, "B": b}, domain="com.microsoft", transB=1), np.matmul(a, np.swapaxes(b, -1, -2))
+    transposed = np.swapaxes(b, -1, -2) if b.ndim > 1 else b
+    return f"FusedMatMul of {sizes}", model_of("FusedMatMul", {"A": a, "B": b}, domain="com.microsoft", transB=1, **attributes), np.matmul(a, transposed)
+
+
+def quantized_pool(*sizes):
+    """Sums of 2 x 2 elements, as the scale of a mean is 1/4, without channels between them."""
+    x = of(*sizes, kind="i1") + np.int8(3)
+    sums = sum(x[:, i:sizes[1] - 1 + i, j:sizes[2] - 1 + j].astype("i4") - 1 for i in (0, 1) for j in (0, 1))
+    parameters = {"s": F(1), "z": np.int8(1), "t": F(.25), "y": np.int8(-2)}
+    return (f"QLinearAveragePool of {sizes} with channels last",
+            model_of("QLinearAveragePool", {"X": x} | parameters, domain="com.microsoft", channels_last=1, kernel_shape=[2, 2]), (sums - 2).astype("i1"))
+
+
+def global_quantized_pool(*sizes):
+    x = of(*sizes, kind="u1") % 7
+    parameters = {"s": F(1), "z": np.uint8(0), "t": F(1 / np.prod(sizes[1:-1])), "y": np.uint8(5)}
+    return (f"QLinearGlobalAveragePool of {sizes} with channels last",
+            model_of("QLinearGlobalAveragePool", {"X": x} | parameters, domain="com.microsoft", channels_last=1),
+            (x.sum(axis=tuple(range(1, x.ndim - 1)), keepdims=True, dtype="i4") + 5).astype("u1"))
 
 
 INTEGERS = np.array([[1, 2], [3, 5]], "u1"), np.array([[2, 1], [0, 3]], "u1")
@@ -54,6 +73,9 @@ VALUES = [
                                    ((2, 1, 2, 3, 4), (1, 1, 2, 4, 5)), ((2, 1, 1, 3, 4), (2, 3, 1, 4, 5)), ((4,), (2, 1, 2, 3, 4, 5))]),
     integer_matmul((2, 3, 2, 3, 4), (4, 5)), integer_matmul((2, 3, 2, 3, 4), (2, 3, 2, 4, 5)),
     fused_matmul((2, 3, 2, 3, 4), (2, 3, 2, 5, 4)), fused_matmul((2, 3, 2, 3, 4), (5, 4)),
+    fused_matmul((4,), (4,), transA=1), fused_matmul((4,), (5, 4), transA=1, transBatchA=1), fused_matmul((3, 4), (4,)), fused_matmul((2, 3, 4), (4,)),
+    fused_matmul((4,), (2, 3, 2, 5, 4)),
+    quantized_pool(2, 3, 4, 5), global_quantized_pool(2, 4, 3), global_quantized_pool(1, 2, 4, 3), global_quantized_pool(1, 2, 2, 2, 3),
     ("QLinearMatMul with scales of FLOAT16",
      model_of("QLinearMatMul", {"A": INTEGERS[0], "s": HALF, "z": ONE, "B": INTEGERS[1], "t": HALF, "y": ONE, "u": HALF / 2, "x": ONE * 9}, opset=21),
      ((INTEGERS[0].astype("i4") - 1) @ (INTEGERS[1].astype("i4") - 1) + 9).astype("u1")),
