@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
@@ -142,7 +143,7 @@ void Attention(OnnxCall& call) {
   const OnnxSizes hidden = call.Ints("qkv_hidden_sizes").value_or(OnnxSizes(3, columns / 3));
   if (hidden.size() != 3 || hidden[0] != hidden[1] ||
       hidden[0] + hidden[1] + hidden[2] != columns || hidden[0] % counts.heads != 0) {
-    call.Refuse("ONX-3", "qkv_hidden_sizes {} of {} columns", ToString(hidden), columns);
+    call.Refuse("ONX-3", "qkv_hidden_sizes {} of {}", ToString(hidden), Counted(columns, "column"));
   }
   const OnnxSizes sizes = {counts.batch, counts.queries, columns};
   const OnnxOperand projected =

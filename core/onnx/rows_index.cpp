@@ -210,7 +210,7 @@ void Tile(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   OnnxSizes repeats = call.Integers(1);
   if (repeats.size() != x.rank()) {
-    call.Refuse("ONX-4", "{} repeats for {}", repeats.size(), ToString(x.sizes));
+    call.Refuse("ONX-4", "{} for {}", Counted(repeats.size(), "repeat"), ToString(x.sizes));
   }
   OnnxSizes sizes;
   for (size_t d = 0; d < repeats.size(); ++d)
@@ -242,8 +242,7 @@ OnnxSizes PadsOf(const OnnxCall& call, size_t rank) {
   const OnnxSizes axes =
       has_axes ? call.Integers(3) : CountedFrom(0, static_cast<int64_t>(rank) - 1);
   if (given.size() != 2 * axes.size()) {
-    call.Refuse("ONX-4", "pads {} for {} {}", ToString(given), axes.size(),
-                ForCount(axes.size(), "axis", "axes"));
+    call.Refuse("ONX-4", "pads {} for {}", ToString(given), Counted(axes.size(), "axis"));
   }
   OnnxSizes pads(2 * rank, 0);
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -2,6 +2,7 @@
 // RNN, GRU and LSTM.
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
@@ -56,7 +57,7 @@ std::vector<OperatorDesc> ActivationsOf(const OnnxCall& call,
   }
   if (const auto given = call.Texts("activations")) {
     if (given->size() != names.size()) {
-      call.Refuse("ONX-3", "{} activations; expected {}", given->size(), names.size());
+      call.Refuse("ONX-3", "{}; expected {}", Counted(given->size(), "activation"), names.size());
     }
     names = *given;
   }

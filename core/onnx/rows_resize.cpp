@@ -46,15 +46,15 @@ bool IsGiven(const OnnxCall& call, size_t input) {
   return call.Has(input) && !call.In(input).empty();
 }
 
-void RequireCount(const OnnxCall& call, std::string_view what, size_t count, size_t expected) {
-  if (count != expected)
-    call.Refuse("ONX-4", "{} {} for {} {}", count, what, expected,
-                ForCount(expected, "axis", "axes"));
+void RequireCount(const OnnxCall& call, std::string_view noun, size_t count, size_t axes,
+                  size_t of_each = 1) {
+  if (count == of_each * axes) return;
+  call.Refuse("ONX-4", "{} for {}", Counted(count, noun), Counted(axes, "axis"));
 }
 
 void SetRegion(const OnnxCall& call, const std::vector<size_t>& axes, std::vector<Axis>& all) {
   const std::vector<double> region = call.Numbers(1);
-  RequireCount(call, "numbers of the region", region.size(), 2 * axes.size());
+  RequireCount(call, "roi number", region.size(), axes.size(), 2);
   for (size_t i = 0; i < axes.size(); ++i) {
     all[axes[i]].begin = static_cast<float>(region[i]);
     all[axes[i]].end = static_cast<float>(region[axes.size() + i]);
@@ -63,7 +63,7 @@ void SetRegion(const OnnxCall& call, const std::vector<size_t>& axes, std::vecto
 
 void SetScales(const OnnxCall& call, const std::vector<double>& scales, bool crops,
                const std::vector<size_t>& axes, std::vector<Axis>& all) {
-  RequireCount(call, "scales", scales.size(), axes.size());
+  RequireCount(call, "scale", scales.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     Axis& axis = all[axes[i]];
     axis.scale = static_cast<float>(scales[i]);
@@ -78,7 +78,7 @@ void SetScales(const OnnxCall& call, const std::vector<double>& scales, bool cro
 
 void SetSizes(const OnnxCall& call, const std::vector<int64_t>& sizes,
               const std::vector<size_t>& axes, std::vector<Axis>& all) {
-  RequireCount(call, "sizes", sizes.size(), axes.size());
+  RequireCount(call, "size", sizes.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     Axis& axis = all[axes[i]];
     axis.output = sizes[i];

@@ -268,8 +268,8 @@ void Split(OnnxCall& call) {
   const bool are_right = std::ranges::all_of(parts, [](int64_t part) { return part >= 0; });
   const int64_t sum = std::accumulate(parts.begin(), parts.end(), int64_t{0});
   if (!are_right || sum != x.sizes[axis] || parts.size() != call.output_count()) {
-    call.Refuse("ONX-4", "parts {} do not make up {} outputs of axis {} of {}", ToString(parts),
-                call.output_count(), axis, ToString(x.sizes));
+    call.Refuse("ONX-4", "parts {} do not make up {} of axis {} of {}", ToString(parts),
+                Counted(call.output_count(), "output"), axis, ToString(x.sizes));
   }
   std::vector<OnnxOperand> outputs;
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -121,7 +121,7 @@ FAULTS = [
     ("SGR-2", graph(node("REDUCE", ["x"], ["y"], [uints(9), uint(1), uints(0)])),
      "node 'y': Function has a value of another kind, UintArray"),
     ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x", "x"], ["y"], [uint(1)])),
-     "node 'y': 1 attributes; ELEMENT_WISE_ADD has 0"),
+     "node 'y': 1 attribute; ELEMENT_WISE_ADD has 0"),
     ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x"], ["y"])), "node 'y': BTensor has no name"),
     ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x", "x", "x"], ["y"])),
      "node 'y': more tensors than ELEMENT_WISE_ADD has"),

@@ -96,6 +96,12 @@ REFUSED = [
     ("ONX-3", r"is out of range for 1 dimension\b", model_of("Softmax", {"X": of(3)}, axis=2)),
     ("ONX-3", r"pads .* for 1 dimension\b", model_of("MaxPool", {"X": of(1, 1, 3)}, kernel_shape=[1], pads=[1])),
     ("ONX-4", "of 2 elements in 3 parts of 1, none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
+    ("ONX-4", r"\b1 scale for 2 axes", model_of("Resize", {"X": of(2, 3), "": F(0), "s": F([1])})),
+    ("ONX-4", r"\b3 roi numbers for 1 axis\b", model_of("Resize", {"X": of(3), "r": F([0, 1, 1]), "s": F([1])}, coordinate_transformation_mode="tf_crop_and_resize")),
+    ("ONX-4", r"\b1 repeat for", model_of("Tile", {"X": of(2, 3), "r": I([1])})),
+    ("ONX-3", r"\b1 input with an equation of 2", model_of("Einsum", {"X": of(2, 3)}, equation="ij,jk->ik")),
+    ("ONX-3", r"\b1 activation; expected 2", model_of("GRU", {"X": of(1, 1, 2), "w": of(1, 3, 2), "r": of(1, 3, 1)}, hidden_size=1, activations=["Tanh"])),
+    ("ONX-4", "make up 1 output of", model_of("Split", {"X": of(4), "s": I([2, 2])})),
     ("ONX-4", "1 element cannot be split into 2 equal parts", model_of("Split", {"X": of(1)}, "Y,Z", opset=13)),
 ]
 

@@ -44,6 +44,8 @@ def attribute(name, value):
         return numbered(4, field(5, constant("", value)))
     if isinstance(value, bytes):  # a graph
         return numbered(5, field(6, value))
+    if isinstance(value[0], str):
+        return numbered(8, *(text(9, one) for one in value))
     if isinstance(value[0], float):
         return numbered(6, *(b"\x3d" + struct.pack("<f", one) for one in value))
     return numbered(7, *(field(8, one) for one in value))
