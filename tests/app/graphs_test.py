@@ -737,6 +737,18 @@ class JudgeTest(GraphTest):
         for name, values in arrays.items():
             np.save(self.folder / folder / f"{name}.npy", values)
 
+    def test_show_lists_graphs_and_still_raw_tensors(self):
+        self.assertEqual(self.dmlop("show", "g.bin").stdout,
+                         "g.bin: 3 nodes\n  input 'x': FLOAT32 [4]\n  output 'y': FLOAT32 [4]\n"
+                         "  node 's' (ELEMENT_WISE_IDENTITY): ELEMENT_WISE_IDENTITY -> 's' FLOAT32 [4]\n"
+                         "  node 'm' (ELEMENT_WISE_MULTIPLY): ELEMENT_WISE_MULTIPLY -> 'm' FLOAT32 [4]\n"
+                         "  node 'y' (ELEMENT_WISE_ADD1): ELEMENT_WISE_ADD1 -> 'y' FLOAT32 [4]\n")
+        self.assertEqual(self.dmlop("show", "g.bin", "--type", "UINT8").returncode, 0)
+        X.tofile(self.path("x.bin"))
+        self.assertIn("--type and --sizes do", self.dmlop("show", "x.bin").stderr)
+        self.make(graph(COPY, COPY))
+        self.assertIn("'y' is filled twice [SGR-1]", self.dmlop("show", "g.bin").stderr)
+
     def test_nodes_are_diagnosed(self):
         s, m = self.right["s"], self.right["m"]
         self.save_in("dump", s=s, m=X + s, y=self.leaky(X + s + 3))
