@@ -197,7 +197,8 @@ class Importer {
     const size_t begin = builder_.node_count();
     const auto at = nodes_.size();
     if (is_if) {
-      if (can_be_read) Guarded(place, [&] { ReadIf(node, *values.front(), place, outputs); });
+      const OnnxValue* condition = values.empty() ? nullptr : values.front();
+      if (can_be_read) Guarded(place, [&] { ReadIf(node, condition, place, outputs); });
     } else if (row == nullptr) {
       Fail("ONX-2", "{}: {}", place, WhyWithoutRow(node.domain, node.op_type));
       SetStandIns(node, outputs);
@@ -298,13 +299,14 @@ class Importer {
     }
   }
 
-  void ReadIf(const OnnxNode& node, const OnnxValue& condition, const std::string& place,
+  void ReadIf(const OnnxNode& node, const OnnxValue* condition, const std::string& place,
               std::vector<OnnxValue*>& outputs) {
-    const auto known = builder_.Known(condition);
+    if (condition == nullptr) throw OnnxRefusal{{{"ONX-3", "input 1 is left out"}}};
+    const auto known = builder_.Known(*condition);
     if (!known || known->count < 1) {
       throw OnnxRefusal{{{"ONX-9", fmt::format("its condition '{}' is not known while the model is "
                                                "read",
-                                               condition.name)}}};
+                                               condition->name)}}};
     }
     const OnnxAttribute* branch = node.Find(known->Integer(0) != 0 ? "then_branch" : "else_branch");
     if (branch == nullptr || !branch->graph || branch->graph->outputs.size() != outputs.size()) {

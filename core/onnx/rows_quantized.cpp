@@ -13,12 +13,26 @@ constexpr std::string_view kContrib = "com.microsoft";
 
 // --- elements ------------------------------------------------------------------------------------
 
+// The sizes of a parameter with a number for each block, which the attributes say, too.
+OnnxSizes BlockSizes(const OnnxCall& call, const OnnxValue& parameter, const OnnxValue& x) {
+  const int64_t block = call.Int("block_size", 0);
+  const size_t axis = call.Axis(call.Int("axis", 1), x.rank());
+  OnnxSizes sizes = x.sizes;
+  sizes[axis] = block < 1 ? 0 : CeilDiv(sizes[axis], block);
+  if (parameter.sizes != sizes) {
+    call.Refuse("ONX-4", "'{}' is {}, not {} as block_size {} on axis {} of {} has it",
+                parameter.name, ToString(parameter.sizes), ToString(sizes), block, axis,
+                ToString(x.sizes));
+  }
+  return sizes;
+}
+
 // The sizes of a parameter as a tensor of the rank of `x`: one number, one for each place along the
 // axis, or one for each block of elements.
 OnnxSizes ParameterSizes(const OnnxCall& call, const OnnxValue& parameter, const OnnxValue& x) {
   OnnxSizes ones(x.rank() == 0 ? 1 : x.rank(), 1);
   if (CountOf(parameter.sizes) == 1) return ones;
-  if (call.Int("block_size", 0) != 0) return parameter.sizes;
+  if (call.Int("block_size", 0) != 0) return BlockSizes(call, parameter, x);
   ones[call.Axis(call.Int("axis", 1), x.rank())] = CountOf(parameter.sizes);
   return ones;
 }

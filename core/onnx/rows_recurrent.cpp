@@ -125,6 +125,8 @@ Network NetworkOf(const OnnxCall& call, int64_t directions) {
     call.Refuse("ONX-4", "X, W and R are {}, {} and {}", ToString(x), ToString(call.In(1).sizes),
                 ToString(r));
   }
+  const int64_t hidden = call.Int("hidden_size", r[2]);
+  if (hidden != r[2]) call.Refuse("ONX-4", "hidden_size {} with R {}", hidden, ToString(r));
   const bool batch_first = call.Int("layout", 0) != 0;
   return {x[batch_first ? 1 : 0], x[batch_first ? 0 : 1], directions, r[2], batch_first};
 }

@@ -33,13 +33,8 @@ constexpr double kAllFromFirst = std::numeric_limits<float>::max();
 // --- sizes ---------------------------------------------------------------------------------------
 
 std::vector<size_t> AxesOf(const OnnxCall& call, size_t rank) {
-  std::vector<size_t> axes;
-  if (const auto given = call.Ints("axes")) {
-    for (const int64_t axis : *given) axes.push_back(call.Axis(axis, rank));
-  } else {
-    for (size_t d = 0; d < rank; ++d) axes.push_back(d);
-  }
-  return axes;
+  return call.Axes(call.Ints("axes").value_or(CountedFrom(0, static_cast<int64_t>(rank) - 1)),
+                   rank);
 }
 
 bool IsGiven(const OnnxCall& call, size_t input) {
@@ -275,6 +270,7 @@ void Resize(OnnxCall& call) {
   const std::vector<size_t> axes = AxesOf(call, all.size());
   const bool crops = modes.coordinates == "tf_crop_and_resize";
   if (crops) SetRegion(call, axes, all);
+  if (IsGiven(call, 2) && IsGiven(call, 3)) call.Refuse("ONX-4", "scales and sizes are both given");
   if (IsGiven(call, 3)) {
     SetSizes(call, call.Integers(3), axes, all);
     KeepAspectRatio(call, axes, all);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX models: run, judged, listed, explained and refused, node by node."""
 
+import itertools
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import struct
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -275,6 +277,7 @@ class OnnxTest(ProgramTest):
             ("ONX-2", "'nms' (NonMaxSuppression 11)", one([node("NonMaxSuppression", "X,X", "Y", "nms")])),
             ("ONX-2", "'x' (Rellu)", one([node("Rellu", "X", "Y", "x")])),
             ("ONX-2", "opset 99", one([node("Relu", "X", "Y")], opset=99)),
+            ("ONX-3", "input 1 is left out", one([node("If", "", "Y")])),
             ("ONX-3", "'t' (Transpose 13)", one([node("Transpose", "X", "Y", "t", perm=[0, 0])])),
             ("ONX-4", "'X'", model([node("Relu", "X", "Y")], [value("X", "f4", None)], outputs("Y"))),
             ("ONX-4", "do not broadcast", one([node("Add", "X,c", "Y")], [constant("c", np.zeros(2, "f4"))])),
@@ -298,6 +301,26 @@ class OnnxTest(ProgramTest):
         nodes = [node("NonMaxSuppression", "X,X", "A", "first"), node("Reshape", "X,s", "B", "second"), node("Loop", "A", "C", "third"), node("Relu", "A", "Y", "fourth")]
         told = self.refusal(model(nodes, [F3, value("s", "i8", [1])], outputs("Y"))).decode()
         self.assertEqual(re.findall(r"node '(\w+)'", told), ["first", "second", "third"])
+
+    def test_odd_tensors_are_refused_or_taken_by_every_operator(self):
+        """Each operator reads one tensor as all of its inputs: a scalar, an empty one, one of too many dimensions."""
+        rows = (Path(__file__).resolve().parents[2] / "core/onnx").glob("rows_*.cpp")
+        operators = sorted(set(re.findall(r'^ +\{"([A-Z]\w+)", "\d', "".join(path.read_text() for path in rows), re.M)))
+        self.assertGreater(len(operators), 150)
+        attributes = {"axis": 0, "block_size": 2, "blocksize": 2, "channels_last": 1, "equation": "a", "hidden_size": 1, "K": 1, "N": 1, "kernel_shape": [2, 2], "kv_num_heads": 1,
+                      "num_groups": 1, "groups": 1, "num_heads": 1, "pooled_shape": [1, 1], "q_num_heads": 1, "to": 1}
+        sizes_of_all = [[], [0], [0, 3, 4, 4], [3], [2, 3], [2, 3, 4], [2, 0, 4], [2, 3, 4, 4, 5], [1] * 9]
+        kinds = ["f4", "i8", "u1"]
+        for domain, opset in [("", 18), ("", 24), ("com.microsoft", 21)]:
+            nodes = [node(op, ",".join([kind] * count), f"{op} {kind} {count}", "", domain, **attributes)
+                     for op in operators for kind in kinds for count in (1, 2, 3, 5, 9)]
+            for sizes, is_known in itertools.product(sizes_of_all, [True, False]):
+                with self.subTest(f"{domain} {opset} {sizes} {is_known}"):
+                    inputs = [] if is_known else [value(kind, kind, sizes) for kind in kinds]
+                    constants = [constant(kind, np.ones(sizes, kind)) for kind in kinds] if is_known else []
+                    self.write("m.onnx", model(nodes, inputs, (), constants, opset, [("com.microsoft", 1)]))
+                    told = self.run_program("validate", "m.onnx", status=3).stderr
+                    self.assertNotRegex(told, b"runtime error|Sanitizer")
 
     def test_every_truncation_is_refused_or_a_model(self):
         content = model([node("Conv", "X,W", "Y", "c", pads=[1, 1, 1, 1])], [value("X", "f4", [1, 1, 3, 3])], outputs("Y"), [constant("W", np.ones((1, 1, 3, 3), "f4"))])
