@@ -77,6 +77,20 @@ def model(nodes, inputs=(), outputs=(), constants=(), opset=17, domains=()):
     return field(1, 8) + opsets + field(7, graph(nodes, inputs, outputs, constants))
 
 
+def function(name, inputs, outputs, nodes, opset=17, **defaults):
+    """A function of the domain 'my'; an attribute whose default is None is required."""
+    stated = {key: default for key, default in defaults.items() if default is not None}
+    return field(25, text(1, name) + b"".join(text(4, one) for one in inputs.split(",")) + b"".join(text(5, one) for one in outputs.split(",")) +
+                 b"".join(text(6, key) for key in defaults if key not in stated) + b"".join(field(7, one) for one in nodes) +
+                 b"".join(field(9, text(1, domain) + field(2, version)) for domain, version in [("", opset), ("my", 1)]) +
+                 text(10, "my") + b"".join(field(11, attribute(key, default)) for key, default in stated.items()))
+
+
+def reference(attribute, to, kind):
+    """An attribute of a function's node with the value of another one of the call."""
+    return field(5, text(1, attribute) + text(21, to) + field(20, kind))
+
+
 def outputs(*names):
     return [value(name, "f4", None) for name in names]
 
@@ -153,6 +167,55 @@ class OnnxTest(ProgramTest):
             self.run_program("run", "m.onnx", "-i", "x.npy", "-i", "c=c.npy", "-o", "y.npy")
             np.testing.assert_array_equal(np.load(self.folder / "y.npy"), -X if negates else X)
         self.assertIn(b"ONX-9", self.run_program("validate", "m.onnx", status=3).stderr)
+
+    def test_functions_of_the_model_are_their_nodes(self):
+        leaky = function("Leaky", "a", "b", [node("LeakyRelu", "a", "b") + reference("alpha", "slope", 1)], slope=.5)
+        twice = function("Twice", "a,low", "c", [node("Leaky", "a", "h", "", "my") + reference("slope", "s", 1), node("Add", "h,h", "k", "sum"), node("Clip", "k,low", "c")],
+                         opset=13, s=None)
+        nodes = [node("Leaky", "X", "A", "l", "my"), node("Twice", "A", "B", "", "my", s=.25), node("Twice", "B,limit", "Y", "t", "my", s=.125)]
+        content = model(nodes, [F3], outputs("Y"), [constant("limit", np.float32(-1))], domains=[("my", 1)]) + leaky + twice
+        self.write("m.onnx", content)
+        x = X - 3
+        np.save(self.folder / "x.npy", x)
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy", "--keep-all", "gold")
+        a = np.where(x < 0, x / 2, x)
+        b = np.where(a < 0, a / 4, a) * 2
+        h = np.where(b < 0, b / 8, b)
+        y = np.maximum(2 * h, -1)
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), y)
+        expected = {"0001-l_LeakyRelu_0.A": a, "0002-Twice_0_Leaky_0_LeakyRelu_0.Twice_0_h": b / 2, "0003-Twice_0_sum.Twice_0_k": b, "0004-Twice_0_Clip_0.B": b,
+                    "0005-t_Leaky_0_LeakyRelu_0.t_h": h, "0006-t_sum.t_k": 2 * h, "0007-t_Clip_0.Y": y}
+        self.assertEqual(sorted(os.listdir(self.folder / "gold")), [f"{name}.npy" for name in expected])
+        for name, values in expected.items():
+            np.testing.assert_array_equal(np.load(self.folder / f"gold/{name}.npy"), values)
+        self.assertIn(b"node 't/Clip_0' (Clip 13)", self.run_program("show", "m.onnx").stdout)
+
+    def test_functions_that_cannot_be_called_are_refused(self):
+        def calling(*functions):
+            return model([node("F", "X", "Y", "f", "my")], [F3], outputs("Y"), domains=[("my", 1)]) + b"".join(functions)
+
+        def doubling(i, name="D"):
+            return function(f"{name}{i}", "a", "b", [node(f"{name}{i + 1}", "a", "t", "", "my"), node(f"{name}{i + 1}", "t", "b", "", "my")])
+
+        relu = [node("Relu", "a", "b")]
+        for code, words, content in [
+                ("ONX-1", "'f/F_0' (my.F): the function calls itself", calling(function("F", "a", "b", [node("F", "a", "b", "", "my")]))),
+                ("ONX-1", "'f/G_0/F_0'", calling(function("F", "a", "b", [node("G", "a", "b", "", "my")]), function("G", "a", "b", [node("F", "a", "b", "", "my")]))),
+                ("ONX-1", "131072 nodes", calling(function("F", "a", "b", [node("D0", "a", "b", "", "my")]), *map(doubling, range(60)), function("D60", "a", "b", relu))),
+                ("ONX-1", "64 deep", calling(function("F", "a", "b", [node("D0", "a", "b", "", "my")]),
+                                             *(function(f"D{i}", "a", "b", [node(f"D{i + 1}", "a", "b", "", "my")]) for i in range(99)))),
+                ("ONX-1", "bytes of names", calling(function("F", "a", "b", [node("G", "a", "b", "n" * 65536, "my")]), function("G", "a", "b", relu * 1025))),
+                ("ONX-2", "'f/Rellu_0' (Rellu)", calling(function("F", "a", "b", [node("Rellu", "a", "b")]))),
+                ("ONX-2", "opset 99", calling(function("F", "a", "b", relu, opset=99))),
+                ("ONX-3", "the attribute 'slope' is missing", calling(function("F", "a", "b", relu, slope=None))),
+                ("ONX-3", "more inputs or outputs", model([node("F", "X,X", "Y", "f", "my")], [F3], outputs("Y")) + function("F", "a", "b", relu)),
+                ("ONX-7", "reads 'X'", calling(function("F", "a", "b", [node("Add", "a,X", "b")]))),
+                ("ONX-7", "nothing computes 'b' in its function", calling(function("F", "a", "b", []))),
+                ("ONX-7", "it is there twice", calling(function("F", "a", "b", relu), function("F", "a", "b", relu)))]:
+            with self.subTest(words):
+                told = self.refusal(content).decode()
+                self.assertIn(f"[{code}]", told)
+                self.assertIn(words, told)
 
     def test_outputs_have_their_names_whatever_computes_them(self):
         branch = graph([node("Neg", "X", "b")], (), outputs("b"))
