@@ -11,6 +11,7 @@
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
 #include "app/files/standard_output.h"
+#include "app/graph/graph_model.h"
 #include "app/graph/graph_text.h"
 #include "app/options/option_words.h"
 #include "app/shell_word.h"
@@ -352,7 +353,8 @@ class Show {
 
 ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common) {
   const std::string& file = options.files.front();
-  if (options.files.size() == 1 && HasExtension(file, ".onnx")) {
+  const bool is_alone = options.files.size() == 1 && !options.raw.type;
+  if (is_alone && (HasExtension(file, ".onnx") || IsSerializedGraph(file))) {
     return ShowGraphModel(file, options, common);
   }
   return Show(options, common).Execute();

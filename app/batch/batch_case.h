@@ -123,8 +123,10 @@ class BatchCase {
   void RunModel();
   void WriteModelOutput(const ModelCase::Output& output, const ConstTensorView& view);
   void CompareModelOutput(const ModelCase::Output& output, const ConstTensorView& view,
-                          Drawing& drawing);
-  Tolerance ModelTolerance(DataType type) const;
+                          const ModelCase::Filling* filling, Drawing& drawing);
+  Tolerance ModelTolerance(DataType type, const ModelCase::Filling* filling) const;
+  bool PassesAsNoise(const ModelCase::Filling* filling, const ComparedFile& compared);
+  FileShapes ShapesOfModel() const;
   [[noreturn]] void RefuseAsCase(const char* message);
   void MoveOutputs();
   void RequireConfined();
@@ -148,8 +150,11 @@ class BatchCase {
   ComparedFile Compared(const TensorSlot& slot, const OutputTensor& output, size_t number,
                         const JudgeDetails& details);
   void Compare(const std::vector<OutputTensor>& outputs);
-  void TellMissing(const TensorSlot& slot);
+  void TellMissing(const std::string& name, const std::string& path, Side side,
+                   const TensorDesc& desc);
   bool PassesAsNoise(size_t output, const ComparedFile& compared);
+  bool PassesAsNoise(const Computation& computation, size_t output, const ComparedFile& compared,
+                     const LoadedTensor& tensor);
   void CompareInputs();
   void CompareInput(const TensorSlot& slot, const ConstTensorView& values, const std::string& path);
   void TellDifference(const std::string& text, const Judgement& judgement,

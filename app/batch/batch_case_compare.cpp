@@ -101,7 +101,10 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (IsMissing(slots[i])) {
       ++outcome_.missing;
-      if (!settings_.skips_missing) TellMissing(slots[i]);
+      if (!settings_.skips_missing) {
+        TellMissing(DisplayName(slots[i].path), case_->PathOf(slots[i]), *settings_.compared,
+                    *slots[i].desc);
+      }
       continue;
     }
     outcome_.files.compared.push_back(Compared(slots[i], outputs[i], i, drawing.details()));
@@ -116,10 +119,10 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
 }
 
 // The others are compared all the same.
-void BatchCase::TellMissing(const TensorSlot& slot) {
-  outcome_.files.compared.push_back(MissingFile({DisplayName(slot.path), case_->PathOf(slot), ""},
-                                                *settings_.compared,
-                                                LayoutOf(*slot.desc).element_count()));
+void BatchCase::TellMissing(const std::string& name, const std::string& path, Side side,
+                            const TensorDesc& desc) {
+  outcome_.files.compared.push_back(
+      MissingFile({name, path, ""}, side, LayoutOf(desc).element_count()));
   const ComparedFile& missing = outcome_.files.compared.back();
   TellDifference(DiffersText(missing), missing.judgement);
 }
@@ -139,11 +142,17 @@ void BatchCase::RequireSeparatePicture() const {
 bool BatchCase::PassesAsNoise(size_t output, const ComparedFile& compared) {
   if (!settings_.is_diagnosed) return false;
   const TensorSlot slot = case_->Slots(TensorRole::kOutput)[output];
-  const LoadedTensor tensor = LoadCompared(compared.file.path, *slot.desc, settings_.rules.shapes);
+  return PassesAsNoise({document_->op(), case_->InputViews()}, output, compared,
+                       LoadCompared(compared.file.path, *slot.desc, settings_.rules.shapes));
+}
+
+bool BatchCase::PassesAsNoise(const Computation& computation, size_t output,
+                              const ComparedFile& compared, const LoadedTensor& tensor) {
   outcome_.diagnoses.push_back(
-      DiagnoseFile({document_->op(), case_->InputViews()}, output, compared.file.path, tensor,
+      DiagnoseFile(computation, output, compared.file.path, tensor,
                    {compared.judgement.tolerance, compared.judgement.units, /*is_thorough=*/false},
                    settings_.rules.leniency));
+  outcome_.diagnoses.back().tensor = compared.file.tensor;
   return outcome_.diagnoses.back().passes();
 }
 

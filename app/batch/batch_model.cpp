@@ -7,6 +7,7 @@
 
 #include "app/batch/batch_case.h"
 #include "app/compare/judgement.h"
+#include "app/run/runnable_model.h"
 #include "app/timing.h"
 #include "core/engine/copy/copy_views.h"
 
@@ -17,10 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr Tolerance kOfOnnx = {.absolute = 1e-7, .relative = 1e-3};  // that of ONNX's own tests
 
-bool IsStated(const Tolerances& tolerances) {
-  const Tolerance& all = tolerances.all;
+bool IsStated(const ComparisonRules& rules) {
+  const Tolerance& all = rules.tolerances.all;
   return all.absolute > 0 || all.relative > 0 || all.ulp > 0 || all.bits ||
-         !tolerances.typed.empty();
+         !rules.tolerances.typed.empty() || rules.units.allows_any() || rules.webnn_tolerance;
 }
 
 }  // namespace
@@ -84,12 +85,14 @@ void BatchCase::RunModel() {
   Drawing drawing(settings_.drawing, settings_.color, {.json = settings_.is_reported});
   if (is_compared) drawing.RequireOne(model_->outputs().size());
   const Clock::time_point start = Clock::now();
-  model_->Run([&](const ModelCase::Output& output, const std::byte* data) {
+  const auto take = [&](const ModelCase::Output& output, const std::byte* data,
+                        const ModelCase::Filling* filling) {
     const PortView port =
         ViewOf({.name = output.name, .type = *output.desc.data_type}, output.desc, data);
-    is_compared ? CompareModelOutput(output, port.view, drawing)
+    is_compared ? CompareModelOutput(output, port.view, filling, drawing)
                 : WriteModelOutput(output, port.view);
-  });
+  };
+  model_->Run(take, /*by_steps=*/is_compared);
   outcome_.times.run_seconds = SecondsSince(start);
   if (settings_.is_reported) outcome_.files.inputs = model_->InputFiles();
   if (!is_compared) PublishSoon();
@@ -106,36 +109,56 @@ void BatchCase::WriteModelOutput(const ModelCase::Output& output, const ConstTen
   file.Flush(files_);
 }
 
-Tolerance BatchCase::ModelTolerance(DataType type) const {
+// A resource has no shape.
+FileShapes BatchCase::ShapesOfModel() const {
+  return model_->is_document() ? FileShapes::kByCount : settings_.rules.shapes;
+}
+
+Tolerance BatchCase::ModelTolerance(DataType type, const ModelCase::Filling* filling) const {
   const ModelLine& line = model_->line();
-  const bool is_of_onnx = line.data && !IsStated(settings_.rules.tolerances);
-  Tolerance tolerance = is_of_onnx ? kOfOnnx : settings_.rules.tolerances.For(type);
+  const ComparisonRules& rules = settings_.rules;
+  Tolerance tolerance = line.data && !IsStated(rules) ? kOfOnnx
+                        : filling != nullptr && filling->begins
+                            ? ToleranceFor(rules, filling->step.op, type)
+                            : rules.tolerances.For(type);
   if (line.relative) tolerance.relative = *line.relative;
   if (line.absolute) tolerance.absolute = *line.absolute;
   return tolerance;
 }
 
 void BatchCase::CompareModelOutput(const ModelCase::Output& output, const ConstTensorView& view,
-                                   Drawing& drawing) {
+                                   const ModelCase::Filling* filling, Drawing& drawing) {
   const std::string path = FileOrStandIn(PathOf(output));
-  if (!FileExists(path)) {
+  if (dmlop::IsMissing(path)) {
     ++outcome_.missing;
-    if (settings_.skips_missing) return;
+    if (!settings_.skips_missing) TellMissing(output.name, path, SideOfModel(), output.desc);
+    return;
   }
-  // A resource has no shape.
-  const FileShapes shapes = model_->is_document() ? FileShapes::kByCount : settings_.rules.shapes;
-  const LoadedTensor tensor = LoadCompared(path, output.desc, shapes);
+  const LoadedTensor tensor = LoadCompared(path, output.desc, ShapesOfModel());
+  OutputUnits units{nullptr, settings_.rules.units};
+  if (filling != nullptr && filling->begins) {
+    units.find = [&] { return UnitsOf(filling->step, filling->output); };
+  }
   outcome_.files.compared.push_back(CompareWith(
       {output.name, path, settings_.is_reported ? Sha256(tensor.file_bytes) : std::string()},
-      tensor, SideOfModel(), view, ModelTolerance(view.type), settings_.rules.leniency, {},
-      output.form.is_bool, drawing.details()));
+      tensor, SideOfModel(), view, ModelTolerance(view.type, filling), settings_.rules.leniency,
+      units, output.form.is_bool, drawing.details()));
   const ComparedFile& compared = outcome_.files.compared.back();
   const Judgement& judgement = compared.judgement;
   std::optional<ResultFile> picture = drawing.MakePicture(judgement);
-  if (!judgement.passes()) {
+  if (!judgement.passes() && !PassesAsNoise(filling, compared)) {
     TellDifference(DiffersText(compared), judgement, drawing.Text(judgement));
   }
   if (picture) picture->Publish();
+}
+
+// Diagnoses the operator that fills what differs, on what it is given here.
+bool BatchCase::PassesAsNoise(const ModelCase::Filling* filling, const ComparedFile& compared) {
+  if (!settings_.is_diagnosed || filling == nullptr) return false;
+  const Step& step = filling->step;
+  const TensorDesc& desc = *TensorSlots(step.op, TensorRole::kOutput)[filling->output].desc;
+  return PassesAsNoise(ComputationOf(step), filling->output, compared,
+                       LoadFilled(compared.file.path, filling->tensor, desc, ShapesOfModel()));
 }
 
 std::vector<const OperatorDesc*> BatchCase::operators() const {

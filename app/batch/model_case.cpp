@@ -166,6 +166,7 @@ void ModelCase::ReadGraph(Diagnostics& diagnostics) {
 
 void ModelCase::Add(Source::Kind kind, size_t number, Output output) {
   sources_.push_back({kind, number});
+  if (kind == Source::Kind::kFilled) sources_.back().filled = number;
   outputs_.push_back(std::move(output));
 }
 
@@ -328,67 +329,6 @@ std::vector<const OperatorDesc*> ModelCase::operators() const {
     for (const auto& named : dispatchable.operators()) all.push_back(named.op);
   }
   return all;
-}
-
-// --- running -------------------------------------------------------------------------------------
-
-void ModelCase::Run(const TakeOutput& take) {
-  graph_ != nullptr ? RunGraphCase(take) : RunDocument(take);
-}
-
-// Passes the outputs that operators fill; `next` is the number of the tensor that comes next.
-StepWatch ModelCase::WatchFilled(const TakeOutput& take, size_t& next) const {
-  const bool is_any = std::ranges::any_of(
-      sources_, [](const Source& source) { return source.kind == Source::Kind::kFilled; });
-  StepWatch watch{.may_chain = !is_any};
-  if (!is_any) return watch;
-  watch.after = [&, this](const Step& step) {
-    for (const TensorView& view : step.outputs) {
-      for (size_t i = 0; i < outputs_.size(); ++i) {
-        const bool is_it = sources_[i].kind == Source::Kind::kFilled && sources_[i].number == next;
-        if (is_it) take(outputs_[i], view.data);
-      }
-      ++next;
-    }
-  };
-  return watch;
-}
-
-void ModelCase::RunGraphCase(const TakeOutput& take) {
-  const GraphOutputs outputs(graph_->graph);
-  size_t next = 0;
-  RunGraph(graph_->graph, model_->InputViews(), outputs.views(), WatchFilled(take, next));
-  std::vector<const std::byte*> data(graph_->outputs.size());
-  size_t view = 0;
-  for (size_t i = 0; i < data.size(); ++i) {
-    if (graph_->outputs[i].edge) data[i] = outputs.views()[view++].data;
-  }
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (sources_[i].kind == Source::Kind::kPort) take(outputs_[i], data[sources_[i].number]);
-  }
-}
-
-void ModelCase::RunDocument(const TakeOutput& take) {
-  ModelResources& resources = inputs_->resources;
-  resources.Fill();
-  ModelRun run(*document_, resources, inputs_->bound);
-  size_t next = 0;
-  const StepWatch watch = WatchFilled(take, next);
-  const auto take_from = [&](Source::Kind kind, size_t number, size_t resource) {
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      const bool is_it = sources_[i].kind == kind && sources_[i].number == number;
-      if (is_it) take(outputs_[i], resources.bytes(resource).data());
-    }
-  };
-  for (size_t i = 0; i < document_->commands().size(); ++i) {
-    const auto& what = document_->commands()[i].what;
-    if (std::holds_alternative<DispatchCommand>(what)) run.Dispatch(i, watch);
-    const auto* write = std::get_if<WriteFileCommand>(&what);
-    if (write != nullptr) take_from(Source::Kind::kCommand, i, write->resource);
-  }
-  for (size_t r = 0; r < document_->resources().size(); ++r) {
-    take_from(Source::Kind::kResource, r, r);
-  }
 }
 
 }  // namespace dmlop

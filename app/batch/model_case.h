@@ -18,10 +18,12 @@
 #include "app/files/descriptor.h"
 #include "app/files/reported_file.h"
 #include "app/graph/graph_model.h"
+#include "app/run/filled_memory.h"
 #include "app/run/filled_tensors.h"
 #include "app/run/model_inputs.h"
 #include "core/graph/graph_run.h"
 #include "core/io/json.h"
+#include "core/model/model_run.h"
 
 namespace dmlop {
 
@@ -76,9 +78,19 @@ class ModelCase {
   // The operators that it runs.
   std::vector<const OperatorDesc*> operators() const;
 
-  // Runs the model and passes each output with its buffer.
-  using TakeOutput = std::function<void(const Output&, const std::byte* data)>;
-  void Run(const TakeOutput& take);
+  // An output that an operator has just filled.
+  struct Filling {
+    const Step& step;
+    size_t output;
+    const FilledTensors::One& tensor;
+    bool begins;  // the operator reads only what the model begins with
+  };
+
+  // Runs the model and passes each output with its buffer. With `by_steps`, those that are what one
+  // operator fills come while its inputs are there; `filling` is null for the others.
+  using TakeOutput =
+      std::function<void(const Output&, const std::byte* data, const Filling* filling)>;
+  void Run(const TakeOutput& take, bool by_steps);
 
  private:
   // Where the elements of an output are found: in an output of the graph, in what an operator
@@ -86,6 +98,12 @@ class ModelCase {
   struct Source {
     enum class Kind { kPort, kFilled, kResource, kCommand } kind;
     size_t number;
+    std::optional<size_t> filled = std::nullopt;  // number of the tensor that is taken by steps
+  };
+
+  struct Progress {
+    size_t next = 0;  // number of the tensor that comes next
+    FilledMemory memory;
   };
 
   std::string InFolder(const std::string& path) const;
@@ -99,9 +117,11 @@ class ModelCase {
   void Add(Source::Kind kind, size_t number, Output output);
   void AddFilled(const std::string& name, const std::string& path);
   TensorDesc DescOfResource(size_t resource);
-  void RunGraphCase(const TakeOutput& take);
-  void RunDocument(const TakeOutput& take);
-  StepWatch WatchFilled(const TakeOutput& take, size_t& next) const;
+  void RunGraphCase(const TakeOutput& take, bool by_steps);
+  void RunDocument(const TakeOutput& take, bool by_steps);
+  void FindFilledPorts();
+  void FindFilledResources(ModelRun& run);
+  StepWatch WatchFilled(const TakeOutput& take, Progress& progress) const;
 
   const Settings settings_;
   ModelLine line_;

@@ -221,6 +221,7 @@ class CasesWriter {
 
  private:
   void AddText(const std::string& name, const std::string& text) {
+    folders_.MakeFor(PathOf(name));
     roles_.Writes(PathOf(name), "a case");
     ResultFile(PathOf(name), text).AddTo(files_);
   }

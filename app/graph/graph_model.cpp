@@ -111,6 +111,13 @@ bool IsGraphModel(const std::string& argument) {
   return HasExtension(argument, ".onnx") || HasExtension(argument, ".bin");
 }
 
+bool IsSerializedGraph(const std::string& path) {
+  if (!HasExtension(path, ".bin")) return false;
+  Diagnostics found;
+  const GraphModel model({path, {}, {}, kHighestFeatureLevel, ""}, found);
+  return !found.has_errors() || found.list().front().code != "SGR-4";
+}
+
 std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
                                    const std::vector<std::string>& names, std::string_view what,
                                    const std::vector<std::string>& others) {

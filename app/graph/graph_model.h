@@ -24,6 +24,10 @@ namespace dmlop {
 // True for what the commands take for such a model, by the extension of a path.
 bool IsGraphModel(const std::string& argument);
 
+// Whether a file is a serialized graph, whatever its faults are. Raw tensors have the same
+// extension.
+bool IsSerializedGraph(const std::string& path);
+
 // A file of the command line for a tensor.
 struct NamedFile {
   std::string name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that are one file, in words: validate model.onnx, show model.onnx.
+// Models that are one file, in words: validate model.onnx, show model.onnx, show graph.bin.
 #pragma once
 
 #include <string>

@@ -4,30 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "app/files/output.h"
 #include "app/options/option_words.h"
-#include "app/run/runnable_model.h"
 #include "app/shell_word.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
-#include "core/tensor/nibbles.h"
 
 namespace dmlop {
-namespace {
-
-std::span<const std::byte> BytesOf(const ConstTensorView& view) {
-  const auto extent = static_cast<uint64_t>(Extent(view.layout));
-  return {view.data, static_cast<size_t>(BufferBytes(view.type, extent))};
-}
-
-bool Overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  const std::less<> before;
-  return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
-}
-
-}  // namespace
 
 JudgedTensors::JudgedTensors(const RunOptions& options, const CommonOptions& common,
                              const FilledTensors& filled, const std::vector<std::string>& outputs,
@@ -101,18 +85,10 @@ bool JudgedTensors::IsConcerned(const Step& step) const {
   });
 }
 
-bool JudgedTensors::ReadsFilled(const Step& step) const {
-  return std::ranges::any_of(step.inputs, [&](const ConstTensorView& input) {
-    return std::ranges::any_of(memory_, [&](std::span<const std::byte> filled) {
-      return Overlap(BytesOf(input), filled);
-    });
-  });
-}
-
 void JudgedTensors::Take(const Step& step) {
-  for (const TensorView& output : step.outputs) memory_.push_back(BytesOf(AsConst(output)));
+  memory_.Add(step);
   const bool is_concerned = IsConcerned(step);
-  const bool begins = is_concerned && !ReadsFilled(step);
+  const bool begins = is_concerned && !memory_.IsReadBy(step);
   for (size_t k = 0; is_concerned && k < step.outputs.size(); ++k) {
     for (Request& request : requests_) TakeOutput(step, k, begins, request);
   }
@@ -127,7 +103,7 @@ void JudgedTensors::TakeOutput(const Step& step, size_t output, bool begins, Req
     request.desc = *one.desc;
     return CompareRequest(request, view.data, one.form && one.form->is_bool);
   }
-  if (request.bytes.data() == nullptr || !Overlap(request.bytes, BytesOf(view))) return;
+  if (request.bytes.data() == nullptr || !Overlaps(view, request.bytes)) return;
   const bool is_held = request.bytes.data() == view.data;
   SetUnits(step, output, is_held && begins, request);
   request.desc = is_held ? *TensorSlots(step.op, TensorRole::kOutput)[output].desc : request.list;
@@ -136,11 +112,7 @@ void JudgedTensors::TakeOutput(const Step& step, size_t output, bool begins, Req
 // Errors have units where a device was surely given what is computed here.
 void JudgedTensors::SetUnits(const Step& step, size_t output, bool begins, Request& request) {
   request.op = begins ? &step.op : nullptr;
-  request.units.reset();
-  const ConstTensorView exact = AsConst(step.outputs[output]);
-  if (begins && IsFloat(exact.type)) {
-    request.units = ErrorUnitsOf(step.op, ComputationOf(step).inputs, exact, output);
-  }
+  request.units = begins ? UnitsOf(step, output) : std::nullopt;
 }
 
 void JudgedTensors::CompareRequest(const Request& request, const std::byte* data, bool is_bool) {

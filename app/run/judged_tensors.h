@@ -10,10 +10,10 @@
 
 #include "app/files/file_roles.h"
 #include "app/graph/graph_model.h"
+#include "app/run/filled_memory.h"
 #include "app/run/filled_tensors.h"
 #include "app/run/run_comparisons.h"
 #include "core/graph/graph_run.h"
-#include "core/judge/units.h"
 
 namespace dmlop {
 
@@ -71,7 +71,6 @@ class JudgedTensors {
   void Assign(const std::vector<std::string>& arguments, Side side,
               const std::vector<std::string>& outputs, const std::vector<std::string>& others);
   bool IsConcerned(const Step& step) const;
-  bool ReadsFilled(const Step& step) const;
   void TakeOutput(const Step& step, size_t output, bool begins, Request& request);
   static void SetUnits(const Step& step, size_t output, bool begins, Request& request);
   void CompareRequest(const Request& request, const std::byte* data, bool is_bool);
@@ -82,8 +81,8 @@ class JudgedTensors {
   const FilledTensors& filled_;
   RunComparisons comparisons_;
   std::vector<Request> requests_;
-  size_t next_ = 0;                                 // number of the tensor that comes next
-  std::vector<std::span<const std::byte>> memory_;  // that steps have filled
+  size_t next_ = 0;  // number of the tensor that comes next
+  FilledMemory memory_;
   std::vector<std::string> without_units_;
 };
 

@@ -13,10 +13,11 @@
 
 namespace dmlop {
 
-// "files", "entries", "indices"
+// "files", "entries", "axes", "indices"
 inline std::string Plural(std::string_view noun) {
   const auto without_end = [&](size_t count) { return noun.substr(0, noun.size() - count); };
   if (noun.ends_with("try")) return fmt::format("{}ies", without_end(1));
+  if (noun.ends_with("axis")) return fmt::format("{}es", without_end(2));
   if (noun.ends_with("index")) return fmt::format("{}ices", without_end(2));
   return fmt::format("{}s", noun);
 }

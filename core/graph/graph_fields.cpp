@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/graph/graph_file.h"
 #include "core/ops/other_names.h"
 
@@ -256,7 +257,7 @@ bool FillAttributes(const Attributes* attributes, const Report& report, Operator
     op.values()[i] = *std::move(value);
   }
   if (attributes == nullptr || next == attributes->size()) return true;
-  report(fmt::format("{} attributes; {} has {}", attributes->size(), op.name(), next));
+  report(fmt::format("{}; {} has {}", Counted(attributes->size(), "attribute"), op.name(), next));
   return false;
 }
 

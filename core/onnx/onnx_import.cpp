@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/base/counted.h"
 #include "core/io/file.h"
 #include "core/onnx/onnx_builder.h"
+#include "core/onnx/onnx_functions.h"
 #include "core/onnx/onnx_inputs.h"
 #include "core/onnx/onnx_node.h"
 
@@ -20,14 +22,30 @@ constexpr int64_t kOldestOpset = 7;  // of a model that states none; rows read o
 // The values that names stand for. A value is null if what computes it was refused.
 using Names = std::map<std::string_view, OnnxValue*>;
 
+// What the nodes of a graph or of a function have in common.
+struct Surroundings {
+  int64_t opset = kOldestOpset;
+  std::vector<Names> scopes;  // of the graph or function, then of branches within branches
+  std::map<std::string_view, size_t> numbers = {};               // of nodes of each operator
+  std::map<std::string_view, const OnnxValueInfo*> stated = {};  // of tensors, by the file
+  const FunctionCall* call = nullptr;                            // null in the graph
+};
+
 class Importer {
  public:
   Importer(const OnnxSource& source, Diagnostics& diagnostics)
-      : source_(source), diagnostics_(diagnostics), sizes_(source), builder_(source) {}
+      : source_(source),
+        diagnostics_(diagnostics),
+        sizes_(source),
+        builder_(source),
+        functions_(source.model) {}
 
   std::shared_ptr<const NamedGraph> Import() {
-    CheckOpsets();
-    scopes_.emplace_back();
+    in_.opset = CheckedOpset(source_.model.opsets, kOldestOpset, "the model");
+    in_.scopes.emplace_back();
+    for (const std::string_view name : functions_.twice()) {
+      Fail("ONX-7", "function '{}': it is there twice", name);
+    }
     ReadConstants(source_.model.graph);
     ReadInputs();
     ReadNodes(source_.model.graph);
@@ -63,28 +81,29 @@ class Importer {
     diagnostics_.FileError(error.kind(), "ONX-8", "", std::move(message), 0);
   }
 
-  void CheckOpsets() {
-    const auto found = source_.model.opsets.find("");
-    opset_ = found == source_.model.opsets.end() ? kOldestOpset : found->second;
-    if (opset_ > kNewestOpset || opset_ < 1) {
-      Fail("ONX-2", "the model is of opset {}; dmlop knows 1 to {}", opset_, kNewestOpset);
+  // The version of ONNX's own operators.
+  int64_t CheckedOpset(const OnnxOpsets& opsets, int64_t otherwise, std::string_view what) {
+    const auto found = opsets.find("");
+    const int64_t opset = found == opsets.end() ? otherwise : found->second;
+    if (opset > kNewestOpset || opset < 1) {
+      Fail("ONX-2", "{} is of opset {}; dmlop knows 1 to {}", what, opset, kNewestOpset);
     }
-    opset_ = std::min(opset_, kNewestOpset);
+    return std::min(opset, kNewestOpset);
   }
 
   // --- names -------------------------------------------------------------------------------------
 
   void Define(std::string_view name, OnnxValue* value, const std::string& place) {
-    if (!scopes_.back().emplace(name, value).second) {
+    if (!in_.scopes.back().emplace(name, value).second) {
       Fail("ONX-7", "{}: '{}' is computed or given twice", place, name);
     }
   }
 
   // Returns null if there is no such name.
   OnnxValue* const* Find(std::string_view name) const {
-    for (size_t i = scopes_.size(); i-- > 0;) {
-      const auto found = scopes_[i].find(name);
-      if (found != scopes_[i].end()) return &found->second;
+    for (size_t i = in_.scopes.size(); i-- > 0;) {
+      const auto found = in_.scopes[i].find(name);
+      if (found != in_.scopes[i].end()) return &found->second;
     }
     return nullptr;
   }
@@ -98,7 +117,7 @@ class Importer {
 
   void ReadConstants(const OnnxGraph& graph) {
     for (const TensorProto& tensor : graph.initializers) {
-      if (source_.bound.contains(std::string(tensor.name)) && scopes_.size() == 1) continue;
+      if (source_.bound.contains(std::string(tensor.name)) && in_.scopes.size() == 1) continue;
       const std::string place = fmt::format("initializer '{}'", tensor.name);
       OnnxValue* value = nullptr;
       const bool is_right = Guarded(place, [&] {
@@ -125,8 +144,8 @@ class Importer {
     sizes_.Learn([&](const std::string& message) { Fail("ONX-4", "{}", message); });
     for (const OnnxValueInfo& input : source_.model.graph.inputs) {
       const std::string place = fmt::format("input '{}'", input.name);
-      const auto initializer = scopes_.back().find(input.name);
-      if (initializer != scopes_.back().end() && !ports_of_.contains(input.name)) {
+      const auto initializer = in_.scopes.back().find(input.name);
+      if (initializer != in_.scopes.back().end() && !ports_of_.contains(input.name)) {
         AddDefault(input, initializer->second);
         continue;
       }
@@ -171,21 +190,33 @@ class Importer {
 
   void ReadNodes(const OnnxGraph& graph) {
     for (const auto* values : {&graph.values, &graph.outputs}) {
-      for (const OnnxValueInfo& value : *values) stated_.emplace(value.name, &value);
+      for (const OnnxValueInfo& value : *values) in_.stated.emplace(value.name, &value);
     }
+    ReadNodes(graph.nodes);
+  }
+
+  void ReadNodes(const std::vector<OnnxNode>& nodes) {
     std::set<std::string_view> later;
-    for (const OnnxNode& node : graph.nodes) later.insert(node.outputs.begin(), node.outputs.end());
-    for (const OnnxNode& node : graph.nodes) ReadNode(node, later);
+    for (const OnnxNode& node : nodes) later.insert(node.outputs.begin(), node.outputs.end());
+    for (const OnnxNode& node : nodes) {
+      in_.call == nullptr ? ReadNode(node, node.outputs, later)
+                          : ReadNode(functions_.InCall(*in_.call, node), node.outputs, later);
+    }
   }
 
   std::string LabelOf(const OnnxNode& node) {
-    const size_t number = numbers_[node.op_type]++;
-    return node.name.empty() ? fmt::format("{}_{}", node.op_type, number) : std::string(node.name);
+    const size_t number = in_.numbers[node.op_type]++;
+    const std::string name =
+        node.name.empty() ? fmt::format("{}_{}", node.op_type, number) : std::string(node.name);
+    return in_.call == nullptr ? name : fmt::format("{}/{}", in_.call->label, name);
   }
 
-  void ReadNode(const OnnxNode& node, const std::set<std::string_view>& later) {
+  // `names` are those that the nodes behind it know its outputs by.
+  void ReadNode(const OnnxNode& node, const std::vector<std::string_view>& names,
+                const std::set<std::string_view>& later) {
     const std::string label = LabelOf(node);
     const OnnxRow* row = FindOnnxRow(node.domain, node.op_type);
+    const OnnxFunction* function = row == nullptr ? functions_.Find(node) : nullptr;
     const bool is_if = node.domain.empty() && node.op_type == "If";
     const int version = row == nullptr ? 0 : VersionIn(OpsetOf(node.domain), row->versions);
     const std::string place = row == nullptr
@@ -197,7 +228,11 @@ class Importer {
     const size_t begin = builder_.node_count();
     const auto at = nodes_.size();
     if (is_if) {
-      if (can_be_read) Guarded(place, [&] { ReadIf(node, *values.front(), place, outputs); });
+      const OnnxValue* condition = values.empty() ? nullptr : values.front();
+      if (can_be_read) Guarded(place, [&] { ReadIf(node, condition, place, outputs); });
+    } else if (function != nullptr) {
+      const FunctionCall call{*function, node, label, in_.call};
+      if (can_be_read) Guarded(place, [&] { ReadCall(call, values, place, outputs); });
     } else if (row == nullptr) {
       Fail("ONX-2", "{}: {}", place, WhyWithoutRow(node.domain, node.op_type));
       SetStandIns(node, outputs);
@@ -205,19 +240,19 @@ class Importer {
       ReadByRow(node, *row, version, label, place, std::move(values), outputs);
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!node.outputs[i].empty()) Define(node.outputs[i], outputs[i], place);
+      if (!names[i].empty()) Define(names[i], outputs[i], place);
     }
     if (nodes_.size() == at)
       nodes_.push_back({label, std::string(node.op_type), "", begin, begin, {}});
   }
 
-  int64_t OpsetOf(std::string_view domain) const { return domain.empty() ? opset_ : 1; }
+  int64_t OpsetOf(std::string_view domain) const { return domain.empty() ? in_.opset : 1; }
 
   std::string NameWithoutRow(const OnnxNode& node) const {
     if (!node.domain.empty()) return fmt::format("{}.{}", node.domain, node.op_type);
     const std::string_view versions = VersionsWithoutRow(node.op_type);
     if (versions.empty()) return std::string(node.op_type);
-    return fmt::format("{} {}", node.op_type, VersionIn(opset_, versions));
+    return fmt::format("{} {}", node.op_type, VersionIn(in_.opset, versions));
   }
 
   // False if an input is not known, which is reported unless what computes it was.
@@ -267,8 +302,9 @@ class Importer {
   // the nodes behind it are judged, too.
   void SetStandIns(const OnnxNode& node, std::vector<OnnxValue*>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto stated = stated_.find(node.outputs[i]);
-      if (stated == stated_.end() || !stated->second->is_tensor || !stated->second->sizes) continue;
+      const auto stated = in_.stated.find(node.outputs[i]);
+      if (stated == in_.stated.end() || !stated->second->is_tensor || !stated->second->sizes)
+        continue;
       const OnnxType type = OnnxTypeOf(stated->second->element_type);
       OnnxSizes sizes;
       for (const OnnxDimension& dimension : *stated->second->sizes) {
@@ -298,13 +334,14 @@ class Importer {
     }
   }
 
-  void ReadIf(const OnnxNode& node, const OnnxValue& condition, const std::string& place,
+  void ReadIf(const OnnxNode& node, const OnnxValue* condition, const std::string& place,
               std::vector<OnnxValue*>& outputs) {
-    const auto known = builder_.Known(condition);
+    if (condition == nullptr) throw OnnxRefusal{{{"ONX-3", "input 1 is left out"}}};
+    const auto known = builder_.Known(*condition);
     if (!known || known->count < 1) {
       throw OnnxRefusal{{{"ONX-9", fmt::format("its condition '{}' is not known while the model is "
                                                "read",
-                                               condition.name)}}};
+                                               condition->name)}}};
     }
     const OnnxAttribute* branch = node.Find(known->Integer(0) != 0 ? "then_branch" : "else_branch");
     if (branch == nullptr || !branch->graph || branch->graph->outputs.size() != outputs.size()) {
@@ -312,16 +349,40 @@ class Importer {
     }
     nodes_.push_back({fmt::format("{}", node.name.empty() ? "If" : node.name), "If", "", 0, 0, {}});
     nodes_.back().begin = nodes_.back().end = builder_.node_count();
-    scopes_.emplace_back();
+    in_.scopes.emplace_back();
     ReadConstants(*branch->graph);
     ReadNodes(*branch->graph);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const std::string_view name = branch->graph->outputs[i].name;
-      OnnxValue* const* found = Find(name);
-      if (found == nullptr) Fail("ONX-7", "{}: nothing computes '{}' in its branch", place, name);
-      outputs[i] = found == nullptr ? nullptr : *found;
+      outputs[i] = FindWithin(branch->graph->outputs[i].name, "branch", place);
     }
-    scopes_.pop_back();
+    in_.scopes.pop_back();
+  }
+
+  // Null if there is no such name in what a node stands for, which is reported.
+  OnnxValue* FindWithin(std::string_view name, std::string_view what, const std::string& place) {
+    OnnxValue* const* found = Find(name);
+    if (found != nullptr) return *found;
+    Fail("ONX-7", "{}: nothing computes '{}' in its {}", place, name, what);
+    return nullptr;
+  }
+
+  // --- functions of the model --------------------------------------------------------------------
+
+  // Reads the nodes of a function, which know its inputs only.
+  void ReadCall(const FunctionCall& call, const std::vector<OnnxValue*>& values,
+                const std::string& place, std::vector<OnnxValue*>& outputs) {
+    if (!functions_.Take(call)) return;
+    const OnnxFunction& function = call.function;
+    const int64_t opset = CheckedOpset(function.opsets, in_.opset, place);
+    Surroundings outer = std::exchange(in_, {.opset = opset, .scopes = {{}}, .call = &call});
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] != nullptr) Define(function.inputs[i], values[i], place);
+    }
+    ReadNodes(function.nodes);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i] = FindWithin(function.outputs[i], "function", place);
+    }
+    in_ = std::move(outer);
   }
 
   // --- outputs -----------------------------------------------------------------------------------
@@ -380,11 +441,9 @@ class Importer {
   Diagnostics& diagnostics_;
   OnnxInputSizes sizes_;
   OnnxBuilder builder_;
-  int64_t opset_ = kOldestOpset;
-  std::vector<Names> scopes_;                   // of the graph, then of branches within branches
-  std::set<std::string_view> ports_of_;         // inputs that have been read
-  std::map<std::string_view, size_t> numbers_;  // of nodes of each operator
-  std::map<std::string_view, const OnnxValueInfo*> stated_;  // of tensors, by the file
+  Surroundings in_;
+  OnnxFunctions functions_;
+  std::set<std::string_view> ports_of_;  // inputs that have been read
   std::vector<GraphPort> inputs_;
   std::vector<OnnxValue*> outputs_;
   std::vector<ModelNode> nodes_;

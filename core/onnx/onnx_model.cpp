@@ -142,6 +142,9 @@ OnnxAttribute ReadAttribute(WireMessage message, int depth) {
       case 20:
         attribute.kind = KindOf(message.Integer());
         break;
+      case 21:
+        attribute.reference = message.Text();
+        break;
       default:
         message.Skip();
     }
@@ -172,12 +175,23 @@ OnnxNode ReadNode(WireMessage message, int depth) {
       case 7:
         node.domain = DomainOf(message.Text());
         break;
+      case 8:
+        node.overload = message.Text();
+        break;
       default:
         message.Skip();
     }
   }
   if (node.op_type.empty()) message.Fail("has a node without an operator");
   return node;
+}
+
+// Reads the node of a field.
+void AddNode(WireMessage& message, int depth, std::vector<OnnxNode>& nodes) {
+  if (nodes.size() == kMostNodes) {
+    message.Fail(fmt::format("has a graph of more than {} nodes", kMostNodes));
+  }
+  nodes.push_back(ReadNode(message.Message(), depth));
 }
 
 // A sparse tensor has the name of its values.
@@ -201,10 +215,7 @@ OnnxGraph ReadGraph(WireMessage message, int depth) {
   while (message.Next()) {
     switch (message.tag()) {
       case 1:
-        if (graph.nodes.size() == kMostNodes) {
-          message.Fail(fmt::format("has a graph of more than {} nodes", kMostNodes));
-        }
-        graph.nodes.push_back(ReadNode(message.Message(), depth));
+        AddNode(message, depth, graph.nodes);
         break;
       case 2:
         graph.name = message.Text();
@@ -231,7 +242,7 @@ OnnxGraph ReadGraph(WireMessage message, int depth) {
   return graph;
 }
 
-void ReadOpset(WireMessage message, OnnxModel& model) {
+void ReadOpset(WireMessage message, OnnxOpsets& opsets) {
   std::string_view domain;
   int64_t version = 0;
   while (message.Next()) {
@@ -243,7 +254,45 @@ void ReadOpset(WireMessage message, OnnxModel& model) {
       message.Skip();
     }
   }
-  model.opsets[domain] = version;
+  opsets[domain] = version;
+}
+
+OnnxFunction ReadFunction(WireMessage message) {
+  OnnxFunction function;
+  while (message.Next()) {
+    switch (message.tag()) {
+      case 1:
+        function.name = message.Text();
+        break;
+      case 4:
+        function.inputs.push_back(message.Text());
+        break;
+      case 5:
+        function.outputs.push_back(message.Text());
+        break;
+      case 6:
+        function.required.push_back(message.Text());
+        break;
+      case 7:
+        AddNode(message, 1, function.nodes);
+        break;
+      case 9:
+        ReadOpset(message.Message(), function.opsets);
+        break;
+      case 10:
+        function.domain = DomainOf(message.Text());
+        break;
+      case 11:
+        function.defaults.push_back(ReadAttribute(message.Message(), 1));
+        break;
+      case 13:
+        function.overload = message.Text();
+        break;
+      default:
+        message.Skip();
+    }
+  }
+  return function;
 }
 
 }  // namespace
@@ -270,7 +319,10 @@ OnnxModel ReadOnnxModel(std::span<const std::byte> file, const std::string& name
         has_graph = true;
         break;
       case 8:
-        ReadOpset(message.Message(), model);
+        ReadOpset(message.Message(), model.opsets);
+        break;
+      case 25:
+        model.functions.push_back(ReadFunction(message.Message()));
         break;
       default:
         message.Skip();

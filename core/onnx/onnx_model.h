@@ -36,6 +36,7 @@ struct OnnxAttribute {
   };
 
   std::string_view name;
+  std::string_view reference;  // in a function, the attribute of the call that has its value
   Kind kind = Kind::kNone;
   std::vector<float> floats;  // of kFloat, too
   std::vector<int64_t> ints;  // of kInt, too
@@ -45,7 +46,7 @@ struct OnnxAttribute {
 };
 
 struct OnnxNode {
-  std::string_view name, op_type, domain;
+  std::string_view name, op_type, domain, overload;
   std::vector<std::string_view> inputs, outputs;  // empty names: left out
   std::vector<OnnxAttribute> attributes;
 
@@ -74,11 +75,24 @@ struct OnnxGraph {
   std::vector<OnnxValueInfo> values;  // stated of tensors between nodes
 };
 
+using OnnxOpsets = std::map<std::string_view, int64_t>;  // by domain; "" is ONNX's own
+
+// An operator that the model itself defines by nodes.
+struct OnnxFunction {
+  std::string_view name, domain, overload;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<std::string_view> required;  // attributes without a default
+  std::vector<OnnxAttribute> defaults;
+  std::vector<OnnxNode> nodes;
+  OnnxOpsets opsets;
+};
+
 struct OnnxModel {
   int64_t ir_version = 0;
   std::string_view producer;
-  std::map<std::string_view, int64_t> opsets;  // by domain; "" is ONNX's own
+  OnnxOpsets opsets;
   OnnxGraph graph;
+  std::vector<OnnxFunction> functions;
 };
 
 // The default domain has two names.

@@ -211,6 +211,12 @@ KnownElements OnnxCall::Values(size_t input) const {
   return *known;
 }
 
+KnownElements OnnxCall::Value(size_t input) const {
+  const KnownElements known = Values(input);
+  if (known.count < 1) Refuse("ONX-4", "'{}' has no element", In(input).name);
+  return known;
+}
+
 std::vector<int64_t> OnnxCall::Integers(size_t input) const {
   const KnownElements known = Values(input);
   std::vector<int64_t> integers;
@@ -279,6 +285,16 @@ size_t OnnxCall::Axis(int64_t axis, size_t rank) const {
   return static_cast<size_t>(axis < 0 ? axis + count : axis);
 }
 
+std::vector<size_t> OnnxCall::Axes(const OnnxSizes& axes, size_t rank) const {
+  std::vector<size_t> found;
+  for (const int64_t axis : axes) {
+    found.push_back(Axis(axis, rank));
+    if (std::ranges::count(found, found.back()) > 1)
+      Refuse("ONX-3", "axis {} is there twice", axis);
+  }
+  return found;
+}
+
 void OnnxCall::RequireInt(std::string_view name, int64_t only) const {
   const int64_t given = Int(name, only);
   if (given != only) Refuse("ONX-3", "no DirectML operator has {} {}", name, given);
@@ -303,6 +319,7 @@ const OnnxSizes& OnnxCall::CheckedSizes(const OnnxSizes& sizes) const {
 }
 
 OnnxType OnnxCall::RequireType(int64_t number) const {
+  if (number != static_cast<int32_t>(number)) Refuse("ONX-6", "DirectML has no type {}", number);
   const OnnxType type = OnnxTypeOf(static_cast<int32_t>(number));
   if (type.type == DataType::kUnknown) Refuse("ONX-6", "DirectML has no type {}", NameOf(type));
   return type;

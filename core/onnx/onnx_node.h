@@ -170,6 +170,8 @@ class OnnxCall {
   std::optional<KnownElements> Known(size_t input) const;
   // The same of an input that sizes depend on: refuses the node if they are not known.
   KnownElements Values(size_t input) const;
+  // The same of an input whose first element counts: refuses an empty one, too.
+  KnownElements Value(size_t input) const;
   std::vector<int64_t> Integers(size_t input) const;
   std::vector<double> Numbers(size_t input) const;
 
@@ -184,6 +186,8 @@ class OnnxCall {
   const TensorProto* Tensor(std::string_view name) const;
   // An axis of a tensor of that rank, counted from 0. Refuses one that is out of range.
   size_t Axis(int64_t axis, size_t rank) const;
+  // Does the same with several, which must differ.
+  std::vector<size_t> Axes(const OnnxSizes& axes, size_t rank) const;
   // Refuses an attribute unless it has the only value that is supported.
   void RequireInt(std::string_view name, int64_t only) const;
   void RequireText(std::string_view name, std::string_view only) const;

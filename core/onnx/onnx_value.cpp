@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/base/integers.h"
 #include "core/onnx/onnx_node.h"
 #include "core/tensor/visit_data_type.h"
@@ -154,6 +155,10 @@ OnnxOperand RepeatedTo(OnnxValue& value, const OnnxSizes& own, const OnnxSizes& 
 }
 
 OnnxOperand Along(OnnxValue& value, size_t axis, size_t rank) {
+  if (axis >= rank) {
+    throw OnnxRefusal{{{"ONX-4", fmt::format("'{}' is for axis {} of {}", value.name, axis,
+                                             Counted(rank, "dimension"))}}};
+  }
   OnnxSizes sizes(rank, 1);
   sizes[axis] = CountOf(value.sizes);
   return Reshaped(value, sizes);

@@ -74,6 +74,15 @@ OnnxSizes SpatialOnes(OnnxSizes sizes, size_t rank) {
   return sizes;
 }
 
+OnnxOperand ChannelsFirst(OnnxValue& value, size_t rank) {
+  OnnxSizes sizes = value.sizes, strides = StridesOf(value.sizes);
+  for (OnnxSizes* list : {&sizes, &strides}) {
+    std::rotate(list->begin() + 1, list->end() - 1, list->end());
+    *list = SpatialOnes(*list, rank);
+  }
+  return Strided(value, sizes, strides);
+}
+
 OnnxSizes SpatialNumbers(const OnnxCall& call, std::string_view attribute, size_t spatial) {
   const auto numbers = call.Ints(attribute).value_or(OnnxSizes(spatial, 1));
   const bool are_right = numbers.size() == spatial && std::ranges::all_of(numbers, [](int64_t n) {

@@ -29,6 +29,9 @@ OnnxSizes SpatialSizes(const OnnxCall& call, const OnnxValue& value);
 // Sizes with 1s between the first two and the others, up to a rank.
 OnnxSizes SpatialOnes(OnnxSizes sizes, size_t rank);
 
+// An image whose channels are last, laid out as DirectML has it, with 1s as SpatialOnes puts them.
+OnnxOperand ChannelsFirst(OnnxValue& value, size_t rank);
+
 // A list of one number for each spatial dimension, which are positive.
 OnnxSizes SpatialNumbers(const OnnxCall& call, std::string_view attribute, size_t spatial);
 

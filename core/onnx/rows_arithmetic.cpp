@@ -118,7 +118,7 @@ void Clip(OnnxCall& call) {
   if (!is_known(1) || !is_known(2)) return EmitMaxMin(call);
   const auto bound = [&](size_t input) {
     if (!call.Has(input)) return ExtremeOf(type, input == 2);
-    return Scalar{type, call.Values(input).Bytes(0)};
+    return Scalar{type, call.Value(input).Bytes(0)};
   };
   Scalar least = bound(1);
   const Scalar most = bound(2);

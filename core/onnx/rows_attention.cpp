@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
@@ -22,8 +23,24 @@ struct Counts {
 
 int64_t HeadsOf(const OnnxCall& call, std::string_view attribute) {
   const int64_t heads = call.Int(attribute, 0);
-  if (heads < 1) call.Refuse("ONX-3", "{} is {}", attribute, heads);
+  if (heads < 1 || heads > 0x7FFFFFFF) call.Refuse("ONX-3", "{} is {}", attribute, heads);
   return heads;
+}
+
+// The size of each head in rows of so many columns.
+int64_t HeadSize(const OnnxCall& call, int64_t columns, int64_t heads) {
+  if (columns % heads != 0) {
+    call.Refuse("ONX-4", "{} cannot be split into {}", Counted(columns, "column"),
+                Counted(heads, "head"));
+  }
+  return columns / heads;
+}
+
+// How many keys and values a past of {batch, heads, keys, size} has, if it is given.
+int64_t PastKeys(const OnnxCall& call, size_t input) {
+  if (!call.Has(input)) return 0;
+  RequireRank(call, call.In(input), 4);
+  return call.In(input).sizes[2];
 }
 
 // Refuses inputs that are given though no descriptor takes them.
@@ -140,9 +157,12 @@ void Attention(OnnxCall& call) {
   const int64_t columns = call.In(1).sizes[1];
   const Counts counts{x.sizes[0], HeadsOf(call, "num_heads"), x.sizes[1], x.sizes[1]};
   const OnnxSizes hidden = call.Ints("qkv_hidden_sizes").value_or(OnnxSizes(3, columns / 3));
-  if (hidden.size() != 3 || hidden[0] != hidden[1] ||
-      hidden[0] + hidden[1] + hidden[2] != columns || hidden[0] % counts.heads != 0) {
-    call.Refuse("ONX-3", "qkv_hidden_sizes {} of {} columns", ToString(hidden), columns);
+  const bool are_right =
+      hidden.size() == 3 && hidden[0] == hidden[1] &&
+      std::ranges::all_of(hidden, [&](int64_t size) { return 0 <= size && size <= columns; }) &&
+      hidden[0] + hidden[1] + hidden[2] == columns && hidden[0] % counts.heads == 0;
+  if (!are_right) {
+    call.Refuse("ONX-3", "qkv_hidden_sizes {} of {}", ToString(hidden), Counted(columns, "column"));
   }
   const OnnxSizes sizes = {counts.batch, counts.queries, columns};
   const OnnxOperand projected =
@@ -171,7 +191,7 @@ Heads AddQueryKeyValue(OnnxCall& call, int64_t heads, OnnxSettings& settings) {
   RequireRank(call, query, 3);
   settings.emplace_back("QueryTensor", Packed(query));
   OnnxValue& key = call.In(1);
-  const int64_t head_size = query.sizes[2] / heads;
+  const int64_t head_size = HeadSize(call, query.sizes[2], heads);
   if (key.rank() == 5) {
     settings.emplace_back("StackedKeyValueTensor", Packed(key));
     return {key.sizes[1], 0, head_size, key.sizes[4]};
@@ -186,19 +206,16 @@ Heads AddQueryKeyValue(OnnxCall& call, int64_t heads, OnnxSettings& settings) {
   RequireRank(call, key, 3);
   settings.emplace_back("KeyTensor", Packed(key));
   settings.emplace_back("ValueTensor", Packed(value));
-  return {key.sizes[1], 0, head_size, value.sizes[2] / heads};
+  return {key.sizes[1], 0, head_size, HeadSize(call, value.sizes[2], heads)};
 }
 
 // The inputs `past_key` and the next one, and outputs 1 and 2 as what follows from them.
 void AddPastAndPresent(OnnxCall& call, size_t past_key, const OnnxType& type, int64_t batch,
                        int64_t heads, Heads& of, OnnxSettings& settings) {
-  if (call.Has(past_key)) {
-    RequireRank(call, call.In(past_key), 4);
-    of.past_keys = call.In(past_key).sizes[2];
-    if (of.past_keys > 0) {
-      settings.emplace_back("PastKeyTensor", Packed(call.In(past_key)));
-      settings.emplace_back("PastValueTensor", Packed(call.In(past_key + 1)));
-    }
+  if (call.Has(past_key)) of.past_keys = PastKeys(call, past_key);
+  if (call.Has(past_key) && of.past_keys > 0) {
+    settings.emplace_back("PastKeyTensor", Packed(call.In(past_key)));
+    settings.emplace_back("PastValueTensor", Packed(call.In(past_key + 1)));
   }
   const int64_t keys = of.past_keys + of.new_keys;
   if (call.Wants(1)) {
@@ -272,9 +289,10 @@ void GroupQueryAttention(OnnxCall& call) {
   RequireRank(call, query, 3);
   RequireRank(call, key, 3);
   const int64_t heads = HeadsOf(call, "num_heads"), kv_heads = HeadsOf(call, "kv_num_heads");
-  const int64_t batch = query.sizes[0], queries = query.sizes[1], head = query.sizes[2] / heads;
-  const int64_t past = call.Has(3) ? call.In(3).sizes.at(2) : 0;
-  const int64_t total = call.Integers(6).at(0);
+  const int64_t batch = query.sizes[0], queries = query.sizes[1],
+                head = HeadSize(call, query.sizes[2], heads);
+  const int64_t past = PastKeys(call, 3);
+  const int64_t total = call.Value(6).Integer(0);
   OnnxSettings settings = {{"QueryTensor", Wide(call, 0)},  {"KeyTensor", Wide(call, 1)},
                            {"ValueTensor", Wide(call, 2)},  {"QueryHeadCount", heads},
                            {"KeyValueHeadCount", kv_heads}, {"MaskType", "NONE"}};
@@ -338,11 +356,11 @@ void StandardAttention(OnnxCall& call) {
     return has_heads ? BesideEachOther(call, wide) : Packed(wide);
   };
   const OnnxOperand q = laid_out(0), k = laid_out(1), v = laid_out(2);
-  const int64_t head = query.sizes.back() / (has_heads ? 1 : heads);
-  const int64_t value_head = call.In(2).sizes.back() / (has_heads ? 1 : kv_heads);
+  const int64_t head = HeadSize(call, query.sizes.back(), has_heads ? 1 : heads);
+  const int64_t value_head = HeadSize(call, call.In(2).sizes.back(), has_heads ? 1 : kv_heads);
   const size_t tokens = has_heads ? 2 : 1;
   const int64_t batch = query.sizes[0], queries = query.sizes[tokens];
-  const int64_t past = call.Has(4) ? call.In(4).sizes.at(2) : 0;
+  const int64_t past = PastKeys(call, 4);
   const Counts counts{batch, heads, queries, past + call.In(1).sizes[tokens]};
   OnnxSettings settings = {{"QueryTensor", q},
                            {"KeyTensor", k},

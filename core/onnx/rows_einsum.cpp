@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/counted.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
@@ -62,7 +63,7 @@ using Sizes = std::map<char, int64_t>;
 
 Sizes SizesOf(const OnnxCall& call, const Equation& equation) {
   if (equation.inputs.size() != call.input_count() || equation.inputs.size() > 2) {
-    call.Refuse("ONX-3", "{} inputs with an equation of {}", call.input_count(),
+    call.Refuse("ONX-3", "{} with an equation of {}", Counted(call.input_count(), "input"),
                 equation.inputs.size());
   }
   Sizes sizes;

@@ -13,6 +13,7 @@ const OnnxType kInt32 = OnnxTypeOf(DataType::kInt32, /*is_bool=*/false);
 
 // The rows of a table for each token, {batch or 1, tokens, size}.
 OnnxOperand RowsAt(OnnxCall& call, OnnxValue& table, OnnxValue& positions) {
+  for (const OnnxValue* matrix : {&table, &positions}) RequireRank(call, *matrix, 2);
   const OnnxSizes sizes = {positions.sizes[0], positions.sizes[1], table.sizes[1]};
   const OnnxOperand rows = call.Temporary(table.type, sizes);
   call.Emit("GATHER", {{"InputTensor", AtRank(table, 3)},
@@ -48,7 +49,7 @@ void RotaryEmbedding(OnnxCall& call) {
   const int64_t stated = call.Int("num_heads", 0);
   const bool has_heads = x.rank() == 4;
   const int64_t head = has_heads ? x.sizes[3] : stated > 0 ? x.sizes[2] / stated : rotated;
-  if (head < rotated || x.sizes.back() % head != 0) {
+  if (head < 1 || head < rotated || x.sizes.back() % head != 0) {
     call.Refuse("ONX-4", "heads of {} with rows of {}", head, half);
   }
   const int64_t b = x.sizes[0], s = x.sizes[has_heads ? 2 : 1];
@@ -124,8 +125,8 @@ void EmitMaskIndex(OnnxCall& call, const OnnxSizes& ids) {
 void EmbedLayerNormalization(OnnxCall& call) {
   OnnxValue& ids = call.In(0);
   OnnxValue& words = call.In(2);
-  RequireRank(call, ids, 2);
-  const OnnxSizes sizes = {ids.sizes[0], ids.sizes[1], words.sizes.at(1)};
+  for (const OnnxValue* matrix : {&ids, &words}) RequireRank(call, *matrix, 2);
+  const OnnxSizes sizes = {ids.sizes[0], ids.sizes[1], words.sizes[1]};
   const OnnxType type = words.type;
   OnnxValue& positions = call.Has(8) ? call.In(8) : AllPositions(call, ids.sizes[1]);
   const bool has_segments = call.Has(1) && call.Has(4);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products and convolutions in the forms of com.microsoft.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 #include "core/onnx/onnx_windows.h"
@@ -9,20 +13,32 @@ namespace {
 
 constexpr std::string_view kContrib = "com.microsoft";
 
-// A matrix in a batch, as sizes with strides.
+// A matrix in a batch, as sizes with strides, and how the node takes it.
 struct Matrices {
   OnnxSizes sizes, strides;
+  bool is_vector = false, is_transposed = false;
 };
 
-// With `exchanges`, rows come first and the batch behind them, before the columns.
-Matrices MatricesOf(const OnnxCall& call, const OnnxValue& value, bool exchanges) {
+// An operand with the attributes transBatchX and transX, which mean nothing for a vector: it is one
+// row, or as the second operand one column.
+Matrices MatricesOf(const OnnxCall& call, const OnnxValue& value, std::string_view side) {
   Matrices matrices{value.sizes, StridesOf(value.sizes)};
-  if (value.rank() < 2) call.Refuse("ONX-3", "{} is no matrix", ToString(value.sizes));
-  if (!exchanges) return matrices;
+  if (value.rank() == 0) call.Refuse("ONX-4", "a scalar is no matrix");
+  const auto is_set = [&](std::string_view attribute) {
+    return call.Int(fmt::format("{}{}", attribute, side), 0) != 0;
+  };
+  if (value.rank() == 1) {
+    const auto at = side == "A" ? 0 : 1;
+    matrices.sizes.insert(matrices.sizes.begin() + at, 1);
+    matrices.strides.insert(matrices.strides.begin() + at, 0);
+    matrices.is_vector = true;
+    return matrices;
+  }
+  matrices.is_transposed = is_set("trans");
+  if (!is_set("transBatch")) return matrices;
+  // Rows come first, and the batch lies behind them, before the columns.
   for (OnnxSizes* list : {&matrices.sizes, &matrices.strides}) {
-    const int64_t rows = list->front();
-    list->erase(list->begin());
-    list->insert(list->end() - 1, rows);
+    std::rotate(list->begin(), list->begin() + 1, list->end() - 1);
   }
   return matrices;
 }
@@ -43,22 +59,24 @@ OnnxOperand OverBatch(OnnxValue& value, const Matrices& matrices, const OnnxSize
 OnnxOperand EmitProduct(OnnxCall& call, bool is_output) {
   OnnxValue& a = call.In(0);
   OnnxValue& b = call.In(1);
-  const Matrices left = MatricesOf(call, a, call.Int("transBatchA", 0) != 0);
-  const Matrices right = MatricesOf(call, b, call.Int("transBatchB", 0) != 0);
-  const bool trans_a = call.Int("transA", 0) != 0, trans_b = call.Int("transB", 0) != 0;
+  const Matrices left = MatricesOf(call, a, "A"), right = MatricesOf(call, b, "B");
   const OnnxSizes batch = BroadcastSizes(call, {left.sizes.begin(), left.sizes.end() - 2},
                                          {right.sizes.begin(), right.sizes.end() - 2});
-  OnnxSizes sizes = batch;
-  sizes.push_back(*(left.sizes.end() - (trans_a ? 1 : 2)));
-  sizes.push_back(*(right.sizes.end() - (trans_b ? 2 : 1)));
+  const int64_t rows = *(left.sizes.end() - (left.is_transposed ? 1 : 2));
+  const int64_t columns = *(right.sizes.end() - (right.is_transposed ? 2 : 1));
+  OnnxSizes sizes = batch, all = batch;
+  all.insert(all.end(), {rows, columns});
+  if (!left.is_vector) sizes.push_back(rows);
+  if (!right.is_vector) sizes.push_back(columns);
   const OnnxOperand out = is_output ? call.Out(0, a.type, sizes) : call.Temporary(a.type, sizes);
-  OnnxOperand of_a = OverBatch(a, left, batch), of_b = OverBatch(b, right, batch), laid_out = out;
+  OnnxOperand of_a = OverBatch(a, left, batch), of_b = OverBatch(b, right, batch);
+  OnnxOperand laid_out = Reshaped(*out.value, all);
   JoinBatches(call, {&of_a.desc, &of_b.desc, &laid_out.desc});
   call.Emit("GEMM", {{"ATensor", of_a},
                      {"BTensor", of_b},
                      {"OutputTensor", laid_out},
-                     {"TransA", trans_a ? "TRANSPOSE" : "NONE"},
-                     {"TransB", trans_b ? "TRANSPOSE" : "NONE"},
+                     {"TransA", left.is_transposed ? "TRANSPOSE" : "NONE"},
+                     {"TransB", right.is_transposed ? "TRANSPOSE" : "NONE"},
                      {"Alpha", call.Float("alpha", 1)},
                      {"Beta", 1}});
   return out;
@@ -77,12 +95,6 @@ void FusedMatMulActivation(OnnxCall& call) {
             {{"Axes", OnnxSizes{axis}}});
 }
 
-// Images with the channels behind the places, laid out as DirectML has them.
-OnnxOperand ChannelsFirst(OnnxValue& value) {
-  const OnnxSizes& s = value.sizes;
-  return Strided(value, {s[0], s[3], s[1], s[2]}, {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]});
-}
-
 void NhwcConv(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   OnnxValue& filter = call.In(1);
@@ -93,9 +105,9 @@ void NhwcConv(OnnxCall& call) {
       WindowsOf(call, {x.sizes[1], x.sizes[2]}, KernelShape(call, 2, &taps));
   const OnnxOperand out =
       call.Out(0, x.type, {x.sizes[0], windows.output[0], windows.output[1], filter.sizes[0]});
-  OnnxSettings settings = {{"InputTensor", ChannelsFirst(x)},
+  OnnxSettings settings = {{"InputTensor", ChannelsFirst(x, 4)},
                            {"FilterTensor", Packed(filter)},
-                           {"OutputTensor", ChannelsFirst(*out.value)},
+                           {"OutputTensor", ChannelsFirst(*out.value, 4)},
                            {"Mode", "CROSS_CORRELATION"},
                            {"Direction", "FORWARD"},
                            {"Strides", windows.strides},

@@ -210,11 +210,11 @@ void Tile(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   OnnxSizes repeats = call.Integers(1);
   if (repeats.size() != x.rank()) {
-    call.Refuse("ONX-4", "{} repeats for {}", repeats.size(), ToString(x.sizes));
+    call.Refuse("ONX-4", "{} for {}", Counted(repeats.size(), "repeat"), ToString(x.sizes));
   }
+  call.CheckedSizes(repeats);
   OnnxSizes sizes;
-  for (size_t d = 0; d < repeats.size(); ++d)
-    sizes.push_back(SaturatedProduct({std::max<int64_t>(repeats[d], 0), x.sizes[d]}));
+  for (size_t d = 0; d < repeats.size(); ++d) sizes.push_back(repeats[d] * x.sizes[d]);
   if (repeats.empty()) repeats.push_back(1);
   EmitUnary(call, "TILE", Packed(x), call.Out(0, x.type, call.CheckedSizes(sizes)),
             {{"Repeats", repeats}});
@@ -242,14 +242,13 @@ OnnxSizes PadsOf(const OnnxCall& call, size_t rank) {
   const OnnxSizes axes =
       has_axes ? call.Integers(3) : CountedFrom(0, static_cast<int64_t>(rank) - 1);
   if (given.size() != 2 * axes.size()) {
-    call.Refuse("ONX-4", "pads {} for {} {}", ToString(given), axes.size(),
-                ForCount(axes.size(), "axis", "axes"));
+    call.Refuse("ONX-4", "pads {} for {}", ToString(given), Counted(axes.size(), "axis"));
   }
+  const std::vector<size_t> padded = call.Axes(axes, rank);
   OnnxSizes pads(2 * rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t axis = call.Axis(axes[i], rank);
-    pads[axis] = given[i];
-    pads[rank + axis] = given[axes.size() + i];
+  for (size_t i = 0; i < padded.size(); ++i) {
+    pads[padded[i]] = given[i];
+    pads[rank + padded[i]] = given[padded.size() + i];
   }
   return pads;
 }
@@ -257,7 +256,7 @@ OnnxSizes PadsOf(const OnnxCall& call, size_t rank) {
 Scalar PadValue(const OnnxCall& call, DataType type) {
   if (call.version() < 11) return ScalarOf(type, call.Float("value", 0));
   if (!call.Has(2) || call.In(2).empty()) return {type, {}};
-  return {type, call.Values(2).Bytes(0)};
+  return {type, call.Value(2).Bytes(0)};
 }
 
 // Cuts off what negative paddings take away, and makes them 0.
@@ -314,7 +313,7 @@ OnnxSizes AsMatrices(const OnnxSizes& sizes) {
 void Trilu(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   if (x.rank() < 2) call.Refuse("ONX-4", "{} is no matrix", ToString(x.sizes));
-  const int64_t k = call.Has(1) ? call.Integers(1).at(0) : 0;
+  const int64_t k = call.Has(1) ? call.Value(1).Integer(0) : 0;
   const bool is_upper = call.Int("upper", 1) != 0;
   const int64_t begin =
       is_upper ? kLeastInt : std::clamp(std::min(k, kMostInt) + 1, kLeastInt, kMostInt);
@@ -342,7 +341,9 @@ int64_t IntegerSteps(int64_t start, int64_t limit, int64_t delta) {
   const Int128 way = Int128{limit} - start;
   const Int128 size = delta < 0 ? -Int128{delta} : Int128{delta};
   const Int128 length = delta < 0 ? -way : way;
-  return length <= 0 ? 0 : static_cast<int64_t>((length + size - 1) / size);
+  return length <= 0
+             ? 0
+             : static_cast<int64_t>(std::min<Int128>((length + size - 1) / size, kMostInt + 1));
 }
 
 int64_t FloatSteps(long double start, long double limit, long double delta) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers that stand for real numbers.
+#include <algorithm>
+
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 #include "core/onnx/onnx_windows.h"
@@ -11,12 +13,26 @@ constexpr std::string_view kContrib = "com.microsoft";
 
 // --- elements ------------------------------------------------------------------------------------
 
+// The sizes of a parameter with a number for each block, which the attributes say, too.
+OnnxSizes BlockSizes(const OnnxCall& call, const OnnxValue& parameter, const OnnxValue& x) {
+  const int64_t block = call.Int("block_size", 0);
+  const size_t axis = call.Axis(call.Int("axis", 1), x.rank());
+  OnnxSizes sizes = x.sizes;
+  sizes[axis] = block < 1 ? 0 : CeilDiv(sizes[axis], block);
+  if (parameter.sizes != sizes) {
+    call.Refuse("ONX-4", "'{}' is {}, not {} as block_size {} on axis {} of {} has it",
+                parameter.name, ToString(parameter.sizes), ToString(sizes), block, axis,
+                ToString(x.sizes));
+  }
+  return sizes;
+}
+
 // The sizes of a parameter as a tensor of the rank of `x`: one number, one for each place along the
 // axis, or one for each block of elements.
 OnnxSizes ParameterSizes(const OnnxCall& call, const OnnxValue& parameter, const OnnxValue& x) {
   OnnxSizes ones(x.rank() == 0 ? 1 : x.rank(), 1);
   if (CountOf(parameter.sizes) == 1) return ones;
-  if (call.Int("block_size", 0) != 0) return parameter.sizes;
+  if (call.Int("block_size", 0) != 0) return BlockSizes(call, parameter, x);
   ones[call.Axis(call.Int("axis", 1), x.rank())] = CountOf(parameter.sizes);
   return ones;
 }
@@ -122,18 +138,21 @@ void QLinearConv(OnnxCall& call) {
 
 void QLinearAveragePool(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  call.RequireInt("channels_last", 0);
-  const OnnxSizes spatial = SpatialSizes(call, x);
+  const bool is_last = call.Int("channels_last", 0) != 0;
+  OnnxSizes spatial = SpatialSizes(call, x);
+  if (is_last) spatial.assign(x.sizes.begin() + 1, x.sizes.end() - 1);
   const bool is_global = call.name() == "QLinearGlobalAveragePool";
   OnnxWindows windows =
       WindowsOf(call, spatial, is_global ? spatial : KernelShape(call, spatial.size(), nullptr));
-  OnnxSizes sizes = {x.sizes[0], x.sizes[1]};
-  sizes.insert(sizes.end(), windows.output.begin(), windows.output.end());
+  OnnxSizes sizes = x.sizes;
+  std::ranges::copy(windows.output, sizes.begin() + (is_last ? 1 : 2));
   windows.Fill(2);
-  const OnnxSizes laid_out = SpatialOnes(sizes, 4);
-  const size_t rank = laid_out.size();
-  OnnxSettings settings = {{"InputTensor", Reshaped(x, SpatialOnes(x.sizes, 4))},
-                           {"OutputTensor", call.Out(0, x.type, sizes, laid_out)},
+  const auto laid_out = [&](OnnxValue& value) {
+    return is_last ? ChannelsFirst(value, 4) : Reshaped(value, SpatialOnes(value.sizes, 4));
+  };
+  const size_t rank = std::max<size_t>(x.rank(), 4);
+  OnnxSettings settings = {{"InputTensor", laid_out(x)},
+                           {"OutputTensor", laid_out(*call.Out(0, x.type, sizes).value)},
                            {"Strides", windows.strides},
                            {"WindowSize", windows.sizes},
                            {"StartPadding", windows.starts},

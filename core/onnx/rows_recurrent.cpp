@@ -2,6 +2,7 @@
 // RNN, GRU and LSTM.
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
@@ -56,7 +57,7 @@ std::vector<OperatorDesc> ActivationsOf(const OnnxCall& call,
   }
   if (const auto given = call.Texts("activations")) {
     if (given->size() != names.size()) {
-      call.Refuse("ONX-3", "{} activations; expected {}", given->size(), names.size());
+      call.Refuse("ONX-3", "{}; expected {}", Counted(given->size(), "activation"), names.size());
     }
     names = *given;
   }
@@ -124,6 +125,8 @@ Network NetworkOf(const OnnxCall& call, int64_t directions) {
     call.Refuse("ONX-4", "X, W and R are {}, {} and {}", ToString(x), ToString(call.In(1).sizes),
                 ToString(r));
   }
+  const int64_t hidden = call.Int("hidden_size", r[2]);
+  if (hidden != r[2]) call.Refuse("ONX-4", "hidden_size {} with R {}", hidden, ToString(r));
   const bool batch_first = call.Int("layout", 0) != 0;
   return {x[batch_first ? 1 : 0], x[batch_first ? 0 : 1], directions, r[2], batch_first};
 }

@@ -33,28 +33,23 @@ constexpr double kAllFromFirst = std::numeric_limits<float>::max();
 // --- sizes ---------------------------------------------------------------------------------------
 
 std::vector<size_t> AxesOf(const OnnxCall& call, size_t rank) {
-  std::vector<size_t> axes;
-  if (const auto given = call.Ints("axes")) {
-    for (const int64_t axis : *given) axes.push_back(call.Axis(axis, rank));
-  } else {
-    for (size_t d = 0; d < rank; ++d) axes.push_back(d);
-  }
-  return axes;
+  return call.Axes(call.Ints("axes").value_or(CountedFrom(0, static_cast<int64_t>(rank) - 1)),
+                   rank);
 }
 
 bool IsGiven(const OnnxCall& call, size_t input) {
   return call.Has(input) && !call.In(input).empty();
 }
 
-void RequireCount(const OnnxCall& call, std::string_view what, size_t count, size_t expected) {
-  if (count != expected)
-    call.Refuse("ONX-4", "{} {} for {} {}", count, what, expected,
-                ForCount(expected, "axis", "axes"));
+void RequireCount(const OnnxCall& call, std::string_view noun, size_t count, size_t axes,
+                  size_t of_each = 1) {
+  if (count == of_each * axes) return;
+  call.Refuse("ONX-4", "{} for {}", Counted(count, noun), Counted(axes, "axis"));
 }
 
 void SetRegion(const OnnxCall& call, const std::vector<size_t>& axes, std::vector<Axis>& all) {
   const std::vector<double> region = call.Numbers(1);
-  RequireCount(call, "numbers of the region", region.size(), 2 * axes.size());
+  RequireCount(call, "roi number", region.size(), axes.size(), 2);
   for (size_t i = 0; i < axes.size(); ++i) {
     all[axes[i]].begin = static_cast<float>(region[i]);
     all[axes[i]].end = static_cast<float>(region[axes.size() + i]);
@@ -63,7 +58,7 @@ void SetRegion(const OnnxCall& call, const std::vector<size_t>& axes, std::vecto
 
 void SetScales(const OnnxCall& call, const std::vector<double>& scales, bool crops,
                const std::vector<size_t>& axes, std::vector<Axis>& all) {
-  RequireCount(call, "scales", scales.size(), axes.size());
+  RequireCount(call, "scale", scales.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     Axis& axis = all[axes[i]];
     axis.scale = static_cast<float>(scales[i]);
@@ -78,7 +73,7 @@ void SetScales(const OnnxCall& call, const std::vector<double>& scales, bool cro
 
 void SetSizes(const OnnxCall& call, const std::vector<int64_t>& sizes,
               const std::vector<size_t>& axes, std::vector<Axis>& all) {
-  RequireCount(call, "sizes", sizes.size(), axes.size());
+  RequireCount(call, "size", sizes.size(), axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     Axis& axis = all[axes[i]];
     axis.output = sizes[i];
@@ -275,6 +270,7 @@ void Resize(OnnxCall& call) {
   const std::vector<size_t> axes = AxesOf(call, all.size());
   const bool crops = modes.coordinates == "tf_crop_and_resize";
   if (crops) SetRegion(call, axes, all);
+  if (IsGiven(call, 2) && IsGiven(call, 3)) call.Refuse("ONX-4", "scales and sizes are both given");
   if (IsGiven(call, 3)) {
     SetSizes(call, call.Integers(3), axes, all);
     KeepAspectRatio(call, axes, all);

@@ -97,7 +97,7 @@ void Identity(OnnxCall& call) {
 
 void Dropout(OnnxCall& call) {
   const OnnxValue& x = call.In(0);
-  if (call.Has(2) && call.Integers(2).front() != 0) {
+  if (call.Has(2) && call.Value(2).Integer(0) != 0) {
     call.Refuse("ONX-3", "no DirectML operator has training_mode 1");
   }
   EmitReshape(call, x.sizes);
@@ -181,11 +181,7 @@ void Unsqueeze(OnnxCall& call) {
   if (!axes) call.Refuse("ONX-3", "there are no axes");
   const size_t rank = from.size() + axes->size();
   std::vector<bool> is_new(rank);
-  for (const int64_t given : *axes) {
-    const size_t axis = call.Axis(given, rank);
-    if (is_new[axis]) call.Refuse("ONX-3", "axis {} is there twice", given);
-    is_new[axis] = true;
-  }
+  for (const size_t axis : call.Axes(*axes, rank)) is_new[axis] = true;
   OnnxSizes sizes;
   size_t next = 0;
   for (size_t d = 0; d < rank; ++d) sizes.push_back(is_new[d] ? 1 : from[next++]);
@@ -265,11 +261,14 @@ void Split(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   const size_t axis = call.Axis(call.Int("axis", 0), x.rank());
   const std::vector<int64_t> parts = PartsOf(call, x.sizes[axis]);
-  const bool are_right = std::ranges::all_of(parts, [](int64_t part) { return part >= 0; });
-  const int64_t sum = std::accumulate(parts.begin(), parts.end(), int64_t{0});
-  if (!are_right || sum != x.sizes[axis] || parts.size() != call.output_count()) {
-    call.Refuse("ONX-4", "parts {} do not make up {} outputs of axis {} of {}", ToString(parts),
-                call.output_count(), axis, ToString(x.sizes));
+  const int64_t size = x.sizes[axis];
+  const bool are_right =
+      parts.size() == call.output_count() &&
+      std::ranges::all_of(parts, [&](int64_t part) { return 0 <= part && part <= size; }) &&
+      std::accumulate(parts.begin(), parts.end(), int64_t{0}) == size;
+  if (!are_right) {
+    call.Refuse("ONX-4", "parts {} do not make up {} of axis {} of {}", ToString(parts),
+                Counted(call.output_count(), "output"), axis, ToString(x.sizes));
   }
   std::vector<OnnxOperand> outputs;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -321,9 +320,10 @@ void Slice(OnnxCall& call) {
       steps.size() != starts.size()) {
     call.Refuse("ONX-3", "starts, ends, axes and steps differ in length");
   }
+  const std::vector<size_t> cut = call.Axes(axes, x.rank());
   OnnxSizes sizes = x.sizes, offsets(x.rank()), windows = x.sizes, strides(x.rank(), 1);
   for (size_t i = 0; i < starts.size(); ++i) {
-    const size_t axis = call.Axis(axes[i], x.rank());
+    const size_t axis = cut[i];
     // Windows are no longer than the axis, so neither are the steps that differ.
     const int64_t step = std::clamp<int64_t>(steps[i], -0x7FFFFFFF, 0x7FFFFFFF);
     if (step == 0) call.Refuse("ONX-3", "a step is 0");

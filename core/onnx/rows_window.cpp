@@ -193,6 +193,7 @@ void EmitTransposed(OnnxCall& call, const std::vector<Cut>& cuts, const OnnxSize
   OnnxValue& x = call.In(0);
   OnnxValue& filter = call.In(1);
   const int64_t groups = call.Int("group", 1);
+  if (groups < 1 || groups > x.sizes[1]) call.Refuse("ONX-3", "group {}", groups);
   const OnnxSizes output = PartOfCuts(cuts, &Cut::output);
   const OnnxSizes sizes =
       call.CheckedSizes(WithSpatial({x.sizes[0], filter.sizes[1] * groups}, output));

@@ -121,7 +121,7 @@ FAULTS = [
     ("SGR-2", graph(node("REDUCE", ["x"], ["y"], [uints(9), uint(1), uints(0)])),
      "node 'y': Function has a value of another kind, UintArray"),
     ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x", "x"], ["y"], [uint(1)])),
-     "node 'y': 1 attributes; ELEMENT_WISE_ADD has 0"),
+     "node 'y': 1 attribute; ELEMENT_WISE_ADD has 0"),
     ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x"], ["y"])), "node 'y': BTensor has no name"),
     ("SGR-2", graph(node("ELEMENT_WISE_ADD", ["x", "x", "x"], ["y"])),
      "node 'y': more tensors than ELEMENT_WISE_ADD has"),
@@ -715,6 +715,64 @@ class PartTest(GraphTest):
                 done = self.run_graph(add, X, {"y": X})
                 self.assertIn(message, done.stderr)
                 self.assertEqual(done.returncode, status)
+
+
+class JudgeTest(GraphTest):
+    """The quadratic graph alone, and what a device made of it that adds where it should multiply and forgets the constant."""
+
+    def setUp(self):
+        super().setUp()
+        self.make(QUADRATIC)
+        s = 2 * X + 10
+        self.right = {"x": X, "s": s, "m": X * s, "y": self.leaky(X * s + 3)}
+        for name, values in self.right.items():
+            np.save(self.path(f"{name}.npy"), values)
+
+    @staticmethod
+    def leaky(values):
+        return np.where(values < 0, values / 2, values)
+
+    def save_in(self, folder, **arrays):
+        (self.folder / folder).mkdir(exist_ok=True)
+        for name, values in arrays.items():
+            np.save(self.folder / folder / f"{name}.npy", values)
+
+    def test_show_lists_graphs_and_still_raw_tensors(self):
+        self.assertEqual(self.dmlop("show", "g.bin").stdout,
+                         "g.bin: 3 nodes\n  input 'x': FLOAT32 [4]\n  output 'y': FLOAT32 [4]\n"
+                         "  node 's' (ELEMENT_WISE_IDENTITY): ELEMENT_WISE_IDENTITY -> 's' FLOAT32 [4]\n"
+                         "  node 'm' (ELEMENT_WISE_MULTIPLY): ELEMENT_WISE_MULTIPLY -> 'm' FLOAT32 [4]\n"
+                         "  node 'y' (ELEMENT_WISE_ADD1): ELEMENT_WISE_ADD1 -> 'y' FLOAT32 [4]\n")
+        self.assertEqual(self.dmlop("show", "g.bin", "--type", "UINT8").returncode, 0)
+        X.tofile(self.path("x.bin"))
+        self.assertIn("--type and --sizes do", self.dmlop("show", "x.bin").stderr)
+        self.make(graph(COPY, COPY))
+        self.assertIn("'y' is filled twice [SGR-1]", self.dmlop("show", "g.bin").stderr)
+
+    def test_nodes_are_diagnosed(self):
+        s, m = self.right["s"], self.right["m"]
+        self.save_in("dump", s=s, m=X + s, y=self.leaky(X + s + 3))
+        done = self.dmlop("diagnose", "g.bin", "--from", "dump", "-i", "x.npy", "--format", "json")
+        told = json.loads(done.stdout)
+        self.assertEqual((done.returncode, told["node"], told["judged"]), (1, "m", 2))
+        self.save_in("dump", m=m, y=self.leaky(m))
+        told = json.loads(self.dmlop("diagnose", "g.bin", "--node", "y", "--from", "dump", "--format", "json").stdout)
+        self.assertIn(["/bindings/BTensor=0"], [one["ids"] for one in told["outputs"][0]["causes"]])
+        self.assertEqual(self.dmlop("diagnose", "g.bin", "--node", "y", "y.npy", "-i", "x.npy").returncode, 0)
+
+    def test_graphs_are_cases_of_batches(self):
+        lines = [{"model": "g.bin", "inputs": ["x.npy"], "outputs": {"y": "gold/y.npy", "m.m": "gold/m.npy"}},
+                 {"model": "g.bin", "inputs": {"x": "x.npy"}, "outputs": ["gold/y2.npy"]}]
+        (self.folder / "all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        self.assertEqual(self.dmlop("batch", "all.jsonl", "-q").stderr, "")
+        for name, like in [("y", "y"), ("y2", "y"), ("m", "m")]:
+            np.testing.assert_array_equal(np.load(self.folder / f"gold/{name}.npy"), self.right[like])
+        self.save_in("gpu", y=self.leaky(self.right["m"]), m=self.right["m"], y2=self.right["y"])
+        done = self.dmlop("batch", "all.jsonl", "--judge", "--output-path", "gpu", "--diagnose", "--report", "r.jsonl")
+        first, second = [json.loads(line) for line in (self.folder / "r.jsonl").read_text().splitlines()]
+        self.assertEqual((done.returncode, second["status"]), (1, "done"))
+        self.assertEqual([one["name"] for one in first["diagnoses"]], ["y"])
+        self.assertIn(["/bindings/BTensor=0"], [one["ids"] for one in first["diagnoses"][0]["causes"]])
 
 
 class FaultTest(GraphTest):

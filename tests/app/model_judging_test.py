@@ -176,6 +176,8 @@ class ModelTest(ProgramTest):
                    document | {"commands": document["commands"][:-1] + [document["commands"][-1] | {"targetPath": "gold/whole.npy"}]},
                    {"model": "w.json"},
                    {"type": "ELEMENT_WISE_ABS", "bindings": {"InputTensor": "x.npy", "OutputTensor": "gold/abs.npy"}})
+        for path in self.folder.glob("*.*"):
+            os.utime(path, (10, 10))  # a clock may be too coarse to tell them from what is written next
         self.run_program("batch", "all.jsonl", "-q", "--report", "r.jsonl")
         expected = {"y": Y, "y2": Y, "y3": Y, "b": B, "b3": B, "whole": Y, "written": Y, "abs": abs(X)}
         self.assertEqual(sorted(os.listdir(self.folder / "gold")), sorted(f"{name}.npy" for name in expected))
@@ -204,6 +206,41 @@ class ModelTest(ProgramTest):
         os.makedirs(self.folder / "gpu/set")
         (self.folder / "gpu/set/output_0.pb").write_bytes(constant("Y", Y))
         self.run_program("batch", "all.jsonl", "-q", "--judge", "--output-path", "gpu")
+
+    def judged_lines(self, device, *options, status=0):
+        """What a report says of the files that a device has written for the tensors A and B of each kind of model."""
+        document = json.loads((self.folder / "m.json").read_text())
+        document["commands"] += [{"type": "writeFile", "resource": name, "targetPath": f"gold/{name}.npy"} for name in "AB"]
+        self.lines({"model": "m.onnx", "inputs": ["x.npy"], "outputs": {"A": "gold/A.npy", "B": "gold/B.npy"}},
+                   {"model": "m.json", "outputs": {"A": "gold/A.npy", "g.OutputTensor": "gold/B.npy"}}, document)
+        os.makedirs(self.folder / "gpu", exist_ok=True)
+        for name, values in device.items():
+            np.save(self.folder / f"gpu/{name}.npy", values)
+        self.run_program("batch", "all.jsonl", "--judge", "--output-path", "gpu", "-k", "--report", "r.jsonl", *options, status=status)
+        return [json.loads(line) for line in (self.folder / "r.jsonl").read_text().splitlines()]
+
+    def test_what_differs_in_models_of_batches_is_diagnosed(self):
+        near = A.copy()
+        near[1, 2] = np.nextafter(near[1, 2], np.float32(99))
+        for case in self.judged_lines({"A": near, "B": A @ V}, "--diagnose", status=1):
+            found = [(one["name"], one["verdict"], [cause["ids"] for cause in one["causes"][:1]]) for one in case["diagnoses"]]
+            of_b = case["comparisons"][1]["tensor"]
+            self.assertEqual(found, [("A", "noise", []), (of_b, "cause", [["/desc/CTensor=null"]])])
+        for case in self.judged_lines({"A": near, "B": B}, "--diagnose"):
+            self.assertEqual((case["status"], [one["verdict"] for one in case["diagnoses"]]), ("done", ["noise"]))
+
+    def test_errors_have_units_in_models_of_batches(self):
+        near = A.copy()
+        near[1, 2] = np.nextafter(near[1, 2], np.float32(99))
+        for options, status in [((), 1), (("--tolerance", "sums"), 0)]:
+            for case in self.judged_lines({"A": near, "B": B}, *options, status=status):
+                self.assertEqual([(one["equal"], "units" in one) for one in case["comparisons"]], [(status == 0, True), (True, False)])
+        for case in self.judged_lines({"A": A, "B": np.nextafter(B, np.float32(99))}, "--tolerance", "sums", status=1):
+            self.assertEqual([one["equal"] for one in case["comparisons"]], [True, False])  # a device was given another A
+
+    def test_each_missing_file_of_a_model_is_told(self):
+        for case in self.judged_lines({"B": A @ V}, status=5):
+            self.assertEqual((case["missing"], len(case["comparisons"])), (1, 2))
 
     def test_what_no_case_can_be(self):
         for line, status, words in [
@@ -234,6 +271,12 @@ class ModelTest(ProgramTest):
         self.run_program("batch", "cases/cases.jsonl", "--check", "-q")
         self.assertEqual(len(list((self.folder / "cases").glob("000*.json"))), 3)
         self.assertIn(b"x.npy", self.run_program("validate", "m.onnx", "-i", "cases/0001-_layer_m.ATensor.npy", "--cases", "cases", status=2).stderr.replace(b"ATensor", b"x"))
+
+    def test_a_model_without_operators_has_no_cases(self):
+        nothing = model([node("Slice", "X,zero,zero", "Y")], [value("X", "f4", [4, 6])], outputs("Y"), [constant("zero", np.array([0]))])
+        (self.folder / "n.onnx").write_bytes(nothing)
+        self.run_program("validate", "n.onnx", "-i", "x.npy", "--cases", "new/cases")
+        self.assertEqual([(one.name, one.read_bytes()) for one in (self.folder / "new/cases").iterdir()], [("cases.jsonl", b"")])
 
     def test_sizes_of_the_command_line_hold_within_other_models(self):
         (self.folder / "n.onnx").write_bytes(model([node("Shape", "X", "S"), node("Cast", "S", "Y", to=1)], [value("X", "f4", ["N", 3])], outputs("Y")))

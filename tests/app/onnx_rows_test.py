@@ -38,9 +38,28 @@ def integer_matmul(*sizes):
     return f"MatMulInteger of {sizes}", model_of("MatMulInteger", {"A": a, "B": b, "Z": np.uint8(2)}), np.matmul(a.astype("i4") - 2, b.astype("i4"))
 
 
-def fused_matmul(*sizes):
+def fused_matmul(*sizes, **attributes):
+    """Vectors are not transposed."""
     a, b = of(*sizes[0]), of(*sizes[1], start=2)
-    return f"FusedMatMul of {sizes}", model_of("FusedMatMul", {"A": a, "B": b}, domain="com.microsoft", transB=1), np.matmul(a, np.swapaxes(b, -1, -2))
+    transposed = np.swapaxes(b, -1, -2) if b.ndim > 1 else b
+    return f"FusedMatMul of {sizes}", model_of("FusedMatMul", {"A": a, "B": b}, domain="com.microsoft", transB=1, **attributes), np.matmul(a, transposed)
+
+
+def quantized_pool(*sizes):
+    """Sums of 2 x 2 elements, as the scale of a mean is 1/4, without channels between them."""
+    x = of(*sizes, kind="i1") + np.int8(3)
+    sums = sum(x[:, i:sizes[1] - 1 + i, j:sizes[2] - 1 + j].astype("i4") - 1 for i in (0, 1) for j in (0, 1))
+    parameters = {"s": F(1), "z": np.int8(1), "t": F(.25), "y": np.int8(-2)}
+    return (f"QLinearAveragePool of {sizes} with channels last",
+            model_of("QLinearAveragePool", {"X": x} | parameters, domain="com.microsoft", channels_last=1, kernel_shape=[2, 2]), (sums - 2).astype("i1"))
+
+
+def global_quantized_pool(*sizes):
+    x = of(*sizes, kind="u1") % 7
+    parameters = {"s": F(1), "z": np.uint8(0), "t": F(1 / np.prod(sizes[1:-1])), "y": np.uint8(5)}
+    return (f"QLinearGlobalAveragePool of {sizes} with channels last",
+            model_of("QLinearGlobalAveragePool", {"X": x} | parameters, domain="com.microsoft", channels_last=1),
+            (x.sum(axis=tuple(range(1, x.ndim - 1)), keepdims=True, dtype="i4") + 5).astype("u1"))
 
 
 INTEGERS = np.array([[1, 2], [3, 5]], "u1"), np.array([[2, 1], [0, 3]], "u1")
@@ -54,6 +73,9 @@ VALUES = [
                                    ((2, 1, 2, 3, 4), (1, 1, 2, 4, 5)), ((2, 1, 1, 3, 4), (2, 3, 1, 4, 5)), ((4,), (2, 1, 2, 3, 4, 5))]),
     integer_matmul((2, 3, 2, 3, 4), (4, 5)), integer_matmul((2, 3, 2, 3, 4), (2, 3, 2, 4, 5)),
     fused_matmul((2, 3, 2, 3, 4), (2, 3, 2, 5, 4)), fused_matmul((2, 3, 2, 3, 4), (5, 4)),
+    fused_matmul((4,), (4,), transA=1), fused_matmul((4,), (5, 4), transA=1, transBatchA=1), fused_matmul((3, 4), (4,)), fused_matmul((2, 3, 4), (4,)),
+    fused_matmul((4,), (2, 3, 2, 5, 4)),
+    quantized_pool(2, 3, 4, 5), global_quantized_pool(2, 4, 3), global_quantized_pool(1, 2, 4, 3), global_quantized_pool(1, 2, 2, 2, 3),
     ("QLinearMatMul with scales of FLOAT16",
      model_of("QLinearMatMul", {"A": INTEGERS[0], "s": HALF, "z": ONE, "B": INTEGERS[1], "t": HALF, "y": ONE, "u": HALF / 2, "x": ONE * 9}, opset=21),
      ((INTEGERS[0].astype("i4") - 1) @ (INTEGERS[1].astype("i4") - 1) + 9).astype("u1")),
@@ -74,6 +96,28 @@ REFUSED = [
     ("ONX-3", r"is out of range for 1 dimension\b", model_of("Softmax", {"X": of(3)}, axis=2)),
     ("ONX-3", r"pads .* for 1 dimension\b", model_of("MaxPool", {"X": of(1, 1, 3)}, kernel_shape=[1], pads=[1])),
     ("ONX-4", "of 2 elements in 3 parts of 1, none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
+    # Numbers that no tensor has, or that contradict each other.
+    ("ONX-1", "size -1 of", model_of("Tile", {"X": of(2, 3), "r": I([-1, 1])})),
+    ("ONX-1", "size 2147483648 of", model_of("Range", {"s": I(-2**63), "l": I(2**63 - 1), "d": I(1)})),
+    ("ONX-3", "group 4611686018427387904", model_of("ConvTranspose", {"X": of(1, 1, 5, 5), "w": of(1, 4, 3, 3)}, group=2**62)),
+    *(("ONX-3", "axis -?[02] is there twice", model_of(op, {"X": of(2, 3)} | more, opset=18, **attributes)) for op, more, attributes in [
+        ("Slice", {"s": I([0, 0]), "e": I([1, 1]), "a": I([0, -2])}, {}), ("Pad", {"p": I([1, 1, 1, 1]), "": F(0), "a": I([-2, 0])}, {}),
+        ("Resize", {"": F(0), "t": F([2, 2])}, {"axes": [0, 0]})]),
+    ("ONX-4", "make up 3 outputs", model_of("Split", {"X": of(5), "s": I([2**63 - 1, 2**63 - 1, 7])}, "Y,Z,W")),
+    ("ONX-4", "both given", model_of("Resize", {"X": of(2), "r": F([]), "s": F([2]), "t": I([4])})),
+    ("ONX-4", "hidden_size 2 with R", model_of("GRU", {"X": of(1, 1, 2), "w": of(1, 3, 2), "r": of(1, 3, 1)}, hidden_size=2)),
+    ("ONX-4", "4 columns cannot be split into 3 heads", model_of("MultiHeadAttention", {"X": of(1, 2, 4), "k": of(1, 2, 4), "v": of(1, 2, 4)}, domain="com.microsoft", num_heads=3)),
+    ("ONX-4", "matrix", model_of("MatMulNBits", {"X": of(2, 32), "b": of(16, kind="u1"), "s": of(1)}, domain="com.microsoft", K=32, N=2**61 + 1, bits=4, block_size=32)),
+    ("ONX-4", r"block_size 3 on axis 1 of \[2, 4\]", model_of("DequantizeLinear", {"X": of(2, 4, kind="i1"), "s": of(2, 4)}, opset=21, block_size=3)),
+    ("ONX-4", "has no element", model_of("Clip", {"X": of(2), "l": of(0)})),
+    ("ONX-4", "is for axis 1 of 0 dimensions", model_of("QLinearConv", {"X": np.uint8(1), "s": F([1, 1]), "z": ONE, "w": of(1, 1, 1, kind="u1"), "t": F(1), "y": ONE, "u": F(1), "v": ONE})),
+    ("ONX-6", "4294967297", model_of("Cast", {"X": of(2)}, to=2**32 + 1)),
+    ("ONX-4", r"\b1 scale for 2 axes", model_of("Resize", {"X": of(2, 3), "": F(0), "s": F([1])})),
+    ("ONX-4", r"\b3 roi numbers for 1 axis\b", model_of("Resize", {"X": of(3), "r": F([0, 1, 1]), "s": F([1])}, coordinate_transformation_mode="tf_crop_and_resize")),
+    ("ONX-4", r"\b1 repeat for", model_of("Tile", {"X": of(2, 3), "r": I([1])})),
+    ("ONX-3", r"\b1 input with an equation of 2", model_of("Einsum", {"X": of(2, 3)}, equation="ij,jk->ik")),
+    ("ONX-3", r"\b1 activation; expected 2", model_of("GRU", {"X": of(1, 1, 2), "w": of(1, 3, 2), "r": of(1, 3, 1)}, hidden_size=1, activations=["Tanh"])),
+    ("ONX-4", "make up 1 output of", model_of("Split", {"X": of(4), "s": I([2, 2])})),
     ("ONX-4", "1 element cannot be split into 2 equal parts", model_of("Split", {"X": of(1)}, "Y,Z", opset=13)),
 ]
 

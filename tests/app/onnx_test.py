@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX models: run, judged, listed, explained and refused, node by node."""
 
+import itertools
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import struct
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -44,6 +46,8 @@ def attribute(name, value):
         return numbered(4, field(5, constant("", value)))
     if isinstance(value, bytes):  # a graph
         return numbered(5, field(6, value))
+    if isinstance(value[0], str):
+        return numbered(8, *(text(9, one) for one in value))
     if isinstance(value[0], float):
         return numbered(6, *(b"\x3d" + struct.pack("<f", one) for one in value))
     return numbered(7, *(field(8, one) for one in value))
@@ -71,6 +75,20 @@ def graph(nodes, inputs=(), outputs=(), constants=()):
 def model(nodes, inputs=(), outputs=(), constants=(), opset=17, domains=()):
     opsets = b"".join(field(8, text(1, name) + field(2, version)) for name, version in [("", opset), *domains])
     return field(1, 8) + opsets + field(7, graph(nodes, inputs, outputs, constants))
+
+
+def function(name, inputs, outputs, nodes, opset=17, **defaults):
+    """A function of the domain 'my'; an attribute whose default is None is required."""
+    stated = {key: default for key, default in defaults.items() if default is not None}
+    return field(25, text(1, name) + b"".join(text(4, one) for one in inputs.split(",")) + b"".join(text(5, one) for one in outputs.split(",")) +
+                 b"".join(text(6, key) for key in defaults if key not in stated) + b"".join(field(7, one) for one in nodes) +
+                 b"".join(field(9, text(1, domain) + field(2, version)) for domain, version in [("", opset), ("my", 1)]) +
+                 text(10, "my") + b"".join(field(11, attribute(key, default)) for key, default in stated.items()))
+
+
+def reference(attribute, to, kind):
+    """An attribute of a function's node with the value of another one of the call."""
+    return field(5, text(1, attribute) + text(21, to) + field(20, kind))
 
 
 def outputs(*names):
@@ -149,6 +167,55 @@ class OnnxTest(ProgramTest):
             self.run_program("run", "m.onnx", "-i", "x.npy", "-i", "c=c.npy", "-o", "y.npy")
             np.testing.assert_array_equal(np.load(self.folder / "y.npy"), -X if negates else X)
         self.assertIn(b"ONX-9", self.run_program("validate", "m.onnx", status=3).stderr)
+
+    def test_functions_of_the_model_are_their_nodes(self):
+        leaky = function("Leaky", "a", "b", [node("LeakyRelu", "a", "b") + reference("alpha", "slope", 1)], slope=.5)
+        twice = function("Twice", "a,low", "c", [node("Leaky", "a", "h", "", "my") + reference("slope", "s", 1), node("Add", "h,h", "k", "sum"), node("Clip", "k,low", "c")],
+                         opset=13, s=None)
+        nodes = [node("Leaky", "X", "A", "l", "my"), node("Twice", "A", "B", "", "my", s=.25), node("Twice", "B,limit", "Y", "t", "my", s=.125)]
+        content = model(nodes, [F3], outputs("Y"), [constant("limit", np.float32(-1))], domains=[("my", 1)]) + leaky + twice
+        self.write("m.onnx", content)
+        x = X - 3
+        np.save(self.folder / "x.npy", x)
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy", "--keep-all", "gold")
+        a = np.where(x < 0, x / 2, x)
+        b = np.where(a < 0, a / 4, a) * 2
+        h = np.where(b < 0, b / 8, b)
+        y = np.maximum(2 * h, -1)
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), y)
+        expected = {"0001-l_LeakyRelu_0.A": a, "0002-Twice_0_Leaky_0_LeakyRelu_0.Twice_0_h": b / 2, "0003-Twice_0_sum.Twice_0_k": b, "0004-Twice_0_Clip_0.B": b,
+                    "0005-t_Leaky_0_LeakyRelu_0.t_h": h, "0006-t_sum.t_k": 2 * h, "0007-t_Clip_0.Y": y}
+        self.assertEqual(sorted(os.listdir(self.folder / "gold")), [f"{name}.npy" for name in expected])
+        for name, values in expected.items():
+            np.testing.assert_array_equal(np.load(self.folder / f"gold/{name}.npy"), values)
+        self.assertIn(b"node 't/Clip_0' (Clip 13)", self.run_program("show", "m.onnx").stdout)
+
+    def test_functions_that_cannot_be_called_are_refused(self):
+        def calling(*functions):
+            return model([node("F", "X", "Y", "f", "my")], [F3], outputs("Y"), domains=[("my", 1)]) + b"".join(functions)
+
+        def doubling(i, name="D"):
+            return function(f"{name}{i}", "a", "b", [node(f"{name}{i + 1}", "a", "t", "", "my"), node(f"{name}{i + 1}", "t", "b", "", "my")])
+
+        relu = [node("Relu", "a", "b")]
+        for code, words, content in [
+                ("ONX-1", "'f/F_0' (my.F): the function calls itself", calling(function("F", "a", "b", [node("F", "a", "b", "", "my")]))),
+                ("ONX-1", "'f/G_0/F_0'", calling(function("F", "a", "b", [node("G", "a", "b", "", "my")]), function("G", "a", "b", [node("F", "a", "b", "", "my")]))),
+                ("ONX-1", "131072 nodes", calling(function("F", "a", "b", [node("D0", "a", "b", "", "my")]), *map(doubling, range(60)), function("D60", "a", "b", relu))),
+                ("ONX-1", "64 deep", calling(function("F", "a", "b", [node("D0", "a", "b", "", "my")]),
+                                             *(function(f"D{i}", "a", "b", [node(f"D{i + 1}", "a", "b", "", "my")]) for i in range(99)))),
+                ("ONX-1", "bytes of names", calling(function("F", "a", "b", [node("G", "a", "b", "n" * 65536, "my")]), function("G", "a", "b", relu * 1025))),
+                ("ONX-2", "'f/Rellu_0' (Rellu)", calling(function("F", "a", "b", [node("Rellu", "a", "b")]))),
+                ("ONX-2", "opset 99", calling(function("F", "a", "b", relu, opset=99))),
+                ("ONX-3", "the attribute 'slope' is missing", calling(function("F", "a", "b", relu, slope=None))),
+                ("ONX-3", "more inputs or outputs", model([node("F", "X,X", "Y", "f", "my")], [F3], outputs("Y")) + function("F", "a", "b", relu)),
+                ("ONX-7", "reads 'X'", calling(function("F", "a", "b", [node("Add", "a,X", "b")]))),
+                ("ONX-7", "nothing computes 'b' in its function", calling(function("F", "a", "b", []))),
+                ("ONX-7", "it is there twice", calling(function("F", "a", "b", relu), function("F", "a", "b", relu)))]:
+            with self.subTest(words):
+                told = self.refusal(content).decode()
+                self.assertIn(f"[{code}]", told)
+                self.assertIn(words, told)
 
     def test_outputs_have_their_names_whatever_computes_them(self):
         branch = graph([node("Neg", "X", "b")], (), outputs("b"))
@@ -273,6 +340,7 @@ class OnnxTest(ProgramTest):
             ("ONX-2", "'nms' (NonMaxSuppression 11)", one([node("NonMaxSuppression", "X,X", "Y", "nms")])),
             ("ONX-2", "'x' (Rellu)", one([node("Rellu", "X", "Y", "x")])),
             ("ONX-2", "opset 99", one([node("Relu", "X", "Y")], opset=99)),
+            ("ONX-3", "input 1 is left out", one([node("If", "", "Y")])),
             ("ONX-3", "'t' (Transpose 13)", one([node("Transpose", "X", "Y", "t", perm=[0, 0])])),
             ("ONX-4", "'X'", model([node("Relu", "X", "Y")], [value("X", "f4", None)], outputs("Y"))),
             ("ONX-4", "do not broadcast", one([node("Add", "X,c", "Y")], [constant("c", np.zeros(2, "f4"))])),
@@ -296,6 +364,26 @@ class OnnxTest(ProgramTest):
         nodes = [node("NonMaxSuppression", "X,X", "A", "first"), node("Reshape", "X,s", "B", "second"), node("Loop", "A", "C", "third"), node("Relu", "A", "Y", "fourth")]
         told = self.refusal(model(nodes, [F3, value("s", "i8", [1])], outputs("Y"))).decode()
         self.assertEqual(re.findall(r"node '(\w+)'", told), ["first", "second", "third"])
+
+    def test_odd_tensors_are_refused_or_taken_by_every_operator(self):
+        """Each operator reads one tensor as all of its inputs: a scalar, an empty one, one of too many dimensions."""
+        rows = (Path(__file__).resolve().parents[2] / "core/onnx").glob("rows_*.cpp")
+        operators = sorted(set(re.findall(r'^ +\{"([A-Z]\w+)", "\d', "".join(path.read_text() for path in rows), re.M)))
+        self.assertGreater(len(operators), 150)
+        attributes = {"axis": 0, "block_size": 2, "blocksize": 2, "channels_last": 1, "equation": "a", "hidden_size": 1, "K": 1, "N": 1, "kernel_shape": [2, 2], "kv_num_heads": 1,
+                      "num_groups": 1, "groups": 1, "num_heads": 1, "pooled_shape": [1, 1], "q_num_heads": 1, "to": 1}
+        sizes_of_all = [[], [0], [0, 3, 4, 4], [3], [2, 3], [2, 3, 4], [2, 0, 4], [2, 3, 4, 4, 5], [1] * 9]
+        kinds = ["f4", "i8", "u1"]
+        for domain, opset in [("", 18), ("", 24), ("com.microsoft", 21)]:
+            nodes = [node(op, ",".join([kind] * count), f"{op} {kind} {count}", "", domain, **attributes)
+                     for op in operators for kind in kinds for count in (1, 2, 3, 5, 9)]
+            for sizes, is_known in itertools.product(sizes_of_all, [True, False]):
+                with self.subTest(f"{domain} {opset} {sizes} {is_known}"):
+                    inputs = [] if is_known else [value(kind, kind, sizes) for kind in kinds]
+                    constants = [constant(kind, np.ones(sizes, kind)) for kind in kinds] if is_known else []
+                    self.write("m.onnx", model(nodes, inputs, (), constants, opset, [("com.microsoft", 1)]))
+                    told = self.run_program("validate", "m.onnx", status=3).stderr
+                    self.assertNotRegex(told, b"runtime error|Sanitizer")
 
     def test_every_truncation_is_refused_or_a_model(self):
         content = model([node("Conv", "X,W", "Y", "c", pads=[1, 1, 1, 1])], [value("X", "f4", [1, 1, 3, 3])], outputs("Y"), [constant("W", np.ones((1, 1, 3, 3), "f4"))])
