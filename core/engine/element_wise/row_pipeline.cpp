@@ -105,6 +105,8 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
     if (row_->relative_error > 0) {
       round_ = RoundFunctionFor(output_type);
       approximates_nothing_ = NeedsExactElements(call.function, call.parameters.numbers);
+      const bool is_float = inputs[0].type == DataType::kFloat32 && output_type == inputs[0].type;
+      if (is_float && !call.scale_bias) quick_ = row_->quick;
     } else if (IsFloat(row_->out) || !IsFloat(output_type)) {
       after_.ConvertTo(output_type);
     } else {
@@ -133,17 +135,24 @@ void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::by
     std::byte* const target = to + begin * output_width_;
     const int64_t size = NextChunk(count - begin, target, streams);
     const int64_t whole = WholeBlocks(size);
-    Inputs inputs;
-    for (size_t k = 0; k < input_count_; ++k) {
-      inputs[k] = Prepare(k, sources[k], begin, size, scratch);
-    }
-    begin += size;
-    if (streams && stream_row_ != nullptr && size == whole) {
-      stream_row_(call_.parameters, size, target, inputs.data());
-      continue;
-    }
     const bool is_direct = size == whole && !streams;
-    const std::byte* results = Compute(whole, inputs, is_direct ? target : nullptr, scratch);
+    const std::byte* results = is_direct ? target : scratch.outputs[1];
+    if (quick_ != nullptr && !sources[0].repeats) {
+      const std::byte* const from = Padded(0, sources[0], begin, size, scratch);
+      ComputeQuickly(whole, from, is_direct ? target : scratch.outputs[1], scratch);
+      begin += size;
+    } else {
+      Inputs inputs;
+      for (size_t k = 0; k < input_count_; ++k) {
+        inputs[k] = Prepare(k, sources[k], begin, size, scratch);
+      }
+      begin += size;
+      if (streams && stream_row_ != nullptr && size == whole) {
+        stream_row_(call_.parameters, size, target, inputs.data());
+        continue;
+      }
+      results = Compute(whole, inputs, is_direct ? target : nullptr, scratch);
+    }
     if (streams) {
       stream_(1, size * output_width_, target, 0, results, 0);
     } else if (results != target) {
@@ -156,16 +165,37 @@ void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::by
 const std::byte* RowPipeline::Prepare(size_t input, RowSource source, int64_t begin, int64_t count,
                                       Scratch& scratch) const {
   if (source.repeats) return Repeat(input, source.elements, scratch);
-  const std::byte* from = source.elements + begin * widths_[input];
   std::byte* const(&buffers)[2] = {scratch.inputs[input][0], scratch.inputs[input][1]};
+  return before_[input].Run(WholeBlocks(count), Padded(input, source, begin, count, scratch),
+                            nullptr, buffers);
+}
+
+const std::byte* RowPipeline::Padded(size_t input, RowSource source, int64_t begin, int64_t count,
+                                     Scratch& scratch) const {
+  const std::byte* const from = source.elements + begin * widths_[input];
   const int64_t whole = WholeBlocks(count);
-  if (whole != count) {
-    const size_t bytes = static_cast<size_t>(count * widths_[input]);
-    std::memcpy(buffers[0], from, bytes);
-    std::memset(buffers[0] + bytes, 0, static_cast<size_t>(whole * widths_[input]) - bytes);
-    from = buffers[0];
+  if (whole == count) return from;
+  std::byte* const padded = scratch.inputs[input][0];
+  const size_t bytes = static_cast<size_t>(count * widths_[input]);
+  std::memcpy(padded, from, bytes);
+  std::memset(padded + bytes, 0, static_cast<size_t>(whole * widths_[input]) - bytes);
+  return padded;
+}
+
+// A function of one value leaves the buffers of the second input to the undecided results.
+void RowPipeline::ComputeQuickly(int64_t count, const std::byte* from, std::byte* to,
+                                 Scratch& scratch) const {
+  double* const arguments = reinterpret_cast<double*>(scratch.inputs[0][1]);
+  const int64_t undecided = quick_(count, to, from, scratch.undecided, arguments);
+  if (undecided == 0) return;
+  const int64_t whole = WholeBlocks(undecided);
+  std::fill(arguments + undecided, arguments + whole, 0.0);
+  const Inputs inputs = {scratch.inputs[0][1]};
+  std::byte* const results = scratch.inputs[1][0];
+  Resolve(Approximate(whole, inputs, results, scratch), inputs, results, scratch);
+  for (int64_t i = 0; i < undecided; ++i) {
+    reinterpret_cast<float*>(to)[scratch.undecided[i]] = reinterpret_cast<const float*>(results)[i];
   }
-  return before_[input].Run(whole, from, nullptr, buffers);
 }
 
 // Keeps the results, because the next row often repeats the same element.

@@ -63,6 +63,7 @@ class RowPipeline {
     alignas(64) std::byte inputs[kMaxElementInputs][2][kChunkBytes];
     alignas(64) std::byte outputs[2][kChunkBytes];
     alignas(64) int32_t unresolved[kChunkBytes / sizeof(double)];
+    alignas(64) int32_t undecided[kChunkBytes / sizeof(double)];
     // Results of the steps for a repeated element.
     alignas(64) std::byte repeated[kMaxElementInputs][kChunkBytes];
     const std::byte* repeated_from[kMaxElementInputs] = {};
@@ -83,6 +84,11 @@ class RowPipeline {
   const std::byte* Prepare(size_t input, RowSource source, int64_t begin, int64_t count,
                            Scratch& scratch) const;
   const std::byte* Repeat(size_t input, const std::byte* element, Scratch& scratch) const;
+  // Returns whole blocks of the elements as they are stored.
+  const std::byte* Padded(size_t input, RowSource source, int64_t begin, int64_t count,
+                          Scratch& scratch) const;
+  // Computes whole blocks of FLOAT32 by the quick form, and what it does not decide as usual.
+  void ComputeQuickly(int64_t count, const std::byte* from, std::byte* to, Scratch& scratch) const;
   // Returns where the results of whole blocks are: in `to` unless that is null.
   const std::byte* Compute(int64_t count, const Inputs& inputs, std::byte* to,
                            Scratch& scratch) const;
@@ -99,6 +105,7 @@ class RowPipeline {
   std::array<int64_t, kMaxElementInputs> widths_;  // widths of stored elements in bytes
   RowSteps after_;
   RoundFunction* round_ = nullptr;  // rounds approximations
+  QuickFunction* quick_ = nullptr;  // decides most results from stored elements
   bool approximates_nothing_ = false;
   DataType output_type_;
   int64_t output_width_;

@@ -37,6 +37,12 @@ ElementParameters IntegerBounds(int64_t min, int64_t max);
 using RowFunction = void(const ElementParameters& parameters, int64_t count, std::byte* to,
                          const std::byte* const* from);
 
+// Computes `count` elements of FLOAT32, a multiple of kRowBlock, from FLOAT32, by an approximation
+// that decides the rounding of nearly all of them. Returns how many it does not decide; these are
+// described by their indices and their arguments. `to` may be `from`.
+using QuickFunction = int64_t(int64_t count, std::byte* to, const std::byte* from,
+                              int32_t* undecided, double* arguments);
+
 // A function for some types of elements. It computes with types of its own: elements of others are
 // converted before and after. A row of integers takes floats as their bits.
 struct ElementWiseRow {
@@ -53,6 +59,8 @@ struct ElementWiseRow {
   // Bound for functions that are approximated in FLOAT64. With 0, the result is right once it is
   // rounded to the output's type, if it has to be.
   double relative_error = 0.0;
+  // Decides most results of FLOAT32 faster; null if there is no such form.
+  QuickFunction* quick = nullptr;
   // The stored types of the output, if they distinguish rows.
   DataTypeSet outputs = {};
 };

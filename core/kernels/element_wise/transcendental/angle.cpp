@@ -6,7 +6,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/quick-inl.h"
 #include "core/kernels/element_wise/tables.h"
 #include "core/kernels/element_wise/transcendental/angle-inl.h"
 #include "core/kernels/simd/dispatch.h"
@@ -19,7 +19,7 @@ using enum ElementWiseFunction;
 
 std::span<const ElementWiseRow> AngleTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Approximated<Asin>(kAsin),
+      Quick<Asin>(kAsin),
       Approximated<Acos>(kAcos),
       Approximated<Atan>(kAtan),
       Approximated<AtanYx, 2>(kAtanYx),

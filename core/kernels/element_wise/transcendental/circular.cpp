@@ -6,7 +6,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/quick-inl.h"
 #include "core/kernels/element_wise/tables.h"
 #include "core/kernels/element_wise/transcendental/circular-inl.h"
 #include "core/kernels/simd/dispatch.h"
@@ -19,8 +19,8 @@ using enum ElementWiseFunction;
 
 std::span<const ElementWiseRow> CircularTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Approximated<Sin>(kSin),
-      Approximated<Cos>(kCos),
+      Quick<Sin>(kSin),
+      Quick<Cos>(kCos),
       Approximated<Tan>(kTan),
   };
   return kRows;

@@ -6,7 +6,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/kernels/element_wise/rows-inl.h"
+#include "core/kernels/element_wise/quick-inl.h"
 #include "core/kernels/element_wise/tables.h"
 #include "core/kernels/element_wise/transcendental/exponential-inl.h"
 #include "core/kernels/simd/dispatch.h"
@@ -19,7 +19,7 @@ using enum ElementWiseFunction;
 
 std::span<const ElementWiseRow> ExponentialTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Approximated<Exp>(kExp),
+      Quick<Exp>(kExp),
       Approximated<Sinh>(kSinh),
       Approximated<Cosh>(kCosh),
       Approximated<Tanh>(kTanh),
