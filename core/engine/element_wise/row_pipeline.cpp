@@ -131,27 +131,25 @@ int64_t RowPipeline::NextChunk(int64_t left, const std::byte* to, bool streams) 
 
 void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::byte* to,
                       bool streams, Scratch& scratch) const {
-  for (int64_t begin = 0; begin < count;) {
+  const bool is_quick = quick_ != nullptr && !sources[0].repeats;
+  for (int64_t begin = 0, size = 0; begin < count; begin += size) {
     std::byte* const target = to + begin * output_width_;
-    const int64_t size = NextChunk(count - begin, target, streams);
+    size = NextChunk(count - begin, target, streams);
     const int64_t whole = WholeBlocks(size);
-    const bool is_direct = size == whole && !streams;
-    const std::byte* results = is_direct ? target : scratch.outputs[1];
-    if (quick_ != nullptr && !sources[0].repeats) {
-      const std::byte* const from = Padded(0, sources[0], begin, size, scratch);
-      ComputeQuickly(whole, from, is_direct ? target : scratch.outputs[1], scratch);
-      begin += size;
+    std::byte* const direct = size == whole && !streams ? target : nullptr;
+    const std::byte* results = nullptr;
+    if (is_quick) {
+      results = ComputeQuickly(whole, Padded(0, sources[0], begin, size, scratch), direct, scratch);
     } else {
       Inputs inputs;
       for (size_t k = 0; k < input_count_; ++k) {
         inputs[k] = Prepare(k, sources[k], begin, size, scratch);
       }
-      begin += size;
       if (streams && stream_row_ != nullptr && size == whole) {
         stream_row_(call_.parameters, size, target, inputs.data());
         continue;
       }
-      results = Compute(whole, inputs, is_direct ? target : nullptr, scratch);
+      results = Compute(whole, inputs, direct, scratch);
     }
     if (streams) {
       stream_(1, size * output_width_, target, 0, results, 0);
@@ -183,11 +181,12 @@ const std::byte* RowPipeline::Padded(size_t input, RowSource source, int64_t beg
 }
 
 // A function of one value leaves the buffers of the second input to the undecided results.
-void RowPipeline::ComputeQuickly(int64_t count, const std::byte* from, std::byte* to,
-                                 Scratch& scratch) const {
+const std::byte* RowPipeline::ComputeQuickly(int64_t count, const std::byte* from, std::byte* to,
+                                             Scratch& scratch) const {
+  if (to == nullptr) to = scratch.outputs[1];
   double* const arguments = reinterpret_cast<double*>(scratch.inputs[0][1]);
   const int64_t undecided = quick_(count, to, from, scratch.undecided, arguments);
-  if (undecided == 0) return;
+  if (undecided == 0) return to;
   const int64_t whole = WholeBlocks(undecided);
   std::fill(arguments + undecided, arguments + whole, 0.0);
   const Inputs inputs = {scratch.inputs[0][1]};
@@ -196,6 +195,7 @@ void RowPipeline::ComputeQuickly(int64_t count, const std::byte* from, std::byte
   for (int64_t i = 0; i < undecided; ++i) {
     reinterpret_cast<float*>(to)[scratch.undecided[i]] = reinterpret_cast<const float*>(results)[i];
   }
+  return to;
 }
 
 // Keeps the results, because the next row often repeats the same element.

@@ -87,9 +87,10 @@ class RowPipeline {
   // Returns whole blocks of the elements as they are stored.
   const std::byte* Padded(size_t input, RowSource source, int64_t begin, int64_t count,
                           Scratch& scratch) const;
-  // Computes whole blocks of FLOAT32 by the quick form, and what it does not decide as usual.
-  void ComputeQuickly(int64_t count, const std::byte* from, std::byte* to, Scratch& scratch) const;
-  // Returns where the results of whole blocks are: in `to` unless that is null.
+  // Both return where the results of whole blocks are: in `to` unless that is null. The first takes
+  // FLOAT32 to the quick form, and computes what that does not decide as the second does.
+  const std::byte* ComputeQuickly(int64_t count, const std::byte* from, std::byte* to,
+                                  Scratch& scratch) const;
   const std::byte* Compute(int64_t count, const Inputs& inputs, std::byte* to,
                            Scratch& scratch) const;
   // Approximates the function; returns the number of unresolved results.
