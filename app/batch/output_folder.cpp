@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/batch/batch_files.h"
+#include "app/fuzz/case_folder.h"
 #include "core/base/error.h"
 #include "core/io/file.h"
 
@@ -42,13 +43,34 @@ fs::path FolderAbove(Manifest& manifest, bool reads_expected) {
 OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder)
     : folder_(folder), common_(FolderAbove(manifest, /*reads_expected=*/true).string()) {}
 
-void OutputFolder::RequireThere(Manifest& manifest, bool is_check) const {
+void OutputFolder::RequireThere(Manifest& manifest, bool is_check) {
   const fs::path folder =
       folder_.empty() ? FolderAbove(manifest, /*reads_expected=*/!is_check) : fs::path(folder_);
   std::error_code ignored;
-  if (folder.empty() || fs::is_directory(folder, ignored)) return;
+  if (folder.empty() || fs::is_directory(folder, ignored)) {
+    if (!folder_.empty() && !HasOutputs(manifest)) TakePathsFromManifest(manifest);
+    return;
+  }
   const fs::path shown = folder_.empty() ? folder.lexically_proximate(Normal(".")) : folder;
   throw Error(ErrorKind::kFileSystem, shown.string() + ": no such folder");
+}
+
+bool OutputFolder::HasOutputs(Manifest& manifest) const {
+  bool has_some = false;
+  ForEachBinding(manifest, [&](const FileBinding& binding) {
+    if (!binding.is_output || binding.is_values) return;
+    std::error_code ignored;
+    const fs::path path = Moved(binding.path);
+    has_some |=
+        fs::exists(path, ignored) || fs::exists(path.parent_path() / kUnsupportedFile, ignored);
+  });
+  return has_some;
+}
+
+void OutputFolder::TakePathsFromManifest(Manifest& manifest) {
+  OutputFolder other = *this;
+  other.common_ = Normal(manifest.folder().empty() ? "." : manifest.folder()).string();
+  if (other.HasOutputs(manifest)) *this = other;
 }
 
 std::string OutputFolder::Moved(const std::string& path) const {

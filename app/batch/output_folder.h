@@ -15,8 +15,10 @@ class OutputFolder {
   OutputFolder(Manifest& manifest, const std::string& folder);
 
   // Throws an Error of kind kFileSystem if outputs are to be read from a folder that does not
-  // exist; otherwise each of them would report it.
-  void RequireThere(Manifest& manifest, bool is_check) const;
+  // exist; otherwise each of them would report it. Cases that have all their outputs in one folder
+  // may have come back with it: if the outputs are not in the new folder, but are there by the
+  // paths that they have from the manifest's, these are taken.
+  void RequireThere(Manifest& manifest, bool is_check);
 
   const std::string& folder() const { return folder_; }  // empty if paths are left as they are
 
@@ -24,6 +26,9 @@ class OutputFolder {
   std::string Moved(const std::string& path) const;
 
  private:
+  bool HasOutputs(Manifest& manifest) const;
+  void TakePathsFromManifest(Manifest& manifest);
+
   std::string folder_;
   std::string common_;
 };

@@ -222,14 +222,12 @@ ExitStatus WriteAllCases(const FuzzOptions& options, const CommonOptions& common
     fs::remove(options.written, error);  // if it is empty
     throw;
   }
-  // batch takes for the device's folder that of all outputs together.
-  const std::string judged = cases.size() == 1 ? options.written + "/0" : options.written;
   if (!common.quiet) {
     PrintMessage(
         fmt::format("dmlop: wrote {}; what a device makes of them is judged by\n  dmlop "
                     "batch {} --judge {} -k\n",
                     Counted(cases.size(), "case"), PathWord(options.written + "/" + kCaseList),
-                    PathWord(judged)));
+                    PathWord(options.written)));
   }
   return ExitStatus::kSuccess;
 }
