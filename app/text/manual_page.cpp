@@ -165,6 +165,12 @@ each.
 The branch of an
 .Ql If
 whose condition is known so is part of the graph.
+.Ss Functions
+A node of an operator that the model defines itself stands for the nodes of its
+function, which are named after it, as
+.Ql call/Relu_0 .
+Operators of the table come before functions of their names.
+A function may call others, but not itself.
 .Ss External data
 Files with external data lie beside the model, or in folders there.
 A location that is absolute or has
@@ -216,7 +222,8 @@ Every fault of a model is reported, with the node and its operator.
 .Bl -tag -width ONX-1 -compact
 .It ONX-1
 The file is no ONNX model, is cut off, or exceeds a limit: graphs nested 64
-deep, names of 64 KiB, 2^20 nodes, sizes of 2^31 - 1.
+deep, names of 64 KiB, 2^20 nodes, sizes of 2^31 - 1; functions called 64 deep,
+with 131,072 nodes or 64 MiB of names and attributes in all calls.
 .It ONX-2
 No DirectML operator computes the node, or its version is not known.
 .It ONX-3

@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "core/onnx/onnx_node.h"
+#include <set>
 
 namespace dmlop {
 namespace {
@@ -14,9 +13,24 @@ constexpr int kMostCalls = 64;                // of functions in functions
 constexpr size_t kMostCalledNodes = 1 << 17;  // of all calls
 constexpr size_t kMostCalledBytes = 1 << 26;
 
-// Where a name is in a list; the length of the list if it is not there.
-size_t PlaceOf(std::string_view name, const std::vector<std::string_view>& names) {
-  return static_cast<size_t>(std::ranges::find(names, name) - names.begin());
+std::map<std::string_view, size_t> PlacesOf(const std::vector<std::string_view>& names) {
+  std::map<std::string_view, size_t> places;
+  for (size_t i = 0; i < names.size(); ++i) places.emplace(names[i], i);
+  return places;
+}
+
+// What a call has for a name of its function, if that is one of these; empty if it is left out.
+std::optional<std::string_view> Given(const std::vector<std::string_view>& by_call,
+                                      const std::map<std::string_view, size_t>& places,
+                                      std::string_view name) {
+  const auto place = places.find(name);
+  if (place == places.end()) return std::nullopt;
+  return place->second < by_call.size() ? by_call[place->second] : std::string_view();
+}
+
+size_t BytesOf(const OnnxAttribute& attribute) {
+  return attribute.floats.size() * sizeof(float) + attribute.ints.size() * sizeof(int64_t) +
+         attribute.strings.size() * sizeof(std::string_view);
 }
 
 // What an attribute of a function's node refers to; null if the call leaves it out.
@@ -35,6 +49,7 @@ OnnxFunctions::OnnxFunctions(const OnnxModel& model) {
   for (const OnnxFunction& one : model.functions) {
     const bool is_new = functions_.emplace(Name(one.domain, one.name, one.overload), &one).second;
     if (!is_new) twice_.push_back(one.name);
+    interfaces_[&one] = {PlacesOf(one.inputs), PlacesOf(one.outputs)};
   }
 }
 
@@ -45,50 +60,68 @@ const OnnxFunction* OnnxFunctions::Find(const OnnxNode& node) const {
 
 bool OnnxFunctions::Take(const FunctionCall& call) {
   if (has_many_calls_) return false;
-  Count(call);
+  RequireBounded(call);
   const OnnxFunction& function = call.function;
   if (call.node.inputs.size() > function.inputs.size() ||
       call.node.outputs.size() > function.outputs.size()) {
     throw OnnxRefusal{{{"ONX-3", "it has more inputs or outputs than its function"}}};
   }
+  std::set<std::string_view> given;
+  for (const OnnxAttribute& attribute : call.node.attributes) given.insert(attribute.name);
   for (const std::string_view name : function.required) {
-    if (call.node.Find(name) != nullptr) continue;
+    if (given.contains(name)) continue;
     throw OnnxRefusal{{{"ONX-3", fmt::format("the attribute '{}' is missing", name)}}};
   }
   return true;
 }
 
-void OnnxFunctions::Count(const FunctionCall& call) {
+OnnxRefusal OnnxFunctions::RefusalOfMany() {
+  return {{{"ONX-1", fmt::format("functions are called more than {} deep, or have more than {} "
+                                 "nodes or {} bytes of names and attributes in all",
+                                 kMostCalls, kMostCalledNodes, kMostCalledBytes)}}};
+}
+
+void OnnxFunctions::RequireBounded(const FunctionCall& call) {
   int depth = 1;
   for (const FunctionCall* outer = call.outer; outer != nullptr; outer = outer->outer, ++depth) {
     if (&outer->function == &call.function) {
       throw OnnxRefusal{{{"ONX-1", "the function calls itself"}}};
     }
   }
-  called_nodes_ += call.function.nodes.size();
-  called_bytes_ += call.function.nodes.size() * call.label.size();
-  has_many_calls_ =
-      depth > kMostCalls || called_nodes_ > kMostCalledNodes || called_bytes_ > kMostCalledBytes;
-  if (!has_many_calls_) return;
-  throw OnnxRefusal{
-      {{"ONX-1", fmt::format("functions are called more than {} deep, or have more than {} nodes "
-                             "or {} bytes of names in all",
-                             kMostCalls, kMostCalledNodes, kMostCalledBytes)}}};
+  has_many_calls_ = depth > kMostCalls;
+  if (has_many_calls_) throw RefusalOfMany();
+}
+
+// Counts a node with what is made or looked at for it: names with the call's, and attributes.
+void OnnxFunctions::Count(const FunctionCall& call, const OnnxNode& node) {
+  const size_t looked_at = call.node.attributes.size() + call.function.defaults.size();
+  ++called_nodes_;
+  called_bytes_ += call.label.size() + node.name.size();
+  for (const std::string_view name : node.outputs) {
+    called_bytes_ += sizeof(std::string) + call.label.size() + name.size();
+  }
+  for (const OnnxAttribute& attribute : node.attributes) {
+    const OnnxAttribute* value = &attribute;
+    if (!attribute.reference.empty()) {
+      called_bytes_ += looked_at * sizeof(OnnxAttribute*);
+      value = ValueOf(attribute, call);
+    }
+    if (value != nullptr) called_bytes_ += BytesOf(*value);
+  }
+  has_many_calls_ = called_nodes_ > kMostCalledNodes || called_bytes_ > kMostCalledBytes;
+  if (has_many_calls_) throw TooManyCalls();
 }
 
 OnnxNode OnnxFunctions::InCall(const FunctionCall& call, OnnxNode node) {
-  const OnnxFunction& function = call.function;
-  const auto name_at = [](const std::vector<std::string_view>& names, size_t place) {
-    return place < names.size() ? names[place] : std::string_view();
-  };
+  Count(call, node);
+  const Interface& interface = interfaces_.at(&call.function);
   for (std::string_view& name : node.inputs) {
-    const size_t input = PlaceOf(name, function.inputs);
-    const bool is_left_out = name_at(call.node.inputs, input).empty();
-    if (input < function.inputs.size() && is_left_out) name = {};
+    const auto given = Given(call.node.inputs, interface.inputs, name);
+    if (given && given->empty()) name = {};
   }
   for (std::string_view& name : node.outputs) {
     if (name.empty()) continue;
-    const auto outside = name_at(call.node.outputs, PlaceOf(name, function.outputs));
+    const auto outside = Given(call.node.outputs, interface.outputs, name).value_or("");
     name = outside.empty() ? names_.emplace_back(fmt::format("{}/{}", call.label, name)) : outside;
   }
   std::vector<OnnxAttribute> attributes;

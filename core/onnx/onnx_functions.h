@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/onnx/onnx_model.h"
+#include "core/onnx/onnx_node.h"
 
 namespace dmlop {
 
@@ -20,6 +21,9 @@ struct FunctionCall {
   const std::string& label;
   const FunctionCall* outer;  // within which it is; null in the graph
 };
+
+// Thrown where all calls of a model together are too large.
+struct TooManyCalls {};
 
 class OnnxFunctions {
  public:
@@ -32,23 +36,34 @@ class OnnxFunctions {
   // Null if the node stands for no function of the model.
   const OnnxFunction* Find(const OnnxNode& node) const;
 
-  // Throws an OnnxRefusal of a call that does not fit its function, or if there are too many.
-  // Returns false for those behind.
+  // Throws an OnnxRefusal of a call that does not fit its function, or is too deep. Returns false
+  // behind calls that are too many.
   bool Take(const FunctionCall& call);
 
-  // A node of the function that is called: with the values of attributes that it refers to, without
-  // inputs that the call leaves out, and with names of outputs that no other call has.
+  // A node of the function that is called, perhaps in a branch: with the values of attributes that
+  // it refers to, without inputs that the call leaves out, and with names of outputs that no other
+  // call has. May throw TooManyCalls.
   OnnxNode InCall(const FunctionCall& call, OnnxNode node);
+
+  // What refuses the outermost of too many calls.
+  static OnnxRefusal RefusalOfMany();
 
  private:
   using Name = std::tuple<std::string_view, std::string_view, std::string_view>;
+  using Places = std::map<std::string_view, size_t>;
 
-  void Count(const FunctionCall& call);
+  struct Interface {
+    Places inputs, outputs;
+  };
+
+  void RequireBounded(const FunctionCall& call);
+  void Count(const FunctionCall& call, const OnnxNode& node);
 
   std::map<Name, const OnnxFunction*> functions_;
+  std::map<const OnnxFunction*, Interface> interfaces_;
   std::vector<std::string_view> twice_;
   std::deque<std::string> names_;               // of values within calls
-  size_t called_nodes_ = 0, called_bytes_ = 0;  // of all calls; names are repeated in each
+  size_t called_nodes_ = 0, called_bytes_ = 0;  // of all calls, which repeat names and attributes
   bool has_many_calls_ = false;
 };
 

@@ -229,7 +229,7 @@ class Importer {
     const auto at = nodes_.size();
     if (is_if) {
       const OnnxValue* condition = values.empty() ? nullptr : values.front();
-      if (can_be_read) Guarded(place, [&] { ReadIf(node, condition, place, outputs); });
+      if (can_be_read) Guarded(place, [&] { ReadIf(node, condition, label, place, outputs); });
     } else if (function != nullptr) {
       const FunctionCall call{*function, node, label, in_.call};
       if (can_be_read) Guarded(place, [&] { ReadCall(call, values, place, outputs); });
@@ -281,6 +281,7 @@ class Importer {
     const size_t begin = builder_.node_count();
     OnnxCall call(builder_, node, row, version, label, std::move(values));
     const bool is_right = Guarded(place, [&] {
+      RefuseReferences(node);
       RefuseOldBroadcast(call);
       row.import(call);
       RequireOutputs(node, call);
@@ -318,6 +319,16 @@ class Importer {
     }
   }
 
+  // Attributes of a function's nodes have their values by now.
+  static void RefuseReferences(const OnnxNode& node) {
+    for (const OnnxAttribute& one : node.attributes) {
+      if (one.reference.empty()) continue;
+      throw OnnxRefusal{{{"ONX-3", fmt::format("the attribute '{}' refers to one of a function, "
+                                               "which the node is not in",
+                                               one.name)}}};
+    }
+  }
+
   // In old models, the axis that an attribute names says which dimensions are repeated. C of Gemm
   // has none.
   static void RefuseOldBroadcast(const OnnxCall& call) {
@@ -334,8 +345,8 @@ class Importer {
     }
   }
 
-  void ReadIf(const OnnxNode& node, const OnnxValue* condition, const std::string& place,
-              std::vector<OnnxValue*>& outputs) {
+  void ReadIf(const OnnxNode& node, const OnnxValue* condition, const std::string& label,
+              const std::string& place, std::vector<OnnxValue*>& outputs) {
     if (condition == nullptr) throw OnnxRefusal{{{"ONX-3", "input 1 is left out"}}};
     const auto known = builder_.Known(*condition);
     if (!known || known->count < 1) {
@@ -347,8 +358,7 @@ class Importer {
     if (branch == nullptr || !branch->graph || branch->graph->outputs.size() != outputs.size()) {
       throw OnnxRefusal{{{"ONX-3", "it lacks the branch, or the branch has other outputs"}}};
     }
-    nodes_.push_back({fmt::format("{}", node.name.empty() ? "If" : node.name), "If", "", 0, 0, {}});
-    nodes_.back().begin = nodes_.back().end = builder_.node_count();
+    nodes_.push_back({label, "If", "", builder_.node_count(), builder_.node_count(), {}});
     in_.scopes.emplace_back();
     ReadConstants(*branch->graph);
     ReadNodes(*branch->graph);
@@ -375,12 +385,19 @@ class Importer {
     const OnnxFunction& function = call.function;
     const int64_t opset = CheckedOpset(function.opsets, in_.opset, place);
     Surroundings outer = std::exchange(in_, {.opset = opset, .scopes = {{}}, .call = &call});
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (values[i] != nullptr) Define(function.inputs[i], values[i], place);
-    }
-    ReadNodes(function.nodes);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i] = FindWithin(function.outputs[i], "function", place);
+    try {
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (values[i] != nullptr) Define(function.inputs[i], values[i], place);
+      }
+      ReadNodes(function.nodes);
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        if (call.node.outputs[i].empty()) continue;
+        outputs[i] = FindWithin(function.outputs[i], "function", place);
+      }
+    } catch (const TooManyCalls&) {
+      in_ = std::move(outer);
+      if (in_.call != nullptr) throw;
+      throw OnnxFunctions::RefusalOfMany();
     }
     in_ = std::move(outer);
   }

@@ -190,6 +190,19 @@ class OnnxTest(ProgramTest):
             np.testing.assert_array_equal(np.load(self.folder / f"gold/{name}.npy"), values)
         self.assertIn(b"node 't/Clip_0' (Clip 13)", self.run_program("show", "m.onnx").stdout)
 
+    def test_what_a_call_leaves_out(self):
+        """An output may be left out that is an input that is left out, too; and branches are named as their calls."""
+        split = function("F", "a,l", "l,b", [node("Constant", "", "c", value=np.array(True)),
+                                                      node("If", "c", "b", then_branch=graph([node("Neg", "a", "n")], (), outputs("n")),
+                                                           else_branch=graph([node("Abs", "a", "n")], (), outputs("n")))])
+        self.write("m.onnx", model([node("F", "X", ",Y", "f", "my")], [F3], outputs("Y"), domains=[("my", 1)]) + split)
+        np.save(self.folder / "x.npy", X)
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), -X)
+        shown = self.run_program("show", "m.onnx").stdout
+        self.assertIn(b"'f/If_0' (If)", shown)
+        self.assertIn(b"'f/Neg_0' (Neg 13)", shown)
+
     def test_functions_that_cannot_be_called_are_refused(self):
         def calling(*functions):
             return model([node("F", "X", "Y", "f", "my")], [F3], outputs("Y"), domains=[("my", 1)]) + b"".join(functions)
@@ -197,17 +210,26 @@ class OnnxTest(ProgramTest):
         def doubling(i, name="D"):
             return function(f"{name}{i}", "a", "b", [node(f"{name}{i + 1}", "a", "t", "", "my"), node(f"{name}{i + 1}", "t", "b", "", "my")])
 
+        def chain(name, count):
+            names = [name, *(f"t{i}" for i in range(1, count)), "b"]
+            return [node("Relu", a, b) for a, b in zip(names, names[1:])]
+
         relu = [node("Relu", "a", "b")]
+        branch = graph(chain("a", 600), (), outputs("b"))
         for code, words, content in [
                 ("ONX-1", "'f/F_0' (my.F): the function calls itself", calling(function("F", "a", "b", [node("F", "a", "b", "", "my")]))),
                 ("ONX-1", "'f/G_0/F_0'", calling(function("F", "a", "b", [node("G", "a", "b", "", "my")]), function("G", "a", "b", [node("F", "a", "b", "", "my")]))),
                 ("ONX-1", "131072 nodes", calling(function("F", "a", "b", [node("D0", "a", "b", "", "my")]), *map(doubling, range(60)), function("D60", "a", "b", relu))),
                 ("ONX-1", "64 deep", calling(function("F", "a", "b", [node("D0", "a", "b", "", "my")]),
                                              *(function(f"D{i}", "a", "b", [node(f"D{i + 1}", "a", "b", "", "my")]) for i in range(99)))),
-                ("ONX-1", "bytes of names", calling(function("F", "a", "b", [node("G", "a", "b", "n" * 65536, "my")]), function("G", "a", "b", relu * 1025))),
+                ("ONX-1", "bytes of names", calling(function("F", "a", "b", [node("G", "a", "b", "n" * 65536, "my")]), function("G", "a", "b", chain("a", 1025)))),
+                ("ONX-1", "bytes of names", calling(function("F", "a", "b", [node("G", "a", "b", "n" * 65536, "my")]), function("G", "a", "b", [node("Split", "a", ",".join(["b", *map(str, range(1100))]))]))),
+                ("ONX-1", "131072 nodes", calling(function("F", "a", "b", [node("D0", "a", "b", "", "my")]), *map(doubling, range(8)),
+                                                  function("D8", "a", "b", [node("Constant", "", "c", value=np.array(True)), node("If", "c", "b", then_branch=branch, else_branch=branch)]))),
                 ("ONX-2", "'f/Rellu_0' (Rellu)", calling(function("F", "a", "b", [node("Rellu", "a", "b")]))),
                 ("ONX-2", "opset 99", calling(function("F", "a", "b", relu, opset=99))),
                 ("ONX-3", "the attribute 'slope' is missing", calling(function("F", "a", "b", relu, slope=None))),
+                ("ONX-3", "the attribute 'alpha' refers to one of a function", model([node("LeakyRelu", "X", "Y") + reference("alpha", "slope", 1)], [F3], outputs("Y"))),
                 ("ONX-3", "more inputs or outputs", model([node("F", "X,X", "Y", "f", "my")], [F3], outputs("Y")) + function("F", "a", "b", relu)),
                 ("ONX-7", "reads 'X'", calling(function("F", "a", "b", [node("Add", "a,X", "b")]))),
                 ("ONX-7", "nothing computes 'b' in its function", calling(function("F", "a", "b", []))),
