@@ -89,8 +89,7 @@ class CaseGenerator::Pool {
     const uint64_t number = draws_[index];
     DrawnDesc drawn = *Draw(number);
     for (uint64_t attempt = 0; attempt < 20; ++attempt) {
-      const uint64_t draw = Mixed(seed_ + number * 32 + attempt);
-      if (auto computation = DrawInputs(drawn.op, drawn.classes, draw, options_.open)) {
+      if (auto computation = ValuesOf(drawn, number * 32 + attempt)) {
         return {*std::move(computation), std::move(drawn.classes)};
       }
     }
@@ -179,7 +178,14 @@ class CaseGenerator::Pool {
     auto kept = kept_.In(std::move(op), options_.level);
     if (!kept || !IsWithin(*kept)) return std::nullopt;
     ValueClasses classes = DrawClasses(from, *kept);
-    return DrawnDesc{*std::move(kept), std::move(classes)};
+    DrawnDesc drawn{*std::move(kept), std::move(classes)};
+    // There may be fewer places than elements that go to different ones.
+    if (!kept_.is_empty() && !ValuesOf(drawn, number * 32)) return std::nullopt;
+    return drawn;
+  }
+
+  std::optional<Computation> ValuesOf(const DrawnDesc& drawn, uint64_t draw) const {
+    return DrawInputs(drawn.op, drawn.classes, Mixed(seed_ + draw), options_.open);
   }
 
   bool IsWithin(const OperatorDesc& op) const {

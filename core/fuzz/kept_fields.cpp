@@ -28,9 +28,26 @@ std::optional<SettingValue> AsSetting(const Json& value) {
 
 // Whether a path leads to a tensor's type, sizes or strides as a whole.
 bool IsMemberOfTensor(const OperatorInfo& info, std::string_view name, std::string_view rest) {
-  return rest.find('/') == rest.npos && std::ranges::any_of(info.fields, [&](const Field* field) {
+  constexpr std::string_view kMembers[] = {"DataType", "Sizes", "Strides"};
+  return std::ranges::find(kMembers, rest) != std::end(kMembers) &&
+         std::ranges::any_of(info.fields, [&](const Field* field) {
            return field->name == name && field->kind == FieldKind::kTensor;
          });
+}
+
+bool MayBeLeftOut(const OperatorInfo& info, std::string_view name) {
+  return std::ranges::any_of(
+      info.fields, [&](const Field* field) { return field->name == name && field->optional; });
+}
+
+// Returns false if the pointer is none, or leads into a value that is kept.
+bool Set(const std::string& pointer, const Json& value, Json& json) {
+  try {
+    json[Json::json_pointer(pointer)] = value;
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
 }
 
 // A tensor keeps what is stated of it.
@@ -82,15 +99,16 @@ void KeptFields::Read(const OperatorInfo& info, const std::vector<DescriptorChan
     const bool is_member = !is_whole && IsMemberOfTensor(info, name, path.substr(slash + 1));
     if (is_whole || (is_member && !value.is_null())) {
       names_.push_back(name);
-      if (!value.is_null()) json[Json::json_pointer(change.pointer)] = value;
+      exist_ &= value.is_null() ? MayBeLeftOut(info, name) : Set(change.pointer, value, json);
     } else {
       parts_.push_back({change, path, AsSetting(value)});
     }
   }
   if (!exist_) return;
   Diagnostics faults;
-  const auto document = JsonDocument::Parse(Utf8Text(json), faults);
-  begun_ = OperatorObject(document->root(), {}, ValueReader(faults)).op();
+  if (const auto document = JsonDocument::Parse(Utf8Text(json), faults)) {
+    begun_ = OperatorObject(document->root(), {}, ValueReader(faults)).op();
+  }
   exist_ = !faults.has_errors();
 }
 

@@ -337,6 +337,19 @@ for c in cases:
         self.fuzz(engine, "--replay", "findings", status=1)
         self.fuzz(HEALTHY, "--replay", "findings")
 
+    def test_cases_have_the_fields_that_are_kept(self):
+        """Also sizes with fewer places than there could be indices, and members of tensors that nothing draws."""
+        for name, kept, value in [("SCATTER", "InputTensor/Sizes", [2, 2]), ("SCATTER_ND", "InputTensor/Sizes", [1, 2, 5, 7]),
+                                  ("GEMM", "ATensor/TotalTensorSizeInBytes", 4096), ("CONVOLUTION", "BiasTensor", None)]:
+            with self.subTest(name):
+                self.run_program("fuzz", "-q", name, "-n", "4", "--set", f"/desc/{kept}={json.dumps(value)}", "--write", name)
+                self.run_program("batch", "-q", f"{name}/cases.jsonl")
+                for line in (self.folder / name / "cases.jsonl").read_text().splitlines():
+                    found = json.loads(line)["desc"]
+                    for part in kept.split("/"):
+                        found = found.get(part)
+                    self.assertEqual(found, value)
+
     def test_fields_that_are_kept(self):
         """They stay in the smallest case, and nothing is said to hang on them."""
         self.fuzz(f"{DMLOP} run -q {{}}/case.json --as '/desc/StartPadding<->/desc/EndPadding'", "CONVOLUTION", "-n", "2",
@@ -440,6 +453,9 @@ class CommandLineTest(FuzzTest):
             ([ABS, "--engine", "x", "--rank", "9"], "'9' is not a rank from 1 to 8"),
             ([ABS, "--engine", "x", "--set", "Mode=1"], "--set 'Mode=1' is not a field and its value"),
             ([ABS, "--engine", "x", "--set", "/desc/NoField=1"], f"{ABS} has no such cases"),
+            *((["GEMM", "--engine", "x", *(f"--set=/desc/{one}" for one in kept)], "GEMM has no such cases") for kept in [
+                ["Alpha=" + "[" * 3000 + "]" * 3000], ["ATensor=5", "ATensor/Sizes=[1,1,2,3]"], ["A~=1"], ["ATensor/~=1"],
+                ["ATensor/=1"], ["ATensor=null"]]),
             (["--engine", "x", "--case", "ABS"], "--case 'ABS' is no name of a case"),
             (["GEMM", "--engine", "x", "--type", "INT64"], "GEMM has no such cases"),
         ]:
