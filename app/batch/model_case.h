@@ -87,7 +87,8 @@ class ModelCase {
   };
 
   // Runs the model and passes each output with its buffer. With `by_steps`, those that are what one
-  // operator fills come while its inputs are there; `filling` is null for the others.
+  // operator fills come while its inputs are there; `filling` is null for the others, and where the
+  // operator has overwritten its inputs.
   using TakeOutput =
       std::function<void(const Output&, const std::byte* data, const Filling* filling)>;
   void Run(const TakeOutput& take, bool by_steps);

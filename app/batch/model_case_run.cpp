@@ -17,6 +17,17 @@ bool HasSameElements(const TensorDesc& file, const TensorDesc& filled) {
 
 }  // namespace
 
+namespace {
+
+// Whether a step has overwritten what it read.
+bool OverwroteInputs(const Step& step) {
+  FilledMemory own;
+  own.Add(step);
+  return own.IsReadBy(step);
+}
+
+}  // namespace
+
 void ModelCase::Run(const TakeOutput& take, bool by_steps) {
   graph_ != nullptr ? RunGraphCase(take, by_steps) : RunDocument(take, by_steps);
 }
@@ -34,7 +45,7 @@ StepWatch ModelCase::WatchFilled(const TakeOutput& take, Progress& progress) con
         if (sources_[i].filled != progress.next) continue;
         const Filling filling{step, k, filled_->all()[progress.next],
                               !progress.memory.IsReadBy(step)};
-        take(outputs_[i], step.outputs[k].data, &filling);
+        take(outputs_[i], step.outputs[k].data, OverwroteInputs(step) ? nullptr : &filling);
       }
     }
   };

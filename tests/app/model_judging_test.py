@@ -229,6 +229,19 @@ class ModelTest(ProgramTest):
         for case in self.judged_lines({"A": near, "B": B}, "--diagnose"):
             self.assertEqual((case["status"], [one["verdict"] for one in case["diagnoses"]]), ("done", ["noise"]))
 
+    def test_what_has_overwritten_its_inputs_is_not_diagnosed(self):
+        """A square in place, and a device's square of the square."""
+        tensor = {"DataType": "FLOAT32", "Sizes": [3]}
+        x = np.float32([1, 2, 3])
+        self.lines({"resources": {"x": {"initialValuesDataType": "FLOAT32", "initialValues": x.tolist()}},
+                    "dispatchables": {"square": {"type": "DML_OPERATOR_ELEMENT_WISE_MULTIPLY", "desc": dict.fromkeys(["ATensor", "BTensor", "OutputTensor"], tensor)}},
+                    "commands": [{"type": "dispatch", "dispatchable": "square", "bindings": dict.fromkeys(["ATensor", "BTensor", "OutputTensor"], "x")},
+                                 {"type": "writeFile", "resource": "x", "targetPath": "x.npy"}]})
+        os.makedirs(self.folder / "gpu", exist_ok=True)
+        for values, status in [(x ** 2, 0), (x ** 4, 1)]:
+            np.save(self.folder / "gpu/x.npy", values)
+            self.run_program("batch", "all.jsonl", "--judge", "--output-path", "gpu", "--diagnose", status=status)
+
     def test_errors_have_units_in_models_of_batches(self):
         near = A.copy()
         near[1, 2] = np.nextafter(near[1, 2], np.float32(99))
