@@ -46,6 +46,16 @@ SignalLists& Lists() {
   return lists;
 }
 
+const sigset_t& Endings() {
+  static const sigset_t endings = [] {
+    sigset_t set;
+    sigemptyset(&set);
+    ForEachEnding([&](int signal) { sigaddset(&set, signal); });
+    return set;
+  }();
+  return endings;
+}
+
 // The threads that hold signals, for which a handler waits before it ends the process. It never
 // waits for its own thread, where the signals are blocked meanwhile and no mapped file is touched.
 std::atomic<int> holders = 0;
@@ -64,18 +74,9 @@ void Hold() {
 
 // From now on no thread holds signals.
 void BeginEnd() {
+  pthread_sigmask(SIG_BLOCK, &Endings(), nullptr);  // not only a handler ends the process
   if (is_ending.exchange(true)) AwaitEnd();
   while (holders != 0) sched_yield();
-}
-
-const sigset_t& Endings() {
-  static const sigset_t endings = [] {
-    sigset_t set;
-    sigemptyset(&set);
-    ForEachEnding([&](int signal) { sigaddset(&set, signal); });
-    return set;
-  }();
-  return endings;
 }
 
 thread_local int held_count = 0;
@@ -235,7 +236,7 @@ bool EndRequest::has_come() {
 
 namespace {
 
-// Holds the signals and keeps other threads from the lists. No system call is made meanwhile.
+// Holds the signals and keeps other threads from the lists, for as long as an entry takes.
 class ListsHeld {
  public:
   ListsHeld() {
