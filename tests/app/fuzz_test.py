@@ -454,8 +454,7 @@ class CommandLineTest(FuzzTest):
             ([ABS, "--engine", "x", "--set", "Mode=1"], "--set 'Mode=1' is not a field and its value"),
             ([ABS, "--engine", "x", "--set", "/desc/NoField=1"], f"{ABS} has no such cases"),
             *((["GEMM", "--engine", "x", *(f"--set=/desc/{one}" for one in kept)], "GEMM has no such cases") for kept in [
-                ["Alpha=" + "[" * 3000 + "]" * 3000], ["ATensor=5", "ATensor/Sizes=[1,1,2,3]"], ["A~=1"], ["ATensor/~=1"],
-                ["ATensor/=1"], ["ATensor=null"]]),
+                ["Alpha=" + "[" * 3000 + "]" * 3000], ["ATensor=5", "ATensor/Sizes=[1,1,2,3]"], ["A~=1"], ["ATensor=null"]]),
             (["--engine", "x", "--case", "ABS"], "--case 'ABS' is no name of a case"),
             (["GEMM", "--engine", "x", "--type", "INT64"], "GEMM has no such cases"),
         ]:
