@@ -116,7 +116,7 @@ class Batch {
     }
     if (options_.check) settings_.compared = Side::kExpected;
     if (options_.judge) settings_.compared = Side::kActual;
-    if (settings_.compared) settings_.output_folder.RequireThere(manifest_, options_.check);
+    if (settings_.compared) settings_.output_folder.FindOutputs(manifest_, options_.check);
     settings_.rules = options_.rules;
     settings_.drawing = options_.drawing;
     settings_.color = common_.color;

@@ -43,7 +43,7 @@ fs::path FolderAbove(Manifest& manifest, bool reads_expected) {
 OutputFolder::OutputFolder(Manifest& manifest, const std::string& folder)
     : folder_(folder), common_(FolderAbove(manifest, /*reads_expected=*/true).string()) {}
 
-void OutputFolder::RequireThere(Manifest& manifest, bool is_check) {
+void OutputFolder::FindOutputs(Manifest& manifest, bool is_check) {
   const fs::path folder =
       folder_.empty() ? FolderAbove(manifest, /*reads_expected=*/!is_check) : fs::path(folder_);
   std::error_code ignored;

@@ -14,11 +14,11 @@ class OutputFolder {
   OutputFolder() = default;  // leaves every path as it is
   OutputFolder(Manifest& manifest, const std::string& folder);
 
-  // Throws an Error of kind kFileSystem if outputs are to be read from a folder that does not
-  // exist; otherwise each of them would report it. Cases that have all their outputs in one folder
-  // may have come back with it: if the outputs are not in the new folder, but are there by the
-  // paths that they have from the manifest's, these are taken.
-  void RequireThere(Manifest& manifest, bool is_check);
+  // Finds the outputs that are to be read. Throws an Error of kind kFileSystem if their folder does
+  // not exist; otherwise each of them would report it. Cases that have all their outputs in one
+  // folder may have come back with it: if the outputs are not in the new folder, but are there by
+  // the paths that they have from the manifest's, these are taken.
+  void FindOutputs(Manifest& manifest, bool is_check);
 
   const std::string& folder() const { return folder_; }  // empty if paths are left as they are
 

@@ -309,8 +309,8 @@ struct ShareSum {
   }
 };
 
-// A FLOAT32 number times an integer of that many bits is exact in a DoubleDouble: so are the
-// products with both parts of the integer, and their tails have 53 bits above the last one.
+// A FLOAT32 number times an integer of that many bits is exact in a DoubleDouble: its product with
+// the integer's head is, and what that leaves has at most 53 bits with its product with the tail.
 constexpr Int128 kMostWhole = Int128{1} << 80;
 
 // Returns the least common multiple of the counts of all windows in a range, times `whole`; 0 if it
@@ -328,7 +328,7 @@ Int128 TimesCommonMultiple(Int128 whole, const WindowAxis& dim, bool counts_padd
   return whole * common;
 }
 
-// Returns what integer parts the shares are of; 0 if it is too large.
+// Returns the number whose integer parts the shares are; 0 if it is too large.
 Int128 WholeOf(const PoolDims& dims, bool counts_padding, const SlideAxes& axes) {
   Int128 whole = 1;
   for (size_t d = 0; d < dims.size() && whole != 0; ++d) {
