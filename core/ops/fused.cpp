@@ -33,8 +33,9 @@ OperatorDesc OnMadeUpTensors(const OperatorDesc& activation, ActivationHost host
 std::optional<OperatorDesc> FusedAlone(const OperatorDesc& host) {
   const OperatorDesc* activation = FusedActivationOf(host);
   if (activation == nullptr) return std::nullopt;
-  const TensorDesc& output = *TensorSlots(host, TensorRole::kOutput)[0].desc;
-  if (!output.complete()) return std::nullopt;
+  const std::vector<TensorSlot> outputs = TensorSlots(host, TensorRole::kOutput);
+  if (outputs.empty() || !outputs[0].desc->complete()) return std::nullopt;
+  const TensorDesc& output = *outputs[0].desc;
   std::optional<OperatorDesc> alone(*activation);
   SetTensors(*output.data_type, *output.sizes, *alone);
   return alone;

@@ -58,6 +58,24 @@ TEST_P(Property, RunsFromItsMinimumLevelOn) {
   }
 }
 
+// Callers of the library may leave out any field; readers of documents refuse that themselves.
+TEST_P(Property, NeedsItsFields) {
+  for (int i = 0; i < kFewest; ++i) {
+    SCOPED_TRACE(CaseTrace(i));
+    Engine engine = CaseEngine(i);
+    const OperatorDesc desc = GetParam().draw(engine).desc;
+    for (const Field* field : desc.fields()) {
+      OperatorDesc judged = desc;
+      judged.Remove(*field);
+      Diagnostics diagnostics;
+      Check(judged, FeatureLevels().back(), diagnostics);
+      const bool is_implied = field->optional || field->kind == FieldKind::kCount ||
+                              field->kind == FieldKind::kDataType;
+      if (!is_implied) EXPECT_TRUE(diagnostics.has_errors()) << field->name;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, Property, testing::ValuesIn(RandomOperators()),
                          CaseName<RandomOperator>);
 
