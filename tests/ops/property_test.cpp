@@ -71,7 +71,7 @@ TEST_P(Property, NeedsItsFields) {
       Check(judged, FeatureLevels().back(), diagnostics);
       const bool is_implied = field->optional || field->kind == FieldKind::kCount ||
                               field->kind == FieldKind::kDataType;
-      if (!is_implied) EXPECT_TRUE(diagnostics.has_errors()) << field->name;
+      EXPECT_TRUE(is_implied || diagnostics.has_errors()) << field->name;
     }
   }
 }
