@@ -19,7 +19,7 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
 ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& common);
 ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common);
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common);
-// What explain prints of an element of a valid descriptor.
+// Returns the text that explain prints of an element of a valid descriptor.
 std::string ExplainedText(const ExplainOptions& options);
 ExitStatus DiagnoseCommand(const DiagnoseOptions& options, const CommonOptions& common);
 ExitStatus FuzzCommand(const FuzzOptions& options, const CommonOptions& common);

@@ -240,7 +240,7 @@ void PrintAll(const OpsOptions& options) {
   PrintOperators(all, options);
 }
 
-// What other libraries call the operator and each of its fields.
+// Lists the names of the operator and of each of its fields in other libraries.
 std::string CounterpartsText(const OperatorInfo& info) {
   const std::string head = ListText({&info});
   if (NamesByLibrary(info).empty()) {

@@ -105,7 +105,7 @@ class BatchCase {
 
   const CaseOutcome& outcome() const { return outcome_; }
 
-  // Those that a valid case runs: one, or the nodes of a model.
+  // A valid case runs one operator, or the nodes of a model.
   std::vector<const OperatorDesc*> operators() const;
 
  private:

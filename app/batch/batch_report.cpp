@@ -185,7 +185,7 @@ void BatchSummary::TellInterruption(int64_t ended) const {
                            Counted(total_, "case"), way));
 }
 
-// Such as "1 done, 2 failed".
+// Returns text such as "1 done, 2 failed".
 std::string BatchSummary::Counts() const {
   constexpr std::string_view kWritten[] = {"done",   "up to date", "different",
                                            "failed", "missing",    "not supported"};

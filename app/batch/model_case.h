@@ -94,8 +94,8 @@ class ModelCase {
   void Run(const TakeOutput& take, bool by_steps);
 
  private:
-  // Where the elements of an output are found: in an output of the graph, in what an operator
-  // fills, in a resource after all commands, or in what a command writes.
+  // The source of an output's elements: an output of the graph, a tensor that an operator fills, a
+  // resource after all commands, or the tensor that a command writes.
   struct Source {
     enum class Kind { kPort, kFilled, kResource, kCommand } kind;
     size_t number;

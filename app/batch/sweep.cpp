@@ -77,7 +77,7 @@ class Sweep {
     Fail(fmt::format("the sweep has {} cases; --max-cases {} allows them", count_, count_));
   }
 
-  // Such as "/desc/Function = SUM, ...".
+  // Returns text such as "/desc/Function = SUM, ...".
   std::string Describe(int64_t number) const {
     std::string text;
     ForEachPlace(number, [&](const Place& place, const Json& value) {

@@ -44,7 +44,7 @@ size_t ConditionsIn(const std::string& key) {
   return std::min(cache, key.size());
 }
 
-// All that must agree for two rows to be comparable.
+// Two rows are comparable if this text is the same.
 std::string WorkOf(const std::string& descriptor, const std::string& conditions) {
   return descriptor + conditions;
 }

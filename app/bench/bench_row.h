@@ -24,7 +24,7 @@ struct Machine {
 
 Machine DescribeMachine();
 
-// Such as "AMD EPYC, 2 CPUs, avx2; no frequency governor; load average 0.31".
+// Returns text such as "AMD EPYC, 2 CPUs, avx2; no frequency governor; load average 0.31".
 std::string MachineText(const Machine& machine);
 
 // --- rows ----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ struct DiagnosedFile {
   }
 };
 
-// Of a file that is not there.
+// Returns the diagnosis of a file that does not exist.
 DiagnosedFile DiagnoseMissing(const Computation& computation, size_t output,
                               const std::string& path);
 

@@ -109,7 +109,7 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
 // Whether a file that is to be compared is not there.
 bool IsMissing(const std::string& path);
 
-// What is said of such a file. The tensor that it is to be compared with has so many elements.
+// Reports a file that is not there. `elements` counts those of the tensor that it is compared with.
 ComparedFile MissingFile(const ReportedFile& file, Side side, int64_t elements);
 
 // Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the

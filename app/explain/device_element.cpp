@@ -26,7 +26,7 @@ ElementBytes ExactElementOf(const Computation& computation, const Element& outpu
   return ElementsOf(computation, output.tensor, {&number, 1})[0];
 }
 
-// None of integers, whose difference says as much, and if one is NaN.
+// Returns nothing for integers, whose difference says as much, or if one value is NaN.
 std::optional<uint64_t> UlpBetween(DataType type, double value, const ElementBytes& exact) {
   std::optional<uint64_t> ulp;
   VisitDataType(AllTypes(), type, [&]<typename T>() {

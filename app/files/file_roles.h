@@ -38,7 +38,7 @@ std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, 
 // written has no other use, except that a case may write a tensor over one of its own.
 std::optional<std::pair<FileUse, FileUse>> FindConflict(std::vector<FileUse> uses);
 
-// Such as "x.npy is read as InputTensor and would be written as the report".
+// Returns text such as "x.npy is read as InputTensor and would be written as the report".
 std::string ConflictText(const NamedUse& first, const NamedUse& second);
 
 // The files of a command that has a single case.

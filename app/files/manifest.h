@@ -28,9 +28,10 @@ struct ManifestLine {
 // kFileSystem.
 class Manifest {
  public:
-  // Opens a file, or standard input for "-". What can be read only once is kept in a scratch file
-  // as it comes, up to kMostKept bytes; more is an Error of kind kUsage. A case that is too long
-  // for any document is the last one, as is, if it `ends_at_fault`, a case without an operator.
+  // Opens a file, or standard input for "-". A stream that can be read only once is kept in a
+  // scratch file as it comes, up to kMostKept bytes; more is an Error of kind kUsage. A case that
+  // is too long for any document is the last one, as is, if it `ends_at_fault`, a case without an
+  // operator.
   explicit Manifest(const std::string& path, bool ends_at_fault = false);
 
   // Takes the text that was read from a stream up to its end.

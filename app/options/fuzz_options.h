@@ -11,7 +11,7 @@
 
 namespace dmlop {
 
-// In which documents a case is written: a descriptor, and maybe a DxDispatch model beside it.
+// A case is written as a descriptor, or also as a DxDispatch model beside it.
 enum class CaseForm { kDescriptor, kModel };
 
 struct EngineOptions {
@@ -23,7 +23,7 @@ struct EngineOptions {
   bool is_shown = false;  // what the engine prints
 };
 
-// What is done with cases that fail.
+// The treatment of cases that fail.
 struct FindingOptions {
   ComparisonRules rules;
   int64_t shrink_runs = 300;  // of the engine; twice as many for conditions
@@ -61,7 +61,7 @@ struct ShrinkOptions {
   std::string confine;  // as for run
 };
 
-// What a command line with these words asks for.
+// Parses the words of an earlier command line.
 FuzzOptions ParseFuzzWords(std::vector<std::string> words);
 
 }  // namespace dmlop

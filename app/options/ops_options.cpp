@@ -9,7 +9,7 @@
 namespace dmlop {
 namespace {
 
-// What --like has as its value if none is given, since an empty one is an error.
+// Stands for a --like without a value, since an empty value is an error.
 constexpr const char* kNoName = "\n";
 
 }  // namespace

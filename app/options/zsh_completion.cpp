@@ -25,7 +25,7 @@ std::string ZshFiles(const std::vector<std::string>& extensions) {
   return fmt::format(" -g \"*.({})\"", fmt::join(extensions, "|"));
 }
 
-// Such as ":FILE:_files".
+// Returns text such as ":FILE:_files".
 std::string ZshValue(const CompletedValue& value) {
   std::string action = " ";
   if (value.kind == Kind::kWords) action = fmt::format("({})", fmt::join(value.words, " "));

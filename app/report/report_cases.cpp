@@ -38,7 +38,7 @@ double MismatchesIn(const Json& comparison) {
          NumberIn(comparison, "infinityMismatches").value_or(0);
 }
 
-// How far off a comparison is, to be compared in this order.
+// Returns a tuple that is greater the further off a comparison is.
 auto Distance(const Json& comparison) {
   const double mismatches = MismatchesIn(comparison);
   const std::string mismatch = MismatchOf(comparison);

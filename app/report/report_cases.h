@@ -38,7 +38,7 @@ struct ReportedCase {
   std::string cause() const;  // that diagnose found; empty if it was not asked for, or found none
   std::string error() const;  // the first line of what went wrong
 
-  // How many elements are NaN or infinite on one side only.
+  // Counts the elements that are NaN or infinite on one side only.
   int64_t mismatches() const;
 
   // The largest error of the worst comparison; none if nothing was compared in that measure, or

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is left of a name in files of any writer.
+// Replaces the characters of a name that some writers leave out of file names.
 std::string Plain(std::string name) {
   std::ranges::replace_if(
       name, [](unsigned char c) { return c < 0x80 && std::isalnum(c) == 0; }, '_');

@@ -63,7 +63,8 @@ class JudgedTensors {
     std::span<const std::byte> bytes = {};        // of a resource
     TensorDesc list = {};                         // all that a resource holds
     TensorDesc desc = {};                         // of the file's tensor
-    // Of an operator that reads only what the model begins with, as every device is given it.
+    // Null unless the operator reads only what the model begins with, which every device is given
+    // alike.
     const OperatorDesc* op = nullptr;
     std::optional<ErrorUnits> units = std::nullopt;
   };

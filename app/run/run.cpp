@@ -113,7 +113,8 @@ class OperatorRun {
 
   // False if the document has faults.
   bool Check() {
-    // What the document binds compared outputs to is left alone; CheckOutputs judges the others.
+    // Files that the document binds to compared outputs are left alone; CheckOutputs judges the
+    // others.
     const bool compares = !options_.expected.empty() || !options_.judged.empty();
     case_.emplace(*document_,
                   CaseFiles{.shapes = options_.rules.shapes, .reads_outputs = compares});
@@ -318,7 +319,7 @@ class OperatorRun {
             UnitToleranceFor(options_.rules, *document_)};
   }
 
-  // None for a document that is gone once it is read.
+  // Returns nothing for a document from standard input, which cannot be read again.
   std::optional<RunComparisons::Command> ExplainCommand() const {
     if (descriptor_.name == kStandardInputName) return std::nullopt;
     RunComparisons::Command command{PathWord(options_.descriptor), ""};

@@ -20,7 +20,7 @@ class RunComparisons {
   // Throws an Error of kind kUsage if a picture of so many comparisons is asked for.
   void RequireDrawn(size_t count) const { drawing_.RequireOne(count); }
 
-  // What is computed here, beside a file.
+  // A tensor that is computed here and compared with a file.
   struct Computed {
     std::string name;  // of the tensor
     ConstTensorView view;
@@ -56,7 +56,7 @@ class RunComparisons {
   ExitStatus status_ = ExitStatus::kSuccess;
 };
 
-// What is said of a file's role: "the judged file of Y".
+// Returns text such as "the judged file of Y".
 std::string RoleOfCompared(Side side, const std::string& tensor);
 
 }  // namespace dmlop

@@ -54,7 +54,7 @@ struct RunnableModel {
 
   const Node& NodeOf(size_t step) const;
 
-  // What a tensor that an operator fills may be called besides its own names: in a document, the
+  // The names of a tensor that an operator fills besides its own: in a document, that of the
   // resource that it begins.
   std::vector<std::string> OtherNamesOf(size_t number) const;
 

@@ -33,7 +33,7 @@ std::string UnitsText(const Difference& difference) {
   return difference.is_mismatch ? "-" : fmt::format("{:.3g}", difference.units.value_or(0));
 }
 
-// How elements are printed: `type` is that of the actual ones.
+// The form in which elements are printed; `type` is that of the actual ones.
 struct Form {
   const Dims& sizes;
   DataType type;
@@ -139,7 +139,7 @@ std::string UnitBinText(size_t bin) {
   return fmt::format("{}-{}", uint64_t{1} << (bin - 2), uint64_t{1} << (bin - 1));
 }
 
-// How the errors in units are spread, and by how many terms they are to be judged.
+// Tells how the errors in units are spread, and by how many terms they are to be judged.
 std::string UnitStatisticsText(const Comparison& comparison) {
   if (!comparison.units) return "";
   const UnitStatistics& units = *comparison.units;

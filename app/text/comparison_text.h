@@ -12,11 +12,11 @@
 
 namespace dmlop {
 
-// Such as "absolute 0.001, ULP 2, sums".
+// Returns text such as "absolute 0.001, ULP 2, sums".
 std::string ToleranceText(const Tolerance& tolerance, const UnitTolerance& units = {});
 Json ToleranceJson(const Tolerance& tolerance, const UnitTolerance& units = {});
 
-// Such as "1 of 3 elements differ".
+// Returns text such as "1 of 3 elements differ".
 std::string DifferenceCountText(const Comparison& comparison);
 
 // Tells where the differing elements lie and how their values are wrong, in at most two lines or as

@@ -173,7 +173,7 @@ std::vector<size_t> ShownDimensions(const MapPlane& plane) {
   return shown;
 }
 
-// Which of the planes are drawn.
+// Tells which planes are drawn.
 std::string PlanesText(const DifferenceMap& map) {
   const auto shown = std::ssize(map.panels());
   if (shown == map.plane_count()) return fmt::format("{} planes", shown);

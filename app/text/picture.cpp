@@ -241,7 +241,7 @@ class Counts {
   std::vector<int64_t> sums_;  // over all cells above and to the left
 };
 
-// How far a mark extends from the cell at its centre, and how far its surroundings do.
+// The distances by which a mark and its surroundings extend from the cell at its centre.
 struct Reach {
   Reach(int64_t mark, int64_t cell_pixels, int64_t all)
       : cells(mark / 2 / cell_pixels), around(kSurroundings * (2 * cells + 1)), size(all) {}

@@ -27,7 +27,7 @@ std::string ProgressText(const ProgressState& state, size_t width, bool unicode)
 std::string ProgressText(const std::string& what, const std::vector<std::string>& parts,
                          size_t width, bool unicode);
 
-// Such as "5 s left".
+// Returns text such as "5 s left".
 std::string TimeLeftText(double seconds);
 
 struct CaseCounts {

@@ -42,7 +42,7 @@ size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
   return std::min(row[b.size()], limit);
 }
 
-// What other libraries call something, and its name here; empty for lookalikes.
+// Names in other libraries, and the name here, which is empty for lookalikes.
 constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"mean", "average"},
     {"prod", "multiply"},

@@ -90,7 +90,8 @@ struct Comparison {
   std::optional<uint64_t> smallest_passing_ulp = 0;
   std::optional<UnitStatistics> units;  // of all elements, if they are known
 
-  // Where the elements lie that do not pass, and how they are wrong, if that was asked for.
+  // If asked for: the places of the elements that do not pass, and the ways in which they are
+  // wrong.
   Where where;
   std::vector<ValueClass> classes;
 

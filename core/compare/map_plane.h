@@ -73,7 +73,7 @@ inline MapLimits Proportioned(const MapPlane& plane, const MapLimits& most, cons
   return {cells(rows, least.rows, most.rows), cells(columns, least.columns, most.columns)};
 }
 
-// Where panels of equal planes are drawn side by side.
+// The space in which panels of equal planes are drawn side by side.
 struct MapSpace {
   MapLimits most;      // cells in each direction
   MapLimits least;     // cells of a panel, if its plane has as many elements

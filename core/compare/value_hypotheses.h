@@ -59,7 +59,7 @@ ValueKind ValueKindOf(const ValuePair<T>& pair) {
   return a == -e ? kNegated : kOther;
 }
 
-// What the elements that are of no other kind may have in common.
+// Properties that the elements of no other kind may have in common.
 template <typename T>
 struct Hypotheses {
   std::optional<T> value;            // actual

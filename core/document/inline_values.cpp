@@ -130,7 +130,7 @@ class InlineReader {
   ValueReader values_;
 };
 
-// How values in arrays are repeated to a tensor of more elements; empty for other values.
+// Returns how values in arrays are repeated to a tensor of more elements; empty for other values.
 std::string RepetitionHint(JsonCursor values, const TensorDesc& desc) {
   if (!values.is_array()) return "";
   const std::vector<uint32_t> sizes = ShapeOfValues(values);

@@ -16,7 +16,7 @@
 
 namespace dmlop {
 
-// How the files of a case are used.
+// Tells how the files of a case are used.
 struct CaseFiles {
   FileShapes shapes = FileShapes::kAsTheyAre;
   bool reads_outputs = false;  // files for outputs are compared or left alone, not written

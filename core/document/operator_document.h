@@ -40,7 +40,7 @@ struct CaseTolerance {
 inline constexpr std::array<std::string_view, 5> kDocumentKeys = {"bindings", "name", "expect",
                                                                   "tolerance", "$schema"};
 
-// How many values nested arrays have, as the first of each tells.
+// Returns the sizes of nested arrays, as the first of each tells.
 std::vector<uint32_t> ShapeOfValues(JsonCursor values);
 
 class OperatorDocument {

@@ -28,9 +28,9 @@ inline constexpr std::string_view kTensorTypes[] = {"BUFFER"};
 inline constexpr std::string_view kTensorFlagPrefix = "DML_TENSOR_FLAG_";
 inline constexpr std::string_view kTensorFlags[] = {"NONE", "OWNED_BY_DML"};
 
-// How strictly a document is read. DxDispatch ignores unknown members and takes the first of two
-// with one name; in its models both cause warnings, elsewhere errors. Models have no null: in a
-// descriptor it means left out.
+// Documents are read more or less strictly. DxDispatch ignores unknown members and takes the first
+// of two with one name; in its models both cause warnings, elsewhere errors. Models have no null:
+// in a descriptor it means left out.
 enum class Dialect { kDescriptor, kModel };
 
 class ValueReader {

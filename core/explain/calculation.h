@@ -17,7 +17,7 @@
 
 namespace dmlop {
 
-// Why a value is what it is. The names are stable.
+// The reason why a value is what it is. The names are stable.
 enum class ValueRule {
   kExact,        // the exact value is a number of the type
   kNearest,      // the nearer of two neighbours

@@ -24,7 +24,7 @@ struct Element {
 // element is filled.
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output);
 
-// How much of a list is shown.
+// Tells how much of a list is shown.
 struct ListLength {
   int64_t most;  // the longest list that is shown in full
   size_t edge;   // number of entries at each end of a longer list

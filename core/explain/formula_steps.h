@@ -20,8 +20,8 @@ class FormulaSteps {
   FormulaSteps(const Formula& formula, std::vector<std::string> inputs)
       : formula_(formula), tensors_(std::move(inputs)), values_(formula) {}
 
-  // Those with a name, in the order of evaluation, but for what only choices that were not taken
-  // are made of.
+  // Returns the steps with a name, in the order of evaluation, without those that only choices not
+  // taken need.
   std::vector<FormulaStep> All(Formula::Node last, ListLength length);
 
   FormulaValue ValueOf(Formula::Node node) { return values_.At(node); }

@@ -57,8 +57,8 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
 
 // --- memory of mapped files ----------------------------------------------------------------------
 
-// Gives back the pages that lie within bytes of a mapped file. What is read again comes from the
-// file.
+// Gives back the pages that lie within bytes of a mapped file. They come from the file if they are
+// read again.
 void ReleasePages(std::span<const std::byte> bytes);
 
 }  // namespace dmlop

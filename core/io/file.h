@@ -16,7 +16,7 @@ namespace dmlop {
 // Stands for standard input or output in place of a file.
 inline constexpr std::string_view kStandardStream = "-";
 
-// What messages call a document from standard input.
+// The name of standard input in messages.
 inline constexpr const char* kStandardInputName = "<standard input>";
 
 // Returns what messages call a file, or standard input for "-".

@@ -75,8 +75,8 @@ class JsonDocument {
   static constexpr size_t kMaxDepth = 64;
   static constexpr size_t kMaxValues = size_t{1} << 22;
 
-  // Empty if the text is not well-formed, which is reported. What follows the document is not
-  // checked; it may even be a NUL byte.
+  // Returns nothing if the text is not well-formed, which is reported. The text behind the document
+  // is not checked; it may even be a NUL byte.
   static std::optional<JsonDocument> Parse(std::string text, Diagnostics& diagnostics);
 
   JsonCursor root() const { return JsonCursor(this, 0); }

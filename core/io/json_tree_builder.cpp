@@ -30,7 +30,7 @@ bool IsPlain(char c) {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }
 
-// How other notations write values of JSON or of descriptors, and how to write them here.
+// Values of JSON or of descriptors in other notations, and the way to write them here.
 constexpr std::pair<std::string_view, std::string_view> kWords[] = {
     {"nan", R"("nan")"},       {"-nan", R"("nan")"},       {"inf", R"("inf")"},
     {"+inf", R"("inf")"},      {"-inf", R"("-inf")"},      {"infinity", R"("inf")"},

@@ -41,7 +41,7 @@ inline constexpr size_t kNpyPreambleSize = 12;
 inline constexpr size_t kMaxNpyHeaderSize = 1 << 20;  // NumPy's own headers stay far below
 size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& name);
 
-// Which elements are accepted: those of DirectML's types, or bfloat16 as well.
+// Accepted elements: those of DirectML's types, or bfloat16 as well.
 enum class NpyTypes { kOfDirectML, kAndBfloat16 };
 
 // Parses the header at the start of `bytes`.

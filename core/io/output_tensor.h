@@ -19,14 +19,14 @@ namespace dmlop {
 // Returns FormatOf a file to be written. Throws an Error of kind kUsage for archives, too.
 FileFormat OutputFormatOf(const std::string& path);
 
-// Where outputs are staged. On the disk, that is the file itself or, for a stream or no file, a
-// scratch file; outputs may thus be larger than memory.
+// Outputs are staged in memory or on the disk: in the file itself or, for a stream or no file, in a
+// scratch file. They may thus be larger than memory.
 enum class Staging { kInMemory, kOnDisk };
 
 // Returns kOnDisk if the outputs together are large.
 Staging StagingFor(std::span<const TensorDesc* const> outputs);
 
-// What a file says of its tensor beyond the desc. ONNX has scalars, bool and names.
+// Facts that a file states about its tensor beyond the desc. ONNX has scalars, bool and names.
 struct StoredForm {
   std::string name = {};           // in .pb
   std::optional<Dims> shape = {};  // of as many elements as the desc's Sizes, which it replaces

@@ -82,7 +82,7 @@ void BeginEnd() {
 thread_local int held_count = 0;
 thread_local sigset_t mask_before;
 
-// What a handler may call can remove no tree.
+// No function that a handler may call removes a tree.
 void RemoveTree(const char* path) {
   const pid_t child = fork();
   if (child == 0) {

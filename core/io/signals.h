@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is undone or said when a signal ends the process. Without HandleSignals, signals have their
+// Undoes or says things when a signal ends the process. Without HandleSignals, signals have their
 // default effect, and the classes below only keep a list.
 #pragma once
 

@@ -17,10 +17,10 @@
 
 namespace dmlop {
 
-// Which arrays fit a tensor: those of its shape, or all with the same number of elements.
+// A tensor takes arrays of its shape, or all with the same number of elements.
 enum class FileShapes { kAsTheyAre, kByCount };
 
-// How the elements of a loaded tensor are placed: aligned to their size, or as in the file.
+// The elements of a loaded tensor are aligned to their size, or placed as in the file.
 enum class Placement { kAligned, kAsStored };
 
 // A view, with its storage, which keeps its bytes alive.

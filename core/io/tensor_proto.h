@@ -29,14 +29,14 @@ OnnxType OnnxTypeOf(int32_t number);
 // Returns ONNX's type of a DirectML type, or BOOL.
 OnnxType OnnxTypeOf(DataType type, bool is_bool);
 
-// What a message says, without its elements being looked at; all views are of the message's bytes.
+// The contents of a message, without a look at its elements; all views are of the message's bytes.
 struct TensorProto {
   std::string_view name = {};
   OnnxType type = {};
   Dims shape = {};  // may be empty (a scalar) or have zeros
   std::optional<std::span<const std::byte>> raw_data = {};
 
-  // Where the elements are if they are outside of the message.
+  // The place of the elements if they are outside of the message.
   struct External {
     std::string location;
     uint64_t offset = 0;

@@ -76,10 +76,10 @@ struct ArithmeticVariation {
   friend bool operator==(const ArithmeticVariation&, const ArithmeticVariation&) = default;
 };
 
-// All that there are, the simplest first.
+// Returns all arithmetics, the simplest first.
 std::span<const ArithmeticVariation> AllArithmeticVariations();
 
-// None if there is no such id.
+// Returns nothing if there is no such id.
 std::optional<ArithmeticVariation> ParseArithmetic(std::string_view id);
 
 }  // namespace dmlop

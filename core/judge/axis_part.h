@@ -36,7 +36,8 @@ struct TermAxis {
   auto operator<=>(const TermAxis&) const = default;
 };
 
-// Those along which one of the elements of an output needs all coordinates, by input and axis.
+// Returns the axes along which one of the elements of an output needs all coordinates, by input and
+// axis.
 std::vector<TermAxis> ReducedAxesOf(const Computation& computation, size_t output,
                                     std::span<const int64_t> elements);
 

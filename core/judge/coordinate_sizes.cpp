@@ -111,8 +111,8 @@ double NumberAt(const ConstTensorView& view, const Dims& index) {
                                             static_cast<int64_t>(ByteWidth(view.type)));
 }
 
-// Of each pixel the larger coordinate times difference along a dimension, of those to the pixels
-// beside it: what is sampled between two pixels is at least that between them.
+// Returns, for each pixel, the larger coordinate times the difference from the pixels beside it
+// along a dimension: a sample between two pixels has at least that of both.
 Buffer SlopesAlong(const ConstTensorView& image, size_t d) {
   const Dims& sizes = image.layout.sizes;
   Buffer buffer(static_cast<size_t>(Product(sizes)) * sizeof(float));

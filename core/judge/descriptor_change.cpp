@@ -168,7 +168,7 @@ class Application {
     return std::nullopt;
   }
 
-  // Reads the buffer of a tensor by another layout. What is behind its end is not known.
+  // Reads the buffer of a tensor by another layout. The elements behind its end are unknown.
   std::optional<ConstTensorView> Reread(const ConstTensorView& view, const Layout& before,
                                         const Layout& layout, const TensorSlot& slot,
                                         Computation& result) {

@@ -52,7 +52,7 @@ bool IsChanged(const Evidence& evidence, int64_t element, double varied) {
   return !IsNoise(evidence, needs_bits ? nullptr : &*evidence.units, element, actual, varied);
 }
 
-// How many wrong elements of the sample a right one weighs as much as.
+// Returns how many wrong elements of the sample a right one counts for.
 double WeightOfRight(const Evidence& evidence, const Sample& sample) {
   const auto ratio = [](const std::vector<int64_t>& all, const std::vector<int64_t>& some) {
     return static_cast<double>(all.size()) / static_cast<double>(std::max<size_t>(some.size(), 1));

@@ -80,7 +80,7 @@ struct Hypothesis {
 // A changed computation as a hypothesis about an output.
 Hypothesis OfComputation(std::string id, std::string text, Computation changed, size_t output);
 
-// How much of the evidence a hypothesis has.
+// The share of the evidence that a hypothesis explains.
 struct Score {
   int64_t of = 0;         // wrong elements that were looked at
   int64_t unknown = 0;    // wrong elements that nothing is known about, such as at an edge

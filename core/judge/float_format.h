@@ -15,7 +15,7 @@ namespace dmlop {
 
 enum class FloatFormat : uint8_t { kFloat32, kTf32, kFloat16, kBfloat16 };
 
-// How a number between two of a format becomes one of them.
+// A number between two of a format becomes one of them in one of these ways.
 enum class RoundingMode : uint8_t { kTiesToEven, kTiesAway, kTowardZero };
 
 struct FloatFormatInfo {
@@ -50,7 +50,7 @@ class FloatRounding {
 
   double operator()(double x) const {
     const double magnitude = std::fabs(x);
-    // Where the least normal number is added, digits end where those of subnormal ones do.
+    // With the least normal number added, the digits end where those of subnormal numbers do.
     const double shift = magnitude < least_ ? least_ : 0;
     const auto bits = std::bit_cast<uint64_t>(magnitude + shift);
     const uint64_t rounded_bits = (bits + addend_ + (bits >> dropped_ & odd_)) & kept_;

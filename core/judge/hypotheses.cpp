@@ -171,8 +171,8 @@ class HypothesisList {
     }
   }
 
-  // What is chosen otherwise has marks of its own, such as NaN. TF32 is a format of units for
-  // products; elsewhere FLOAT16 is the most likely one.
+  // Arithmetics that choose other results leave marks of their own, such as NaN. TF32 is a format
+  // of units for products; elsewhere FLOAT16 is the most likely one.
   int KindOf(const ArithmeticVariation& variation) const {
     switch (variation.kind) {
       case ArithmeticKind::kNanPasses:
@@ -205,7 +205,7 @@ class HypothesisList {
     return hypothesis;
   }
 
-  // Where an operator has functions, errors of many units but few digits are theirs.
+  // If an operator has functions, errors of many units but few digits are due to them.
   void FastFunctions() {
     const bool is_one_value =
         evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kOneValue;

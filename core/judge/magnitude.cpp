@@ -143,9 +143,9 @@ double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
   return ExactArithmetic::Function(function, parameters, operands).number.head;
 }
 
-// How much a function makes of the error of an operand. Gates of networks, which are at most 1
-// steep, count as if they were everywhere, since the error before them is that of a step before,
-// too.
+// Returns the factor by which a function passes on the error of an operand. Gates of networks,
+// which are at most 1 steep, count as if they were everywhere, since the error before them is that
+// of a step before, too.
 double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
                std::vector<double> x, size_t operand, double size) {
   using F = ElementWiseFunction;

@@ -142,8 +142,7 @@ class PartSearch {
     return part;
   }
 
-  // Where all terms have one sign, parts as long as the right one are good anywhere; so all rows
-  // are looked at.
+  // If all terms have one sign, parts as long as the right one fit anywhere; so all rows are tried.
   AxisPart BestRow() {
     constexpr int64_t kBlocks = 20;
     const int64_t blocks = std::min<int64_t>(size_, kBlocks);
@@ -157,7 +156,8 @@ class PartSearch {
     return best;
   }
 
-  // What maxima and minima do not depend on could belong to a part or not.
+  // Of parts with the same rest, the shortest is taken: elements that maxima and minima do not
+  // depend on could belong to a part or not.
   bool IsBetter(const AxisPart& a, const AxisPart& b) {
     return std::tuple(Rest(a), a.to - a.from) < std::tuple(Rest(b), b.to - b.from);
   }
@@ -236,7 +236,7 @@ class OmissionList {
     return false;
   }
 
-  // Where sums are of products of inputs, zeros do the same.
+  // In sums of products of inputs, a part of zeros has the same effect as a missing one.
   bool FindInFormulas() {
     const bool is_linear = evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kProved;
     for (const TermAxis& axis : TermAxes()) {

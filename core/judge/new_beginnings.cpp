@@ -11,7 +11,7 @@
 namespace dmlop {
 namespace {
 
-// Those of a scan, whose tensors are all as large, or of a sequence of states.
+// Returns the axes of a scan, whose tensors are all as large, or of a sequence of states.
 std::vector<size_t> AxesOf(const Evidence& evidence) {
   const Computation& computation = evidence.computation;
   const Dims& sizes = evidence.expected.sizes;
@@ -35,7 +35,7 @@ std::vector<VariedElement> Varied(std::span<const int64_t> elements,
   return varied;
 }
 
-// What begins anew is right up to the first such place, or from the last one on.
+// A result that begins anew is right up to the first such place, or from the last one on.
 std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
   constexpr size_t kMost = 16;
   int64_t first = evidence.expected.sizes[axis];

@@ -49,7 +49,7 @@ std::optional<Path> PathOf(const Formula& formula, std::span<const Node> terms) 
   return std::nullopt;
 }
 
-// None for a term that is made otherwise, such as one of padding.
+// Returns nothing for a term that is made otherwise, such as one of padding.
 std::optional<Node> Follow(const Formula& formula, Node node, const Path& path) {
   for (const size_t place : path) {
     const auto operands = formula.operands(node);

@@ -152,8 +152,8 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     }
   }
 
-  // Elements outside of the box of wrong ones stay where they are. What is shifted in at an edge is
-  // not known.
+  // Elements outside of the box of wrong ones stay where they are. Those that are shifted in at an
+  // edge are unknown.
   Hypothesis Shifted(const Dims& shift) const {
     const auto shifted = Places({PlaceKind::kShifted, {shift.begin(), shift.end()}});
     const auto source = [this, shifted](const Dims& index) {

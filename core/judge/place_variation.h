@@ -99,7 +99,7 @@ std::vector<std::string> PlaceIds();
 // The form of details of a known id, for messages: "shifted:[0,0,0,-1]".
 std::string_view FormOfPlace(std::string_view id);
 
-// What a known id means, in words.
+// Returns the meaning of a known id, in words.
 std::string_view TextOfPlace(std::string_view id);
 
 // Returns none if the details are not of that form.

@@ -161,7 +161,7 @@ class Relevance {
   }
 
  private:
-  // Where all has to be computed anew for each order, only some are tried.
+  // If each order takes a computation of its own, only some orders are tried.
   bool HasSums(const ArithmeticVariation& v) const {
     if (features_.most_terms < 2 || static_cast<int>(features_.most_terms) <= v.count) return false;
     return !features_.has_many_sums || v.count == 0;
@@ -209,7 +209,7 @@ std::vector<ArithmeticVariation> OwnVariationsOf(const OperatorDesc& op, InputVi
   return relevant;
 }
 
-// Those that concern the activation of results, whose values do not matter.
+// Returns the variations that concern the activation of results, whose values do not matter.
 std::vector<ArithmeticVariation> ActivationVariationsOf(const OperatorDesc& activation) {
   const ElementBytes zero{};
   const TensorDesc& desc = *TensorSlots(activation, TensorRole::kOutput)[0].desc;

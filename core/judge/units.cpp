@@ -343,9 +343,9 @@ int64_t ErrorUnits::TermsOf(int64_t element) const {
   return terms.size() == 1 ? terms[0] : terms[static_cast<size_t>(element)];
 }
 
-// Why a sum of n products is within n units of the exact one, in whatever order it is added up: a
-// device rounds each product, unless it is fused, and n - 1 sums. For sums of n terms the errors of
-// any order add up to (n - 1) u S, without terms of second order (Jeannerod and Rump, "Improved
+// A sum of n products is within n units of the exact one, in whatever order it is added up, because
+// a device rounds each product, unless it is fused, and n - 1 sums. For sums of n terms the errors
+// of any order add up to (n - 1) u S, without terms of second order (Jeannerod and Rump, "Improved
 // error bounds for inner products in floating-point arithmetic", 2013), and to n u S with rounded
 // products. A product below the normal range is off by u m instead. The last rounding does not
 // count, as half an ulp of the actual value is excused; so one more factor (Alpha, or the

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the error of an element is measured in. Of the exactly rounded result r and an actual value
-// a it has
+// Units for the error of an element. An actual value a has, if r is the exactly rounded result,
 //
 //   max(0, |a - r| - (ulp(a) + ulp(r)) / 2) / (u * (S + m))
 //

@@ -97,7 +97,7 @@ void Store(const std::vector<ElementBytes>& values, const TensorView& view) {
   }
 }
 
-// What belongs to elements goes with them, unless it is the same for all.
+// Moves the properties of elements along with them, unless they are the same for all.
 template <typename T>
 void TakeFrom(const std::vector<int64_t>& sources, std::vector<T>& all) {
   if (all.size() != sources.size()) return;

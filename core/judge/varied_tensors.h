@@ -27,7 +27,6 @@ Computation WithChangedInputs(Computation computation, const ArithmeticVariation
 
 bool ChangesOutputs(const ArithmeticVariation& variation);
 
-// Changes elements of a type.
 void ChangeOutputs(const ArithmeticVariation& variation, DataType type,
                    std::span<ElementBytes> elements);
 

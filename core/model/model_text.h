@@ -21,7 +21,6 @@ std::string ModelText(const OperatorCase& files);
 // Returns a resource with the bytes of a buffer, as long as the desc needs or up to its last
 // element. Elements of 4 bits are packed.
 Json ResourceOfValues(std::span<const std::byte> bytes, const TensorDesc& desc);
-// Returns a resource of zeros.
 Json ResourceOfZeros(const TensorDesc& desc);
 
 // Writes a complete operator descriptor for each operator of a valid model, in the order of their

@@ -19,7 +19,8 @@ std::map<std::string_view, size_t> PlacesOf(const std::vector<std::string_view>&
   return places;
 }
 
-// What a call has for a name of its function, if that is one of these; empty if it is left out.
+// Returns the call's name for one of these names of its function; an empty one if the call leaves
+// it out, and nothing if it is none of these.
 std::optional<std::string_view> Given(const std::vector<std::string_view>& by_call,
                                       const std::map<std::string_view, size_t>& places,
                                       std::string_view name) {
@@ -33,7 +34,7 @@ size_t BytesOf(const OnnxAttribute& attribute) {
          attribute.strings.size() * sizeof(std::string_view);
 }
 
-// What an attribute of a function's node refers to; null if the call leaves it out.
+// Returns the attribute that one of a function's node refers to; null if the call leaves it out.
 const OnnxAttribute* ValueOf(const OnnxAttribute& written, const FunctionCall& call) {
   if (written.reference.empty()) return &written;
   const OnnxAttribute* given = call.node.Find(written.reference);

@@ -45,7 +45,7 @@ class OnnxFunctions {
   // call has. May throw TooManyCalls.
   OnnxNode InCall(const FunctionCall& call, OnnxNode node);
 
-  // What refuses the outermost of too many calls.
+  // The refusal of the outermost call if there are too many.
   static OnnxRefusal RefusalOfMany();
 
  private:

@@ -22,7 +22,7 @@ constexpr int64_t kOldestOpset = 7;  // of a model that states none; rows read o
 // The values that names stand for. A value is null if what computes it was refused.
 using Names = std::map<std::string_view, OnnxValue*>;
 
-// What the nodes of a graph or of a function have in common.
+// Facts that the nodes of a graph or of a function have in common.
 struct Surroundings {
   int64_t opset = kOldestOpset;
   std::vector<Names> scopes;  // of the graph or function, then of branches within branches

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a row of the table of ONNX's operators sees and makes: a node with its inputs and
-// attributes, and the descriptors of DirectML that compute it.
+// A row of the table of ONNX's operators sees a node with its inputs and attributes, and makes the
+// descriptors of DirectML that compute it.
 //
 //   ONX-2   no DirectML operator computes the node
 //   ONX-3   an attribute or a form of an input without an operator

@@ -36,7 +36,7 @@ int64_t HeadSize(const OnnxCall& call, int64_t columns, int64_t heads) {
   return columns / heads;
 }
 
-// How many keys and values a past of {batch, heads, keys, size} has, if it is given.
+// Returns how many keys and values a past of {batch, heads, keys, size} has, if it is given.
 int64_t PastKeys(const OnnxCall& call, size_t input) {
   if (!call.Has(input)) return 0;
   RequireRank(call, call.In(input), 4);

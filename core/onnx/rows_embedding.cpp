@@ -104,7 +104,7 @@ OnnxValue& AllPositions(OnnxCall& call, int64_t tokens) {
   return *counted.value;
 }
 
-// How many elements of the mask are 1 in each row.
+// Counts the elements of the mask that are 1 in each row.
 void EmitMaskIndex(OnnxCall& call, const OnnxSizes& ids) {
   const OnnxSizes sizes = {ids[0]};
   const OnnxOperand out = call.Out(1, kInt32, sizes);

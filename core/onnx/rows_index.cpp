@@ -31,7 +31,7 @@ void Gather(OnnxCall& call) {
                        {"IndexDimensions", indices.rank()}});
 }
 
-// Where there are fewer indices than elements in other dimensions, the first elements count.
+// If there are fewer indices than elements in other dimensions, the first elements count.
 void GatherElements(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   OnnxValue& indices = call.In(1);

@@ -21,7 +21,7 @@ struct Axis {
   float end = 1;
 };
 
-// How coordinates of the output become those of the input; see RESAMPLE3.
+// The rule by which coordinates of the output become those of the input; see RESAMPLE3.
 struct Sampling {
   double scale;
   double input_offset;

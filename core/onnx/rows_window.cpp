@@ -133,7 +133,7 @@ void MaxUnpool(OnnxCall& call) {
 
 // --- transposed convolutions ---------------------------------------------------------------------
 
-// Where a spatial dimension of a transposed convolution is cut off, and what is added to it.
+// The cut-off ends of a spatial dimension of a transposed convolution, and the addition to it.
 struct Cut {
   int64_t start, end, added, output;
 };

@@ -84,10 +84,8 @@ class Inference {
     return {field.name, entry, op_[field][entry]};
   }
 
-  // Requires an axis of the tensor.
   bool RequireAxis(std::string_view code, const Place& place, uint32_t axis,
                    const TensorAt& tensor);
-  // Requires tensors of the same rank.
   bool RequireSameRank(std::string_view code, const TensorAt& tensor, const TensorAt& like);
   // Requires these sizes; a size of 0 is unknown, if an error has been reported before.
   bool RequireSizes(std::string_view code, const TensorAt& tensor, Sizes expected);

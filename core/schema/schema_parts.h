@@ -92,10 +92,8 @@ Json TensorOfType(DataType type);
 // first.
 void DefineBindings(Json& definitions);
 
-// Returns the schema of "bindings".
 Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
 
-// Returns the schema of "expect".
 Json ExpectedSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);
 
 // Returns the rules between the tensors of a descriptor and the values that it binds or expects.

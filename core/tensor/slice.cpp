@@ -103,7 +103,7 @@ class SliceParser {
   size_t at_ = 0;
 };
 
-// What a range selects of a dimension: `count` coordinates from `start` on, `step` apart.
+// The selection of a range in a dimension: `count` coordinates from `start` on, `step` apart.
 struct Coordinates {
   int64_t start;
   int64_t count;

@@ -17,9 +17,9 @@ void GatherRows(const IndexLinks& links, const PlaceRule& rule, const ConstTenso
 void ScatterRows(const IndexLinks& links, const PlaceRule& rule, const ConstTensorView& updates,
                  const Layout& index, const TensorView& data);
 
-// Copies the input to the output, and writes the walked updates to where the indices choose in it,
-// clamped to it (IDX-2). Of several for one place, the last in row-major order wins, whatever the
-// threads.
+// Copies the input to the output, and writes the walked updates to the places in it that the
+// indices choose, clamped to it (IDX-2). If several go to one place, the last in row-major order
+// wins, whatever the threads.
 void CopyAndScatter(const IndexLinks& links, const ConstTensorView& input,
                     const ConstTensorView& index, const ConstTensorView& updates,
                     const TensorView& output);

@@ -47,7 +47,7 @@ class Formula {
   }
 
  private:
-  // How the rounding of a result is decided, each way by a longer sum than the one before. Results
+  // The ways to decide the rounding of a result, each by a longer sum than the one before. Results
   // of one product are often alike, so the next few begin with the last way.
   enum class Way { kPrecise, kFine, kExact };
   static constexpr unsigned kResultsOfAWay = 64;

@@ -98,7 +98,7 @@ class Panels {
 
   int64_t ExcessOf(int64_t line) const { return part_.from.ZeroPoint(first() + line) - *base_; }
 
-  // What a thread needs to pack panels.
+  // The memory that a thread needs to pack panels.
   using Workspace = AlignedNumbers<int16_t>;
   Workspace MakeWorkspace() const {
     return Workspace(base_ ? width_ * RoundUp(PackedDepth(), 2) : 0);

@@ -44,7 +44,7 @@ struct TileSums {
   uint32_t absent_columns;  // a bit mask of the columns with absent elements
 };
 
-// Serves one thread. What it refers to must outlive it.
+// Serves one thread. All that it refers to must outlive it.
 class TileResults {
  public:
   TileResults(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,

@@ -16,9 +16,9 @@ namespace dmlop {
 inline constexpr size_t kMaxSliceInputs = 5;
 inline constexpr size_t kMaxSliceResults = 2;
 
-// Most elements of a slice that a pass sees at once, in row-major order. What it finds in the
-// chunks is combined in their order, so that sums depend on the length of the slice alone. A
-// multiple of the kernels' blocks.
+// The most elements of a slice that a pass sees at once, in row-major order; a multiple of the
+// kernels' blocks. The findings of chunks are combined in their order, so that sums depend on the
+// length of the slice alone.
 inline constexpr int64_t kSliceChunk = 1 << 12;
 
 // The findings of a pass in a chunk, and the facts about a slice, as each function defines them.

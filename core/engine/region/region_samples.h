@@ -16,7 +16,7 @@
 
 namespace dmlop {
 
-// How regions are sampled, and the sizes {.., height, width} of the result.
+// The rule by which regions are sampled, and the sizes {.., height, width} of the result.
 struct RegionRule {
   SampleRule y, x;
   int64_t height, width;

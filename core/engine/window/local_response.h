@@ -11,7 +11,7 @@ namespace dmlop {
 
 // --- sums over windows that slide along the rows of a table --------------------------------------
 
-// How far a window extends from its element; not negative.
+// The distances by which a window extends from its element; not negative.
 struct WindowReach {
   int64_t before, after;
 
@@ -37,7 +37,7 @@ struct LocalResponse {
   uint32_t size;  // at least 1
   float alpha, beta, bias;
 
-  // How far the region extends from its element.
+  // Returns the distances by which the region extends from its element.
   WindowReach Reach() const { return {(int64_t{size} - 1) / 2, int64_t{size} / 2}; }
 };
 

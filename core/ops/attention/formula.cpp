@@ -10,7 +10,6 @@
 namespace dmlop::attention {
 namespace {
 
-// A component of a head of a token.
 struct Component {
   int64_t batch, head, token, number;
 };

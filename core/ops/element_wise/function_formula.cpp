@@ -71,7 +71,7 @@ Node Quotient(const Operands& o) {
   return UnlessZero(o.y(), IsFloat(o.to) ? quotient : o.Apply(kTruncate, {quotient}), o);
 }
 
-// a - b * quotient. Of an infinite b, pages make an exception.
+// Returns a - b * quotient. The pages make an exception for an infinite b.
 template <FormulaOperation kQuotient>
 Node Remainder(const Operands& o) {
   const Node quotient = o.formula.Named("quotient", o.Apply(kQuotient, {o.x(), o.y()}));

@@ -18,7 +18,7 @@ struct FormulaOperands {
   DataType to;  // of the result
 };
 
-// How an exact value becomes an integer element.
+// An exact value becomes an integer element in one of these ways.
 enum class ToInteger : uint8_t { kIsWhole, kIsConfined, kWraps, kIsTruncated, kIsClamped };
 
 // Before it becomes an integer, or is rounded.
@@ -27,7 +27,7 @@ struct FunctionValue {
   ToInteger to_integer;
 };
 
-// None of a function that only compares, chooses or moves bits.
+// Returns nothing for a function that only compares, chooses or moves bits.
 std::optional<FunctionValue> ValueOf(const FormulaOperands& operands);
 
 // The value, but of integers that are divided by 0, one of which every bit is 1.

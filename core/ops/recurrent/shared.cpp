@@ -26,8 +26,8 @@ uint32_t Directions(const OperatorDesc& op) {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// Steps, items, inputs, units, directions and gates. What an element of the sequence depends on in
-// earlier steps, and in later ones if it is backward, is up to StepsFor.
+// The letters stand for steps, items, inputs, units, directions and gates. StepsFor knows which
+// elements of earlier or, backward, later steps an element of the sequence depends on.
 constexpr std::string_view kState = "{1, D, B, H}";
 constexpr TensorShape kTensors[] = {
     {&kInputTensor, "{1, S', B, I}"},          {&kRecurrenceTensor, "{1, D, G*H, H'}"},

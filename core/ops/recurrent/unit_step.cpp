@@ -13,7 +13,7 @@
 namespace dmlop::recurrent {
 namespace {
 
-// Those of a direction, each as if it stood alone.
+// Returns the activations of a direction, each as if it stood alone.
 std::vector<OperatorDesc> ActivationsOf(const OperatorDesc& op, int64_t direction) {
   std::vector<OperatorDesc> all;
   ForEachActivation(op, [&](LoneActivation activation) { all.push_back(activation.op); });
