@@ -18,7 +18,7 @@
 #include "core/base/parallel.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
-#include "core/model/model_memory.h"
+#include "core/model/model_bindings.h"
 #include "core/model/model_text.h"
 #include "core/tensor/nibbles.h"
 

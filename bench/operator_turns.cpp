@@ -25,7 +25,7 @@
 
 #include "bench/fixture.h"
 #include "bench/limits.h"
-#include "core/base/loop_record.h"
+#include "core/base/parallel.h"
 #include "core/document/operator_document.h"
 #include "core/engine/copy/copy_views.h"
 

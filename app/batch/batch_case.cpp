@@ -14,13 +14,13 @@
 #include "app/timing.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
-#include "core/document/run_into.h"
+#include "core/document/operator_case.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/traffic.h"
-#include "core/tensor/copy_elements.h"
+#include "core/tensor/convert_element.h"
 
 namespace dmlop {
 namespace {

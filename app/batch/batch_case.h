@@ -18,7 +18,7 @@
 #include "app/run/run_report.h"
 #include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
-#include "core/io/new_folders.h"
+#include "core/io/output_file.h"
 #include "core/io/output_tensor.h"
 
 namespace dmlop {

@@ -11,7 +11,7 @@
 #include "app/files/standard_output.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
-#include "core/io/output_set.h"
+#include "core/io/output_file.h"
 
 namespace dmlop {
 namespace {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "app/compare/judgement.h"
-#include "core/compare/where.h"
 #include "core/compare/wrong_elements.h"
 #include "core/tensor/convert_element.h"
 

@@ -12,7 +12,6 @@
 #include "app/files/reported_file.h"
 #include "app/options/options.h"
 #include "core/compare/alignment.h"
-#include "core/compare/bfloat16.h"
 #include "core/compare/bias.h"
 #include "core/compare/difference_map.h"
 #include "core/document/operator_document.h"

@@ -10,7 +10,7 @@
 
 #include "app/options/options.h"
 #include "core/io/file.h"
-#include "core/io/output_set.h"
+#include "core/io/output_file.h"
 
 namespace dmlop {
 

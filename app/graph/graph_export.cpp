@@ -17,7 +17,7 @@
 #include "core/document/document_json.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/graph/graph_run.h"
-#include "core/io/new_folders.h"
+#include "core/io/output_file.h"
 #include "core/model/model_text.h"
 #include "core/tensor/nibbles.h"
 

@@ -15,7 +15,7 @@
 #include "core/model/model_document.h"
 #include "core/model/model_resources.h"
 #include "core/onnx/onnx_import.h"
-#include "core/tensor/copy_elements.h"
+#include "core/tensor/convert_element.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

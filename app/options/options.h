@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/compare/alignment.h"
+#include "core/compare/comparison.h"
 #include "core/compare/error_measure.h"
-#include "core/compare/tolerances.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/feature_level.h"
 #include "core/tensor/unit_tolerance.h"

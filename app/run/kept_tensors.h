@@ -13,8 +13,7 @@
 #include "app/files/standard_output.h"
 #include "app/options/options.h"
 #include "app/run/filled_tensors.h"
-#include "core/io/new_folders.h"
-#include "core/io/output_set.h"
+#include "core/io/output_file.h"
 #include "core/io/output_tensor.h"
 #include "core/model/model_run.h"
 

@@ -5,7 +5,7 @@
 
 #include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
-#include "core/model/model_memory.h"
+#include "core/model/model_bindings.h"
 
 namespace dmlop {
 

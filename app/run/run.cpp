@@ -31,7 +31,6 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_case.h"
-#include "core/document/run_into.h"
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"

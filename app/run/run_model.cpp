@@ -18,7 +18,7 @@
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
-#include "core/io/new_folders.h"
+#include "core/io/output_file.h"
 #include "core/model/model_run.h"
 
 namespace dmlop {

@@ -14,7 +14,7 @@
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/counted.h"
-#include "core/compare/tolerances.h"
+#include "core/compare/comparison.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/document/document_json.h"
-#include "core/judge/partial_sums.h"
+#include "core/judge/sum_orders.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {

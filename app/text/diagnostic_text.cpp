@@ -10,7 +10,7 @@
 #include "app/files/output.h"
 #include "app/text/text_width.h"
 #include "core/base/text.h"
-#include "core/io/content_kind.h"
+#include "core/io/file.h"
 #include "core/io/json.h"
 
 namespace dmlop {

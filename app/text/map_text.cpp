@@ -15,7 +15,7 @@
 #include "app/text/text_width.h"
 #include "core/base/error.h"
 #include "core/base/integers.h"
-#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
 
 namespace dmlop {
 namespace {

@@ -13,7 +13,7 @@
 #include "app/text/picture_frame.h"
 #include "app/text/picture_scale.h"
 #include "core/base/error.h"
-#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
 #include "core/io/file.h"
 
 namespace dmlop {

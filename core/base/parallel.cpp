@@ -27,7 +27,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/loop_record.h"
 #include "core/base/progress.h"
 
 namespace dmlop {

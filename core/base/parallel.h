@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace dmlop {
 
@@ -32,5 +33,29 @@ using RangeBody = std::function<void(int64_t begin, int64_t end)>;
 // loop's body. `bytes` is the amount of data that the whole loop processes, for progress reports; 0
 // if loops inside the body report it, or if it is not worth reporting.
 void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body);
+
+// --- recorded loops
+// -------------------------------------------------------------------------------
+
+// The work and the span of parallel loops, recorded on one thread: how much faster any number of
+// threads could make them, without a machine that has so many.
+
+// A loop outside of all others, cut into the shortest pieces that its grain allows.
+struct LoopRecord {
+  int64_t pieces = 0;
+  double seconds = 0;  // of all pieces
+  double longest = 0;  // of a piece, in seconds
+};
+
+struct WorkRecord {
+  double serial_seconds = 0;  // outside of loops
+  std::vector<LoopRecord> loops;
+
+  double seconds() const;
+};
+
+// Runs `work` on the calling thread, with loops planned and cut as for `threads` threads. Nothing
+// else may run meanwhile. With one thread there are no loops: all is serial.
+WorkRecord RecordLoops(int threads, const std::function<void()>& work);
 
 }  // namespace dmlop

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings two tensors into one form, in which they are compared element by element.
+// Brings two tensors into one form, in which they are compared element by element, and compares
+// them in bfloat16 where a device has it, as many do and DirectML does not. Its elements are the
+// FLOAT32 numbers whose lower half is zero, in 1/65536 as many steps.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/compare/compare.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -44,5 +48,16 @@ struct AlignedTensors {
 // those of `shape`.
 AlignedTensors Align(const ComparedTensor& actual, const ComparedTensor& expected,
                      const Leniency& leniency, Side shape = Side::kExpected);
+
+// FLOAT32 numbers for each step of bfloat16.
+inline constexpr double kFloatStepsOfBfloat16 = 65536;
+
+// Returns packed FLOAT32 elements: each float rounded once to the nearest bfloat16, ties to even.
+std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor);
+
+// Compares tensors that have been aligned without mismatches. ULP, of the tolerance too, are those
+// of bfloat16 if the tensors are compared in it.
+Comparison Compare(const AlignedTensors& aligned, const Tolerance& tolerance,
+                   const ComparisonDetails& details = {});
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of comparing two tensors.
+// The result of comparing two tensors, and what is tolerated.
 #pragma once
 
 #include <array>
@@ -11,11 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/compare/unit_errors.h"
-#include "core/compare/value_classes.h"
-#include "core/compare/where.h"
+#include "core/compare/error_measure.h"
+#include "core/compare/wrong_elements.h"
 #include "core/tensor/data_type.h"
-#include "core/tensor/tolerance.h"
+#include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {
 
@@ -114,5 +113,25 @@ void SortListed(Comparison& comparison);
 
 // Merges the results of two sets of elements. The outcome does not depend on the order of merges.
 void Merge(const Comparison& part, Comparison& total);
+
+// Replaces the general limits for elements of one data type.
+struct TypedTolerance {
+  DataType type = DataType::kUnknown;
+  std::optional<double> absolute;
+  std::optional<double> relative;
+  std::optional<uint64_t> ulp;
+};
+
+struct Tolerances {
+  Tolerance all;
+  std::vector<TypedTolerance> typed;  // the last one for a type counts
+
+  Tolerance For(DataType type) const;
+};
+
+// Returns the share of the tolerance that no element has used: 1 if all are equal, negative if they
+// do not pass. All would still pass with every limit reduced by that share. Empty if nothing is
+// tolerated, or if there is a mismatch, which no tolerance lets pass.
+std::optional<double> HeadroomOf(const Comparison& comparison, const Tolerance& tolerance);
 
 }  // namespace dmlop

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The measure of the errors of single elements, for maps.
+// The errors of single elements: by a measure, for maps, or in units in which somebody who knows
+// their operator has measured them.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "core/tensor/tensor.h"
 
@@ -19,5 +23,35 @@ using ElementError = std::function<double(int64_t number)>;
 // are as for Compare.
 ElementError ElementErrorOf(const ConstTensorView& actual, const ConstTensorView& expected,
                             ErrorMeasure measure);
+
+// By row-major number of the element.
+struct UnitErrors {
+  std::vector<double> units;    // infinite where a number faces NaN
+  std::vector<double> allowed;  // units with which an element passes; empty if none do
+  int64_t most_terms = 1;       // of the sums that the elements are
+
+  double UnitsOf(int64_t element) const { return units[static_cast<size_t>(element)]; }
+  double AllowedOf(int64_t element) const {
+    return allowed.empty() ? 0 : allowed[static_cast<size_t>(element)];
+  }
+  bool Allows(int64_t element) const {
+    return !allowed.empty() && UnitsOf(element) <= AllowedOf(element);
+  }
+};
+
+// Counts of errors in units by powers of two: bin 0 holds errors of 0, bin 1 those up to 1, bin k
+// those of (2^(k-2), 2^(k-1)]; the last one all beyond.
+using UnitHistogram = std::array<int64_t, 66>;
+size_t UnitBin(double units);
+
+struct UnitStatistics {
+  double median = 0, p99 = 0, max = 0;
+  int64_t most_terms = 1;
+  bool has_limits = false;  // a tolerance in units was given
+  UnitHistogram histogram{};
+};
+
+// Takes all elements of a comparison, of which there is at least one.
+UnitStatistics StatisticsOf(const UnitErrors& errors);
 
 }  // namespace dmlop

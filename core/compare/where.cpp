@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set of elements that do not pass a comparison.
+// The set of elements that do not pass a comparison: where they lie, and how their values came to
+// be wrong.
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,12 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include "core/tensor/dims.h"
+#include "core/tensor/tensor.h"
 
 namespace dmlop {
 
@@ -101,5 +107,29 @@ class WrongElements {
   int64_t element_count_;
   Words words_;
 };
+
+struct Where {
+  std::string box;   // the least box around them: "[0..7, 3, 32..63, *]"; * is a whole dimension
+  std::string text;  // what they have in common: "all have w = 55; every element there"
+};
+
+// Both are empty if there are no such elements. Takes time linear in their number.
+Where WhereOf(const Dims& sizes, const WrongElements& wrong);
+
+// The name of a dimension: n, c, h, w, as DirectML orders four, or n, c, d, h, w; else "axis 2".
+std::string AxisName(size_t rank, size_t axis);
+
+// Some of the wrong elements. An element may be in several classes.
+struct ValueClass {
+  std::string id;    // stable: "nan-for-number", "zero", "constant-difference", ...
+  std::string text;  // "44 are 0"
+  int64_t count;
+};
+
+// Returns the classes that have elements, in the order of the list in dmlop-compare(1). The views
+// are those of a comparison: of equal sizes, and of equal types or two floats. Takes time linear in
+// the number of elements.
+std::vector<ValueClass> ClassesOf(const ConstTensorView& actual, const ConstTensorView& expected,
+                                  const WrongElements& wrong);
 
 }  // namespace dmlop

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@
 #include "core/base/error.h"
 #include "core/document/file_argument.h"
 #include "core/document/operator_document.h"
+#include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 
@@ -116,5 +119,10 @@ class OperatorCase {
   std::vector<Told> told_;
   std::vector<LoadedTensor> inputs_;  // fitted to their descs
 };
+
+// Runs a valid desc. Large files are written piece by piece while more is computed: writing is
+// faster than filling pages that are mapped from a new file, and takes no memory.
+void RunInto(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
+             std::span<OutputTensor* const> outputs);
 
 }  // namespace dmlop

@@ -17,7 +17,6 @@
 #include "core/io/json.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
-#include "core/tensor/tolerance.h"
 #include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of binary64 values without rounding, in any order.
+// Sums without rounding: of binary64 values in any order, and of integers that are scaled to other
+// integers or to real numbers and then rounded once.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -111,5 +114,70 @@ inline void ExactSum::Add(const SplitTerms& terms, int64_t count) {
   if (i < static_cast<size_t>(count)) parts_[terms.part[i]] += term(i);
   for (size_t k = 0; k < kPartCount; ++k) parts_[k] += odd_parts[k];
 }
+
+// --- sums of integers --------------------------------------------------------------------------
+
+// Converts a sum in units of a * b to units of c * divisor. Products a * b must be exact in
+// binary64, as those of FLOAT32 numbers are; c is a FLOAT32 number, and divisor is in [0, 2^96].
+struct UnitChange {
+  double a, b, c;
+  Int128 divisor = 1;
+};
+
+// The number that is added after rounding, and the bounds of the result; of up to 32 bits.
+struct QuantizedRange {
+  int64_t zero_point, least, greatest;
+};
+
+// Does the same as Requantize, but slowly, for any value.
+int64_t RequantizeCarefully(int64_t sum, const UnitChange& units, const QuantizedRange& range);
+
+// Returns sum * a * b / (c * divisor), rounded once to nearest, ties to even; then + zero_point,
+// then clamped. If a factor is not a positive number, the quotient is that of IEEE arithmetic, and
+// NaN counts as 0. |sum| < 2^53.
+inline int64_t Requantize(int64_t sum, const UnitChange& units, const QuantizedRange& range) {
+  const double near = static_cast<double>(sum) * (units.a * units.b) /
+                      (units.c * static_cast<double>(units.divisor));
+  // The last bit of a number of this size is 1, so adding it rounds to an integer.
+  constexpr double kWhole = 0x1.8p52;
+  constexpr double kFar = 0x1p31;
+  constexpr double kSurely = 0.5 - 0x1p-18;  // from an integer; leaves room for errors at 2^31
+  if (!(std::fabs(near) < kFar)) return RequantizeCarefully(sum, units, range);
+  const double whole = (near + kWhole) - kWhole;
+  if (std::fabs(near - whole) > kSurely) return RequantizeCarefully(sum, units, range);
+  return std::clamp(static_cast<int64_t>(whole) + range.zero_point, range.least, range.greatest);
+}
+
+// Returns sum * a * b + bias, rounded once; a, b and the bias are FLOAT32 numbers, and a bias of -0
+// changes nothing. Zeros, infinities and NaN follow IEEE arithmetic. |sum| < 2^100. T is float or
+// Half.
+template <typename T>
+T RoundScaledSum(Int128 sum, double a, double b, double bias);
+
+// Zeros, which have signs, infinities and NaN, added as IEEE 754 adds them.
+class SpecialTerms {
+ public:
+  // Takes a term if it is special. Any other has to be added to the sum of the others.
+  bool Take(double term) {
+    const bool is_special = term == 0 || !std::isfinite(term);
+    const double taken = is_special ? term : 0.0;
+    sum_ = is_empty_ ? taken : sum_ + taken;
+    is_empty_ = false;
+    has_others_ |= !is_special;
+    return is_special;
+  }
+
+  bool are_finite() const { return std::isfinite(sum_); }
+  bool has_others() const { return has_others_; }
+
+  // Returns the sum of all terms if that of the others is 0, or some term is not finite: -0 if all
+  // terms are, +0 if there is none.
+  double sum() const { return sum_; }
+
+ private:
+  double sum_ = 0;
+  bool is_empty_ = true;
+  bool has_others_ = false;
+};
 
 }  // namespace dmlop

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "core/exact/double_double_functions.h"
+#include "core/exact/double_double.h"
 #include "core/exact/half_pi.h"
 
 namespace dmlop {

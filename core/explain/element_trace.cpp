@@ -2,16 +2,82 @@
 #include "core/explain/element_trace.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <unordered_set>
 
 #include "core/explain/data_flow.h"
-#include "core/explain/place_set.h"
 #include "core/ops/family.h"
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
 namespace {
+
+// A set of places in memory, stored as intervals.
+class PlaceSet {
+ public:
+  bool empty() const { return ends_.empty(); }
+
+  // Whether any place in [begin, end) is in the set.
+  bool Meets(uint64_t begin, uint64_t end) const;
+
+  // Whether all places in [begin, end) are in the set.
+  bool Contains(uint64_t begin, uint64_t end) const;
+
+  void Add(uint64_t begin, uint64_t end);
+  void Add(const PlaceSet& other);
+  void Remove(const PlaceSet& other);
+
+ private:
+  void Remove(uint64_t begin, uint64_t end);
+
+  std::map<uint64_t, uint64_t> ends_;  // by begin; intervals do not touch
+};
+
+bool PlaceSet::Meets(uint64_t begin, uint64_t end) const {
+  const auto next = ends_.lower_bound(end);
+  return next != ends_.begin() && std::prev(next)->second > begin;
+}
+
+bool PlaceSet::Contains(uint64_t begin, uint64_t end) const {
+  const auto next = ends_.upper_bound(begin);
+  return next != ends_.begin() && std::prev(next)->second >= end;
+}
+
+void PlaceSet::Add(uint64_t begin, uint64_t end) {
+  auto next = ends_.upper_bound(begin);
+  if (next != ends_.begin() && std::prev(next)->second >= begin) {
+    --next;
+    if (next->second >= end) return;
+    begin = next->first;
+  }
+  while (next != ends_.end() && next->first <= end) {
+    end = std::max(end, next->second);
+    next = ends_.erase(next);
+  }
+  ends_.emplace_hint(next, begin, end);
+}
+
+void PlaceSet::Add(const PlaceSet& other) {
+  for (const auto& [begin, end] : other.ends_) Add(begin, end);
+}
+
+void PlaceSet::Remove(const PlaceSet& other) {
+  for (const auto& [begin, end] : other.ends_) Remove(begin, end);
+}
+
+void PlaceSet::Remove(uint64_t begin, uint64_t end) {
+  auto next = ends_.upper_bound(begin);
+  if (next != ends_.begin() && std::prev(next)->second > begin) --next;
+  while (next != ends_.end() && next->first < end) {
+    const auto [from, to] = *next;
+    next = ends_.erase(next);
+    if (from < begin) ends_.emplace_hint(next, from, begin);
+    if (to > end) ends_.emplace_hint(next, end, to);
+  }
+}
 
 // Places are counted in half bytes, since elements of 4 bits have places of their own.
 uint64_t PlaceOf(const ConstTensorView& view, int64_t offset) {

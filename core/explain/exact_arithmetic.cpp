@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/exact/double_double_functions.h"
+#include "core/exact/double_double.h"
 #include "core/exact/elementary.h"
 #include "core/exact/rounding.h"
 #include "core/explain/formula_value.h"

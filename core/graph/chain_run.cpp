@@ -6,7 +6,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/graph/buffer_plan.h"
+#include "core/graph/graph_run.h"
 #include "core/graph/node_ranges.h"
 #include "core/ops/pieces.h"
 #include "core/ops/traffic.h"

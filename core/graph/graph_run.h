@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,5 +61,25 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
 // Gives back the pages that lie within bytes of a mapped file. They come from the file if they are
 // read again.
 void ReleasePages(std::span<const std::byte> bytes);
+
+// Assigns places in one buffer to tensors that are not all needed at once.
+class BufferPlan {
+ public:
+  // Returns the offset of the lowest place that is free.
+  size_t Take(size_t bytes);
+
+  // Frees a place.
+  void Release(size_t offset);
+
+  // Returns the bytes that all places need. Saturates; the places are then useless.
+  size_t size() const { return size_; }
+
+ private:
+  size_t TakeHole(size_t length);
+
+  std::map<size_t, size_t> taken_;  // from begin to end
+  std::map<size_t, size_t> holes_;  // the same of free places below size_; no two touch
+  size_t size_ = 0;
+};
 
 }  // namespace dmlop

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files as bytes: inputs that are mapped or read as streams, outputs that are written as they come,
-// and paths. Outputs that appear as a whole are in output_set.h.
+// and paths. Outputs that appear as a whole are in output_file.h.
 #pragma once
 
 #include <cstddef>
@@ -132,5 +132,8 @@ class OutputStream {
 
 // Writes the parts to a stream, one after another.
 void WriteStream(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
+
+// Returns "a zip archive" or the like, as far as the first bytes tell; otherwise empty.
+std::string_view KindOfContent(std::span<const std::byte> bytes);
 
 }  // namespace dmlop

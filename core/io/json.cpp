@@ -9,7 +9,7 @@
 #include <array>
 
 #include "core/base/text.h"
-#include "core/io/content_kind.h"
+#include "core/io/file.h"
 #include "core/io/json_tree_builder.h"
 
 namespace dmlop {

@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/integers.h"
-#include "core/io/content_kind.h"
+#include "core/io/file.h"
 
 namespace dmlop {
 namespace {

@@ -18,7 +18,6 @@
 
 #include "core/base/error.h"
 #include "core/base/progress.h"
-#include "core/io/content_kind.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/spool.h"

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files for writing: outputs, which appear as a whole or not at all, and scratch files.
+// Files for writing: outputs, which appear as a whole or not at all, the folders that they need,
+// and scratch files.
 #pragma once
 
 #include <sys/stat.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "core/io/temporary_file.h"
 
@@ -103,6 +108,43 @@ class OutputFile : public WritableFile {
   Target target_;
   State state_ = State::kTemporary;
   std::string old_path_;  // name of what was replaced, once it is set aside
+};
+
+// Files that appear together, all of them or none.
+class OutputSet {
+ public:
+  // Ends writing the file, and adds it.
+  void Add(OutputFile file);
+
+  // Call once. A failure leaves every target as it was. With `synced`, not even a crash of the
+  // machine undoes this afterwards, and after an earlier crash every target is intact.
+  void Publish(bool synced = false);
+
+  // The two halves of `synced`, before and after Publish, for many sets at once.
+  static void FlushFiles(std::span<OutputSet* const> sets);
+  static void FlushFolders(std::span<OutputSet* const> sets);
+
+ private:
+  std::vector<OutputFile> files_;
+};
+
+// Makes folders, and removes those at the end that have stayed empty. Any thread may make one.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+  ~NewFolders();
+
+  // Makes the folder of a path, and those above it, unless they exist. Throws an Error of kind
+  // kFileSystem.
+  void MakeFor(const std::string& path);
+
+ private:
+  std::mutex mutex_;
+  // The folders that were made or found, so that threads wait for one another only once for each.
+  std::unordered_set<std::string> there_;
+  std::vector<std::filesystem::path> made_;  // outer ones come first
 };
 
 }  // namespace dmlop

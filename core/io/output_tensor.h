@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "core/io/output_set.h"
+#include "core/io/output_file.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/tensor_desc.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/coordinate_sizes.h"
+#include "core/judge/size_evaluation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,10 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/value_classes.h"
-#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
 #include "core/judge/computation.h"
-#include "core/tensor/tolerance.h"
 #include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {

@@ -22,7 +22,6 @@ namespace dmlop {
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const Sample& few);
 std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const Sample& few);
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const Sample& few);
-std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const Sample& few);
 
 // --- the changed computations --------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 // The errors of an output in units, and how many of them a tolerance allows each element.
 #pragma once
 
-#include "core/compare/unit_errors.h"
+#include "core/compare/error_measure.h"
 #include "core/judge/units.h"
 #include "core/tensor/unit_tolerance.h"
 

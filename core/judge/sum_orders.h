@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/judge/arithmetic.h"
@@ -29,5 +30,20 @@ class SumOrders {
   std::span<const Column> terms_;
   std::map<FloatFormat, std::vector<Column>> rounded_;
 };
+
+// --- for people
+// -----------------------------------------------------------------------------------
+
+// A step of a device on its way to a sum.
+struct PartialSum {
+  std::string of;  // "terms 0..31", "lane 2", "the sum so far"
+  double value;
+};
+
+// The partial sums of terms that are not rounded, in the order in which they are computed: each
+// prefix of a sum in order; blocks and prefixes of them; lanes or pairs, and those of each level of
+// a tree. The last one is the sum. `sums` is of kind kSums.
+std::vector<PartialSum> PartialSumsOf(const ArithmeticVariation& sums,
+                                      std::span<const double> terms);
 
 }  // namespace dmlop

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/judge/computation.h"
-#include "core/judge/coordinate_sizes.h"
 #include "core/judge/formula_character.h"
 #include "core/judge/magnitude_run.h"
 #include "core/judge/size_evaluation.h"

@@ -11,8 +11,8 @@
 #include "core/judge/arithmetic.h"
 #include "core/judge/computation.h"
 #include "core/judge/descriptor_change.h"
-#include "core/judge/partial_sums.h"
 #include "core/judge/place_variation.h"
+#include "core/judge/sum_orders.h"
 #include "core/judge/units.h"
 
 namespace dmlop {

@@ -8,6 +8,7 @@
 //   MB-6    a resource of another type causes a warning
 //   BIND-2  the tensor fits into the resource
 //   CMD-1   a command that cannot be carried out
+//   RES-7   there is not enough memory for a resource, or for a copy of one
 #pragma once
 
 #include <optional>
@@ -33,5 +34,10 @@ struct BoundModel {
 // Binds and checks everything that does not belong to an invalid operator, and reports faults.
 BoundModel BindModel(const ModelDocument& model, const ModelResources& resources,
                      Diagnostics& diagnostics);
+
+// Reports resources, and copies of OWNED_BY_DML inputs, that exceed the available memory, as a
+// fault of the machine, for a bound model without faults.
+void CheckMemory(const ModelDocument& model, const ModelResources& resources,
+                 const BoundModel& bound, Diagnostics& diagnostics);
 
 }  // namespace dmlop

@@ -7,15 +7,29 @@
 //   RES-6   a file cannot be read, or does not hold what the resource asks for
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/io/file.h"
 #include "core/model/model_document.h"
+#include "core/tensor/data_type.h"
+#include "core/tensor/dims.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
+
+// The elements of a picture as FLOAT32 or FLOAT16.
+struct PictureValues {
+  std::vector<std::byte> elements;
+  bool is_scaled;  // to other sizes than the file's
+};
+
+// Decodes a file as a tensor of the sizes "resampleSize" or, without them, of the picture's own,
+// [1, C, H, W]. Throws an Error of kind kTensorFile.
+PictureValues ReadPicture(const InputFile& file, const std::string& path, DataType type,
+                          const std::optional<Dims>& sizes);
 
 // Returns a path of a model, in a folder. A backslash separates names, as on Windows, unless a file
 // has it in its name.

@@ -6,7 +6,7 @@
 
 #include "core/base/counted.h"
 #include "core/ops/buffer_run.h"
-#include "core/tensor/copy_elements.h"
+#include "core/tensor/convert_element.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

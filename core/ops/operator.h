@@ -13,7 +13,7 @@
 #include "core/ops/family.h"
 #include "core/ops/field.h"
 #include "core/ops/support.h"
-#include "core/tensor/tolerance.h"
+#include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {
 

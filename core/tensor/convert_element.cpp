@@ -2,9 +2,11 @@
 #include "core/tensor/convert_element.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -25,6 +27,17 @@ ElementBytes ConvertElement(float value, DataType type) {
     bytes = BytesOf(element);
   });
   return bytes;
+}
+
+void CopyElements(const ConstTensorView& from, const TensorView& to) {
+  const size_t width = ByteWidth(to.type);
+  const LoopNest<2> nest =
+      Merged(LoopNest<2>{to.layout.sizes, {to.layout.strides, from.layout.strides}});
+  Walk<2> walk(nest, 0);
+  for (int64_t i = 0; i < to.layout.element_count(); ++i, walk.Next()) {
+    std::memcpy(to.data + walk.offset(0) * static_cast<int64_t>(width),
+                from.data + walk.offset(1) * static_cast<int64_t>(width), width);
+  }
 }
 
 }  // namespace dmlop

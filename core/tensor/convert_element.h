@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts numbers to elements of a type that cannot hold all of them.
+// Converts numbers to elements of a type that cannot hold all of them, and copies elements.
 #pragma once
 
 #include <concepts>
@@ -7,6 +7,7 @@
 
 #include "core/tensor/data_type.h"
 #include "core/tensor/element.h"
+#include "core/tensor/tensor.h"
 
 namespace dmlop {
 
@@ -23,5 +24,10 @@ T Truncated(double value) {
 // Converts a FLOAT attribute to an element of any type: rounded to the nearest FLOAT16, or
 // truncated.
 ElementBytes ConvertElement(float value, DataType type);
+
+// Copies elements of one type one after another into any layout, also where CopyView cannot. The
+// views have equal sizes; where the destination has several elements in one place, the last one
+// stays there.
+void CopyElements(const ConstTensorView& from, const TensorView& to);
 
 }  // namespace dmlop

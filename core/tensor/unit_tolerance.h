@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error that an output may have in units of what its operator sums up; see core/judge/units.h.
+// The error that a tensor may have: of each element, or in units of what its operator sums up; see
+// core/judge/units.h.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +11,16 @@
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
+
+// An element passes if any of these admits it: equality of values (NaN equals NaN, -0 equals +0),
+// |actual - expected| <= absolute + relative * |expected|, or at most `ulp` units in the last
+// place.
+struct Tolerance {
+  double absolute = 0.0;
+  double relative = 0.0;
+  uint64_t ulp = 0;
+  bool bits = false;  // only equal bits pass
+};
 
 struct UnitTolerance {
   enum class Rule {

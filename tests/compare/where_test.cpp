@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Planted patterns, and the words and classes that they are told in.
 
-#include "core/compare/where.h"
+#include "core/compare/wrong_elements.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/compare/compare.h"
-#include "core/compare/value_classes.h"
 #include "core/tensor/element.h"
 #include "tests/compare/tensor_of.h"
 #include "tests/support/case_name.h"

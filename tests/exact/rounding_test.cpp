@@ -11,8 +11,7 @@
 
 #include "core/base/integers.h"
 #include "core/exact/dyadic.h"
-#include "core/exact/scaled_sum.h"
-#include "core/exact/special_terms.h"
+#include "core/exact/exact_sum.h"
 #include "tests/support/case_name.h"
 #include "tests/support/float_families.h"
 

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/loop_record.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_document.h"
 #include "core/tensor/sample_values.h"

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile is a box of elements together with the loops that move it.
+// A tile is a box of elements together with the loops that move it. Work between two layouts is cut
+// into tiles, and a tile into slices, between which memory is prefetched.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/machine.h"
 #include "core/kernels/copy/copy.h"
+#include "core/kernels/simd/prefetch.h"
 #include "core/tensor/loop_nest.h"
+#include "core/tensor/tensor.h"
 
 namespace dmlop {
 
@@ -42,5 +51,96 @@ int64_t RunOf(const LoopNest<2>& box);
 
 TileShape DirectShape(const LoopNest<2>& box);
 TileShape BufferedShape(const LoopNest<2>& box);
+
+// --- tiles of the whole work
+// ----------------------------------------------------------------------
+
+// A loop that is divided among tiles.
+struct TileCut {
+  size_t loop = Dims::kMaxCount;  // kMaxCount: no loop
+  int64_t size = 1;
+  int64_t step = 1;
+
+  // Number of steps of the loop that are left for the last tile.
+  int64_t Rest() const { return (size - 1) % step + 1; }
+};
+
+struct TilePlan {
+  static constexpr size_t kFirstCut = 2;  // operand of `grid`; the other cut follows
+
+  static constexpr int64_t kTileBytes = kNearestBytes;  // largest tile
+
+  LoopNest<4> grid;  // offsets of each tile's first element, and its places along the cuts
+  TileCut cuts[2];
+  std::vector<TileShape> shapes;  // whole; cut short along the first cut, the second, both
+  bool has_rows;                  // rows are long enough to be moved one by one
+  bool buffered;
+  bool streams;  // results bypass the caches
+
+  // The shape of the tile at `place`; null if the grid reaches beyond the end there.
+  const TileShape* ShapeAt(const Walk<4>& place) const;
+};
+
+// `all_bytes` is the size of the whole work, of which this may be a part. `computes` says that
+// elements are computed, not only copied.
+TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, int64_t all_bytes,
+                   bool computes);
+
+// --- slices of a tile
+// -----------------------------------------------------------------------------
+
+// Slices of a tile whose outer loop runs along lines of the source. A slice is a few lines or, if
+// the tile has only a few, a part of each line.
+class TileSlices {
+ public:
+  // `width` is the size of an element in bytes.
+  TileSlices(const CopyTile& tile, int64_t width) : tile_(tile), width_(width) {
+    if (tile.inner_count < kSliceLines) {
+      loop_ = &CopyTile::outer_count;
+      size_ = kPartBytes / width;
+      to_step_ = size_ * tile.to_outer_stride * width;
+      from_step_ = size_ * tile.from_outer_stride * width;
+    } else {
+      loop_ = &CopyTile::inner_count;
+      size_ = std::max(kSliceLines, kBlockBytes / width);
+      to_step_ = size_ * tile.to_inner_stride * width;
+      from_step_ = size_ * tile.from_inner_stride * width;
+    }
+    count_ = std::max<int64_t>(1, tile.*loop_ / size_);
+  }
+
+  int64_t count() const { return count_; }
+  int64_t to_offset(int64_t slice) const { return slice * to_step_; }
+  int64_t from_offset(int64_t slice) const { return slice * from_step_; }
+
+  // The last slice takes the remainder, too: alone it might be less than a block of the kernel.
+  CopyTile Slice(int64_t slice) const {
+    CopyTile tile = tile_;
+    tile.*loop_ = slice + 1 < count_ ? size_ : tile_.*loop_ - slice * size_;
+    return tile;
+  }
+
+  // Prefetches what a slice of a tile at `from` reads. Always inlined, because GCC treats a call
+  // that only prefetches as one without effects.
+  [[gnu::always_inline]] void Prefetch(int64_t slice, const std::byte* from) const {
+    const CopyTile tile = Slice(slice);
+    from += from_offset(slice);
+    for (int64_t i = 0; i < tile.inner_count; ++i) {
+      PrefetchLines(from + i * tile.from_inner_stride * width_, tile.outer_count * width_);
+    }
+  }
+
+ private:
+  static constexpr int64_t kSliceLines = 8;
+  static constexpr int64_t kPartBytes = 1 << 8;   // of each line, if a tile has only a few
+  static constexpr int64_t kBlockBytes = 1 << 4;  // side of a block of the kernel
+
+  CopyTile tile_;
+  int64_t width_;
+  int64_t CopyTile::*loop_;
+  int64_t size_;
+  int64_t count_;
+  int64_t to_step_, from_step_;
+};
 
 }  // namespace dmlop

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/copy/tiled_move.h"
 
-#include "core/engine/copy/tile_slices.h"
+#include "core/engine/copy/tile_shape.h"
 #include "core/kernels/copy/stream.h"
 #include "core/kernels/simd/prefetch.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/engine/copy/copy_views.h"
-#include "core/engine/copy/tile_plan.h"
+#include "core/engine/copy/tile_shape.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

@@ -53,9 +53,9 @@ class Chosen final : public PlaceRule {
 };
 
 template <typename T>
-class Counted final : public PlaceRule {
+class Numbered final : public PlaceRule {
  public:
-  Counted(const T* indices, const Layout& data)
+  Numbered(const T* indices, const Layout& data)
       : indices_(indices), data_(data), count_(data.element_count()), is_packed_(IsPacked(data)) {}
 
   void Find(const PlaceRun& run, int64_t* offsets) const override {
@@ -129,7 +129,7 @@ std::unique_ptr<PlaceRule> ChosenPlaces(const IndexLinks& links, const Layout& d
 }
 
 std::unique_ptr<PlaceRule> CountedPlaces(const Layout& data, const ConstTensorView& index) {
-  return RuleFor<Counted, UnsignedTypes>(index, data);
+  return RuleFor<Numbered, UnsignedTypes>(index, data);
 }
 
 std::unique_ptr<PlaceRule> ReversedPlaces(int64_t size, int64_t stride,

@@ -2,10 +2,12 @@
 #include "core/engine/index/stray_indices.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <mutex>
 
+#include "core/base/counted.h"
 #include "core/base/parallel.h"
 #include "core/kernels/index/index_value.h"
 #include "core/tensor/loop_nest.h"
@@ -68,6 +70,18 @@ StrayIndices FindStrayIndices(const ConstTensorView& indices, std::span<const in
   VisitDataType(IndexTypes(), indices.type,
                 [&]<typename T>() { found = Search<T>(indices, sizes).Find(); });
   return found;
+}
+
+void WarnOfStray(const StrayIndices& stray, std::string_view path, const Layout& all,
+                 std::string_view what_happens, Diagnostics& diagnostics) {
+  if (stray.count == 0) return;
+  const Dims first = IndexOf(all.sizes, stray.first);
+  diagnostics.Warning("IDX-5", std::string(path),
+                      fmt::format("{} of {} {} out of range and {}; the first is {} at [{}]; "
+                                  "such elements judge no device",
+                                  stray.count, Counted(all.element_count(), "index"),
+                                  ForCount(stray.count, "is", "are"), what_happens,
+                                  stray.first_value, fmt::join(first.begin(), first.end(), ", ")));
 }
 
 }  // namespace dmlop

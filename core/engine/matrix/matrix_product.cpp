@@ -9,7 +9,6 @@
 #include "core/base/parallel.h"
 #include "core/engine/matrix/aligned_numbers.h"
 #include "core/engine/matrix/product_grid.h"
-#include "core/engine/matrix/thin_product.h"
 #include "core/engine/matrix/tile_results.h"
 #include "core/kernels/matrix/product.h"
 

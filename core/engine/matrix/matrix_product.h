@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "core/engine/matrix/matrix_lines.h"
-#include "core/engine/matrix/packed_lines.h"
 
 namespace dmlop {
 
@@ -54,5 +53,11 @@ void MultiplyMatrices(const MatrixLines& rows, const MatrixLines& columns, const
 void MultiplyMatrices(const MatrixLines& rows, const MatrixLines& columns,
                       const PackedLines& packed_columns, const MatrixTerms& terms,
                       const MatrixOutput& output);
+
+// Whether the columns can be read in place, or many of them packed at once.
+bool IsThin(const MatrixLines& rows, const MatrixLines& columns);
+
+void MultiplyThin(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                  const MatrixOutput& output);
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/matrix/thin_product.h"
+#include "core/engine/matrix/matrix_product.h"
 
 #include <algorithm>
 #include <array>

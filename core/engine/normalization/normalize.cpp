@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "core/engine/normalization/slice_sums.h"
+#include "core/engine/normalization/slice_function.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/normalization/normalize.h"
 #include "core/tensor/loop_nest.h"

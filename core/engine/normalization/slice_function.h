@@ -4,11 +4,14 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/exact/double_double.h"
+#include "core/tensor/element.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -78,5 +81,26 @@ struct SliceTensors {
 
 void RunSlices(const SliceFunction& function, const std::vector<uint32_t>& axes,
                const SliceTensors& tensors);
+
+inline double TotalOf(std::span<const ChunkFindings> findings, size_t number) {
+  HeadTail sum{0, 0};
+  for (const ChunkFindings& one : findings) {
+    const HeadTail next = TwoSum(sum.head, one[number]);
+    sum = {next.head, sum.tail + next.tail};
+  }
+  return std::isfinite(sum.head) ? sum.head + sum.tail : sum.head;
+}
+
+// The mean of sums that have a head and, after it, a tail. Infinities and NaN have no tail.
+inline HeadTail MeanOf(std::span<const ChunkFindings> findings, size_t number, int64_t length) {
+  HeadTail sum{0, 0};
+  double plain = 0;
+  for (const ChunkFindings& one : findings) {
+    plain += one[number];
+    sum = sum + HeadTail{one[number], one[number + 1]};
+  }
+  if (!std::isfinite(plain)) return {plain, 0};
+  return sum / static_cast<double>(length);
+}
 
 }  // namespace dmlop

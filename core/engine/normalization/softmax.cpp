@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/engine/normalization/slice_sums.h"
+#include "core/engine/normalization/slice_function.h"
 #include "core/exact/elementary.h"
 #include "core/kernels/normalization/softmax.h"
 #include "core/tensor/visit_data_type.h"

@@ -8,10 +8,52 @@
 #include <utility>
 
 #include "core/base/machine.h"
-#include "core/engine/reduce/element_packer.h"
+#include "core/engine/copy/tile_shape.h"
 #include "core/engine/reduce/reduce_loop.h"
+#include "core/kernels/copy/copy.h"
 
 namespace dmlop {
+
+// Copies strided elements so that they lie side by side.
+class ElementPacker {
+ public:
+  // `width` is the size of an element in bytes.
+  explicit ElementPacker(size_t width)
+      : width_(static_cast<int64_t>(width)), copy_(CopyTileFor(width)) {}
+
+  // Packs the elements of a run.
+  template <typename T>
+  void Pack(const ElementRun<T>& run, T* to) const {
+    copy_({1, run.count, 0, 1, 0, run.stride}, reinterpret_cast<std::byte*>(to),
+          reinterpret_cast<const std::byte*>(run.first));
+  }
+
+  // Packs columns row by row.
+  template <typename T>
+  void Pack(const ColumnRun& columns, const ElementRun<T>& run, T* to) const {
+    PackColumns(columns, run.count, run.stride, reinterpret_cast<std::byte*>(to),
+                reinterpret_cast<const std::byte*>(run.first));
+  }
+
+ private:
+  void PackColumns(const ColumnRun& columns, int64_t rows, int64_t row_stride, std::byte* to,
+                   const std::byte* from) const {
+    if (columns.loops == nullptr) {
+      return copy_({rows, columns.count, columns.count, 1, row_stride, columns.stride}, to, from);
+    }
+    LoopNest<2> loops;
+    loops.Push(rows, {columns.count, row_stride});
+    for (size_t d = 0; d < columns.loops->rank(); ++d) {
+      loops.Push(columns.loops->sizes[d], columns.loops->Step(d));
+    }
+    ForEachTile(MoveOf(loops), [&](const CopyTile& tile, int64_t to_offset, int64_t from_offset) {
+      copy_(tile, to + to_offset * width_, from + from_offset * width_);
+    });
+  }
+
+  int64_t width_;
+  CopyTileFunction copy_;
+};
 
 // Calls body(piece) for pieces of a run of `length` elements; the last one may be shorter.
 template <typename T, typename Body>

@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/engine/scan/element_grid.h"
-#include "core/engine/scan/prefix_product.h"
-#include "core/engine/scan/prefix_sum.h"
+#include "core/engine/scan/prefixes.h"
 #include "core/exact/error_free.h"
 #include "core/kernels/copy/copy.h"
 #include "core/tensor/element.h"

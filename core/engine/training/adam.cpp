@@ -6,7 +6,7 @@
 
 #include "core/base/machine.h"
 #include "core/base/parallel.h"
-#include "core/exact/double_double_functions.h"
+#include "core/exact/double_double.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"

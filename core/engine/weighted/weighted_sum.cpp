@@ -12,7 +12,6 @@
 #include "core/base/parallel.h"
 #include "core/engine/copy/shuffle_plan.h"
 #include "core/engine/weighted/element_sum.h"
-#include "core/engine/weighted/kernel_taps.h"
 #include "core/engine/weighted/taps.h"
 #include "core/kernels/copy/shuffle.h"
 #include "core/tensor/visit_data_type.h"

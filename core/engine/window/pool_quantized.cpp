@@ -7,7 +7,7 @@
 
 #include "core/base/parallel.h"
 #include "core/engine/window/sliding_windows.h"
-#include "core/exact/scaled_sum.h"
+#include "core/exact/exact_sum.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"

@@ -17,7 +17,7 @@
 #include "core/base/integers.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/matrix/integer_windows.h"
-#include "core/exact/scaled_sum.h"
+#include "core/exact/exact_sum.h"
 #include "core/ops/contraction/integer_convolution.h"
 #include "core/ops/quantization.h"
 #include "core/tensor/visit_data_type.h"

@@ -13,7 +13,7 @@
 
 #include "core/base/integers.h"
 #include "core/engine/matrix/integer_product.h"
-#include "core/exact/scaled_sum.h"
+#include "core/exact/exact_sum.h"
 #include "core/ops/quantization.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

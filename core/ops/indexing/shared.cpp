@@ -3,7 +3,6 @@
 
 #include "core/engine/index/indexed_rows.h"
 #include "core/engine/index/stray_indices.h"
-#include "core/ops/index_warning.h"
 
 namespace dmlop::indexing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/ops/index_warning.h"
+#include "core/engine/index/stray_indices.h"
 
 namespace dmlop::region {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/exact/double_double_functions.h"
+#include "core/exact/double_double.h"
 
 #include <algorithm>
 #include <bit>
