@@ -7,7 +7,6 @@
 
 #include "app/commands.h"
 #include "app/compare/judgement.h"
-#include "app/diagnose_model.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/diagnose_model.h"
+#include "app/commands.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "app/compare/judgement.h"
+#include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
 #include "app/options/option_words.h"
 #include "app/run/dumped_tensors.h"
 #include "app/run/kept_tensors.h"
-#include "app/run/refused_options.h"
 #include "app/run/runnable_model.h"
 #include "app/shell_word.h"
 #include "app/text/diagnosis_text.h"

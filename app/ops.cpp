@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/files/output.h"
@@ -20,6 +20,7 @@
 #include "core/ops/groups.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
+#include "core/schema/schema_text.h"
 
 namespace dmlop {
 namespace {
@@ -304,6 +305,11 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   } else {
     PrintOne(options);
   }
+  return ExitStatus::kSuccess;
+}
+
+ExitStatus SchemaCommand() {
+  PrintResult(SchemaText());
   return ExitStatus::kSuccess;
 }
 

@@ -32,4 +32,10 @@ SampleStatistics StatisticsOf(std::span<const double> values);
 // `fraction` is in [0, 1]; `sorted` is in increasing order and not empty.
 double Percentile(std::span<const double> sorted, double fraction);
 
+// The two-sided p value of the Mann-Whitney U test: the probability of ranks at least as uneven if
+// both sets come from the same distribution. Uses the normal approximation with corrections for
+// ties and continuity, as Google Benchmark's compare.py does from 9 samples on. Neither set is
+// empty.
+double MannWhitneyP(std::span<const double> a, std::span<const double> b);
+
 }  // namespace dmlop

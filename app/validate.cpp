@@ -11,7 +11,6 @@
 #include "app/files/manifest.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
-#include "app/graph/graph_text.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"

@@ -6,7 +6,6 @@
 #include "app/batch/batch_case.h"
 #include "app/batch/batch_files.h"
 #include "app/batch/batch_report.h"
-#include "app/batch/sweep.h"
 #include "app/commands.h"
 #include "app/engine.h"
 #include "app/files/manifest.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "app/batch/batch_files.h"
 #include "app/batch/beside.h"
 #include "app/batch/model_case.h"
-#include "app/batch/output_folder.h"
 #include "app/compare/diagnosed_file.h"
 #include "app/compare/drawing.h"
 #include "app/exit_status.h"

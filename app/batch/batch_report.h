@@ -2,18 +2,41 @@
 // The reports of a batch on its cases: one line of JSON each, and messages.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "app/batch/batch_case.h"
-#include "app/batch/cause_groups.h"
 #include "app/files/manifest.h"
 #include "app/options/options.h"
 #include "core/io/file.h"
 
 namespace dmlop {
+
+// The cases that differ, grouped by what their devices do otherwise.
+class CauseGroups {
+ public:
+  // Takes cases in the manifest's order; those without diagnoses belong to no group.
+  void Add(const CaseOutcome& outcome);
+
+  // "263 of 312 differ: 101 noise; 72 StartPadding and EndPadding exchanged", then a line with an
+  // example of each group, its worst case, the largest group first. Empty if there is none.
+  std::string Text(const std::string& manifest, int64_t total) const;
+
+ private:
+  struct Group {
+    int64_t count = 0;
+    std::string text;  // that of the example
+    std::string example;
+    int64_t line = 0;
+    Judgement worst{};
+  };
+
+  std::map<std::string, Group> groups_;
+};
 
 // The line with its line break. Only the times, which may be left out, differ between runs.
 std::string CaseJson(const CaseOutcome& outcome, bool times);

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/batch/sweep.h"
+// Sweeps: a line of a manifest that stands for many cases.
+//
+//   {"type": "REDUCE", "desc": {...}, "bindings": {"OutputTensor": "{/desc/Function}.npy", ...},
+//    "sweep": {"/desc/Function": ["SUM", "MAX"], "/desc/InputTensor/DataType": [...]}}
+//
+// stands for each combination of the values at the places that the JSON pointers lead to, the last
+// pointer changing fastest. Several pointers with ", " between them change together: their values
+// are arrays with a value for each. In the case's name and in the file names of the bindings, a
+// pointer in braces is replaced by its value, and {case} by the number of the combination, from 0.
+#include "app/commands.h"
 
 #include <fmt/format.h>
 

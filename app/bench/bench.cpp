@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "app/bench/bench_baseline.h"
 #include "app/bench/bench_case.h"
-#include "app/bench/bench_notes.h"
+#include "app/bench/bench_library.h"
 #include "app/bench/bench_output.h"
-#include "app/bench/bench_progress.h"
 #include "app/bench/bench_ring.h"
+#include "app/bench/bench_row.h"
 #include "app/commands.h"
 #include "app/engine.h"
 #include "app/files/output.h"
+#include "app/progress.h"
+#include "app/text/progress_text.h"
 #include "app/timing.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
@@ -27,6 +31,65 @@
 
 namespace dmlop {
 namespace {
+
+// Shows the progress of a row's samples if standard error is a terminal:
+//
+//  [1/2] sum.json, 2 threads, hot caches: 43%  median 1.234 ms  5.2 GB/s  1 s left
+class RowProgress {
+ public:
+  // `what` names the row, which now warms up. Shows nothing if `quiet`.
+  RowProgress(std::string what, bool quiet);
+
+  // Begins sampling: `samples` counts those of all functions; a call of the first moves `bytes`.
+  void Begin(size_t samples, int64_t bytes);
+
+  void Show(SamplesSoFar samples);
+
+  // A name for the current call: the row and its sample.
+  std::string NameOfCall() const;
+
+ private:
+  std::string what_;
+  bool quiet_;
+  size_t expected_ = 0;
+  size_t done_ = 0;
+  int64_t bytes_ = 0;
+  Clock::time_point start_;
+};
+
+RowProgress::RowProgress(std::string what, bool quiet) : what_(std::move(what)), quiet_(quiet) {
+  const size_t width = TerminalWidth(STDERR_FILENO).value_or(0);
+  if (!quiet_) ShowProgressLine(ProgressText(what_, {"warming up"}, width, UseUnicode()));
+}
+
+void RowProgress::Begin(size_t samples, int64_t bytes) {
+  expected_ = samples;
+  bytes_ = bytes;
+  start_ = Clock::now();
+}
+
+void RowProgress::Show(SamplesSoFar samples) {
+  done_ = 0;
+  for (const std::vector<double>& of_function : samples) done_ += of_function.size();
+  if (quiet_) return;
+  DrawProgress([&](size_t width) {
+    std::vector<std::string> parts = {fmt::format("{}%", 100 * done_ / expected_)};
+    if (!samples[0].empty()) {
+      const double median = StatisticsOf(samples[0]).median;
+      parts.push_back("median " + TimeText(median));
+      parts.push_back(fmt::format("{:.1f} GB/s", static_cast<double>(bytes_) / median / 1e9));
+    }
+    const double seconds = SecondsSince(start_);
+    const double left = static_cast<double>(expected_ - done_) / static_cast<double>(done_);
+    if (done_ > 0) parts.push_back(TimeLeftText(seconds * left));
+    return ProgressText(what_, parts, width, UseUnicode());
+  });
+}
+
+std::string RowProgress::NameOfCall() const {
+  if (expected_ == 0) return what_ + ", warming up";
+  return fmt::format("{}, sample {} of {}", what_, std::min(done_ + 1, expected_), expected_);
+}
 
 constexpr int kMinSamples = 10;
 constexpr int kMaxSamples = 40;

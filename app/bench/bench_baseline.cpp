@@ -8,9 +8,8 @@
 #include <cstdlib>
 #include <set>
 
-#include "app/bench/bench_notes.h"
 #include "app/bench/bench_report.h"
-#include "app/bench/mann_whitney.h"
+#include "app/bench/bench_row.h"
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/text/diagnostic_text.h"

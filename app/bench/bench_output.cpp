@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "app/files/output.h"
-#include "app/files/standard_output.h"
 #include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/io/output_file.h"

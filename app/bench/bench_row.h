@@ -94,4 +94,15 @@ double ShareOfLimit(const BenchRow& row);
 // False for a cold row that was quicker than memory: caches must have helped.
 bool IsAsCold(const BenchRow& row);
 
+// --- notes on how rows were measured ------------------------------------------------------------
+
+// CPU time divided by elapsed time of the calls; above 1 with several threads.
+double CpuShareOf(const BenchRow& row);
+
+// One line for each cause, however many rows it affects; empty if there is none.
+std::vector<std::string> NotesAbout(const BenchReport& report);
+
+// "sum.json/hot/threads:1 and 2 more", for a message about several rows.
+std::string NameAll(const std::vector<std::string>& keys);
+
 }  // namespace dmlop

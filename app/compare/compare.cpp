@@ -6,12 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
-#include "app/compare/compare_folders.h"
 #include "app/compare/drawing.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
-#include "app/files/standard_output.h"
 #include "app/text/comparison_text.h"
 #include "app/text/map_text.h"
 #include "core/base/error.h"

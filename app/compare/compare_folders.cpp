@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/compare/compare_folders.h"
+#include "app/commands.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "app/files/standard_output.h"
+#include "app/files/output.h"
 #include "core/base/error.h"
 
 namespace dmlop {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/text/device_value.h"
+#include "app/text/explained_element.h"
 #include "core/explain/data_flow.h"
 #include "core/judge/varied_run.h"
 

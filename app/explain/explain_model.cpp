@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/explain/explain_model.h"
+#include "app/commands.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,10 @@
 
 #include "app/compare/judgement.h"
 #include "app/explain/device_element.h"
-#include "app/explain/model_operators.h"
 #include "app/explain/model_trace.h"
+#include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
-#include "app/run/refused_options.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"

@@ -17,7 +17,6 @@
 #include "core/ops/other_names.h"
 
 namespace dmlop {
-
 namespace {
 
 // The text before the case becomes line breaks and spaces, so that positions are those in the
@@ -137,6 +136,19 @@ Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
   Document document = ReadAny(descriptor, level, confinement, diagnostics, sizes);
   if (!IsConfined(document, descriptor, confinement, diagnostics)) return {};
   return document;
+}
+
+void RefuseForModel(std::string_view options_are, std::string_view way) {
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{} for operator descriptors; a model binds its tensors itself{}, and dmlop "
+                  "validate --print-complete makes descriptors of its dispatchables",
+                  options_are, way));
+}
+
+void RefuseForOperator(std::string_view folders_are, std::string_view instead) {
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} for models; name the folder in {}", folders_are, instead));
 }
 
 }  // namespace dmlop

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/files/confinement.h"
@@ -48,5 +49,16 @@ struct Document {
 Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
                       const Confinement& confinement, Diagnostics& diagnostics,
                       const ModelSizes& sizes = {});
+
+// --- options that suit only one kind of document
+// --------------------------------------------------
+
+// Throws an Error of kind kUsage for options that bind an operator's tensors. The text begins as
+// "-i is"; `way` is what a model has instead.
+[[noreturn]] void RefuseForModel(std::string_view options_are, std::string_view way = "");
+
+// Throws an Error of kind kUsage for folders of a model. The text begins as "--input-path is";
+// `instead` names the options to use.
+[[noreturn]] void RefuseForOperator(std::string_view folders_are, std::string_view instead);
 
 }  // namespace dmlop

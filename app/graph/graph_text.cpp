@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/graph/graph_text.h"
+#include "app/commands.h"
 
 #include <fmt/format.h>
 

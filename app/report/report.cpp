@@ -8,7 +8,7 @@
 #include "app/commands.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
-#include "app/report/report_formats.h"
+#include "app/report/report_cases.h"
 #include "app/text/table_text.h"
 
 namespace dmlop {

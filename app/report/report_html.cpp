@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "app/report/report_formats.h"
+#include "app/report/report_cases.h"
 #include "core/base/counted.h"
 
 namespace dmlop {

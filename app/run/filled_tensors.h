@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors that the operators of a model fill, and their names for users.
+// The tensors that the operators of a model fill: their names for users, their memory, and how far
+// off a device may be that fills them.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/graph_run.h"
 #include "core/io/output_tensor.h"
+#include "core/judge/units.h"
 #include "core/model/model_document.h"
 #include "core/tensor/tensor.h"
 
@@ -55,5 +61,25 @@ class FilledTensors {
   std::vector<One> all_;
   LastByName by_name_, by_full_name_;
 };
+
+// Whether some of these bytes are a tensor's.
+bool Overlaps(const ConstTensorView& tensor, std::span<const std::byte> bytes);
+
+// The memory of the tensors filled so far.
+class FilledMemory {
+ public:
+  // Takes what a step has filled.
+  void Add(const Step& step);
+
+  // Whether a step reads of it; a device surely had the same inputs only if it does not.
+  bool IsReadBy(const Step& step) const;
+
+ private:
+  std::vector<std::span<const std::byte>> filled_;
+};
+
+// The units of what a step has filled, for a device that had the same inputs; none where equality
+// is asked for.
+std::optional<ErrorUnits> UnitsOf(const Step& step, size_t output);
 
 }  // namespace dmlop

@@ -10,7 +10,6 @@
 
 #include "app/files/file_roles.h"
 #include "app/graph/graph_model.h"
-#include "app/run/filled_memory.h"
 #include "app/run/filled_tensors.h"
 #include "app/run/run_comparisons.h"
 #include "core/graph/graph_run.h"

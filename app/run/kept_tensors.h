@@ -9,8 +9,8 @@
 
 #include "app/files/confinement.h"
 #include "app/files/file_roles.h"
+#include "app/files/output.h"
 #include "app/files/reported_file.h"
-#include "app/files/standard_output.h"
 #include "app/options/options.h"
 #include "app/run/filled_tensors.h"
 #include "core/io/output_file.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/run/run_model.h"
+#include "app/commands.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
-#include "app/files/standard_output.h"
 #include "app/graph/graph_model.h"
 #include "app/run/judged_tensors.h"
 #include "app/run/kept_tensors.h"

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/run/run_model.h"
+#include "app/commands.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
+#include "app/files/descriptor.h"
 #include "app/files/output.h"
-#include "app/files/standard_output.h"
 #include "app/run/judged_tensors.h"
 #include "app/run/kept_tensors.h"
-#include "app/run/model_inputs.h"
-#include "app/run/refused_options.h"
 #include "app/run/run_report.h"
 #include "app/run/runnable_model.h"
 #include "app/text/diagnostic_text.h"

@@ -9,14 +9,43 @@
 #include <string_view>
 #include <vector>
 
+#include "app/files/descriptor.h"
+#include "app/files/file_roles.h"
 #include "app/run/filled_tensors.h"
-#include "app/run/model_inputs.h"
 #include "core/explain/element_trace.h"
 #include "core/io/tensor_file.h"
 #include "core/judge/computation.h"
+#include "core/model/model_bindings.h"
 #include "core/model/model_run.h"
 
 namespace dmlop {
+
+// --- the inputs of a document
+// ---------------------------------------------------------------------
+
+struct ModelInputs {
+  ModelResources resources;  // not filled yet
+  BoundModel bound;
+};
+
+// Opens the model's files in `folder` or, if that is empty, in the model's own folder, and binds
+// the tensors. Prints `diagnostics`; null if there is an error.
+std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std::string& folder,
+                                           const Descriptor& descriptor,
+                                           const CommonOptions& common, Diagnostics& diagnostics);
+
+// Does the same without printing; `folder` is that of the files.
+std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std::string& folder,
+                                           Diagnostics& diagnostics);
+
+// The role of a resource's file.
+std::string RoleOf(const ModelResource& resource);
+
+// Adds the files that the resources are filled from.
+void AddSources(const ModelDocument& model, const ModelResources& resources, FileRoles& roles);
+
+// --- the steps
+// ------------------------------------------------------------------------------------
 
 struct RunnableModel {
   // A tensor that the model begins or ends with, besides those that operators fill.

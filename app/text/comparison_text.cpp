@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "app/files/output.h"
-#include "app/text/histogram_text.h"
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/counted.h"

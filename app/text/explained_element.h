@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements that dmlop explain lists, as text and as JSON.
+// The elements that dmlop explain lists, and the values of devices for them, as text and as JSON.
 #pragma once
 
 #include <limits>
@@ -9,6 +9,7 @@
 
 #include "core/document/document_json.h"
 #include "core/explain/data_flow.h"
+#include "core/judge/sum_orders.h"
 #include "core/ops/operator.h"
 #include "core/tensor/dims.h"
 #include "core/tensor/element.h"
@@ -57,5 +58,32 @@ std::string ListText(const std::vector<ExplainedElement>& elements, int64_t coun
 
 Json DimsJson(const Dims& dims);
 Json DescriptionJson(const ExplainedElement& element);
+
+// --- values that a device has, or may have computed ---------------------------------------------
+
+// With explain --as.
+struct VariedValue {
+  std::vector<std::string> ids;
+  std::string text;  // the ids, each with its meaning
+  ElementBytes value{};
+  ElementBytes exact{};  // DirectML's result
+  // This is counted for each sum that is rounded.
+  std::vector<std::vector<PartialSum>> sums;
+};
+
+// With explain --actual and --judge.
+struct ActualValue {
+  double value = 0;
+  double error = 0;                // value - expected
+  std::optional<uint64_t> ulp{};   // of numbers of the output's type
+  std::optional<double> units{};   // none where equality is asked for
+  std::optional<int64_t> terms{};  // how many units a sum in any order may be off
+};
+
+std::string VariedText(const VariedValue& varied, DataType type, bool full);
+std::string ActualText(const ActualValue& actual, DataType type);
+
+Json VariedJson(const VariedValue& varied, DataType type, bool full);
+Json ActualJson(const ActualValue& actual);
 
 }  // namespace dmlop

@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/files/standard_output.h"
+#include "app/files/output.h"
 #include "app/text/error_scale.h"
 #include "app/text/picture_canvas.h"
 #include "app/text/picture_frame.h"
-#include "app/text/picture_scale.h"
 #include "core/base/error.h"
 #include "core/compare/wrong_elements.h"
 #include "core/io/file.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture of maps of equal size beside one another, with ticks and the names of their dimensions.
+// A picture of maps of equal size beside one another, with ticks, the names of their dimensions,
+// and a scale.
 #pragma once
 
 #include <array>
@@ -11,6 +12,28 @@
 #include "core/compare/map_plane.h"
 
 namespace dmlop {
+
+// The scale below a map: a bar of its colors with numbers, and the meanings of other colors. Colors
+// are entries of the picture's palette.
+struct PictureScale {
+  struct Number {
+    size_t at;  // index of its color in the bar
+    std::string text;
+  };
+  struct Meaning {
+    uint8_t color;
+    std::string text;
+  };
+
+  uint8_t paper, ink;
+  std::vector<uint8_t> bar;     // from left to right; may be empty
+  std::vector<Number> numbers;  // without overlaps
+  std::string unit;             // printed after the bar
+  std::vector<Meaning> meanings;
+};
+
+// Adds the scale below the picture, which keeps its place at the top left.
+void AddScale(const PictureScale& scale, Picture& picture);
 
 struct PicturePanel {
   std::string title;           // written above; empty for none

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of words in aligned columns.
+// Tables of words in aligned columns, and histograms.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -42,5 +43,15 @@ std::string CutCell(const std::string& cell, size_t width);
 // first one, which gets at least half of the width, are cut.
 std::string TableText(std::span<const std::vector<std::string>> rows, std::span<const int> worths,
                       size_t width = std::numeric_limits<size_t>::max());
+
+struct HistogramRow {
+  std::string label;
+  int64_t count;
+  int64_t dotted = 0;  // part of the count; its share of the bar is dotted
+};
+
+// One line for each row: label, count and bar, as wide as standard output allows. The largest count
+// has the longest bar; each nonzero count, and each nonzero part of one, has a visible bar.
+std::string HistogramText(const std::vector<HistogramRow>& rows);
 
 }  // namespace dmlop

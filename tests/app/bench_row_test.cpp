@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "app/bench/bench_notes.h"
-
 #include "tests/support/case_name.h"
 
 namespace dmlop {

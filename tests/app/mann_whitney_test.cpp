@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The U test, against scipy.stats.mannwhitneyu of SciPy 1.10 (method "asymptotic").
 
-#include "app/bench/mann_whitney.h"
+#include "app/timing.h"
 
 #include <gtest/gtest.h>
 
