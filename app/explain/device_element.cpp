@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/explain/device_element.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "core/base/error.h"
 #include "core/judge/units.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -46,6 +49,18 @@ VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
   const int64_t number = RowMajorNumberOf(original, output);
   return {varied.ids(), varied.text(), varied.ElementsOf(changed, output.tensor, {&number, 1})[0],
           ExactElementOf(original, output), varied.PartialSums(changed, output.tensor, number)};
+}
+
+double ValueIn(const ConstTensorView& judged, const std::string& path, const TensorDesc& desc,
+               const Dims& index) {
+  const Dims sizes = LayoutOf(desc).sizes;
+  if (judged.layout.sizes != sizes) {
+    throw Error(ErrorKind::kTensorFile,
+                fmt::format("{}: has sizes {}; expected {}", path, ToString(judged.layout.sizes),
+                            ToString(sizes)));
+  }
+  const auto width = static_cast<int64_t>(ByteWidth(judged.type));
+  return ValueOf(judged.type, judged.data + OffsetOf(judged.layout, index) * width);
 }
 
 ActualValue ActualValueOf(double value, const Computation& original, const Element& output) {

@@ -16,6 +16,11 @@ namespace dmlop {
 VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
                           const Computation& changed, const Element& output);
 
+// The element of a judged file. Throws an Error of kind kTensorFile unless the file has the desc's
+// sizes.
+double ValueIn(const ConstTensorView& judged, const std::string& path, const TensorDesc& desc,
+               const Dims& index);
+
 // The error of a value in units of the element, for which the whole output is computed.
 ActualValue ActualValueOf(double value, const Computation& original, const Element& output);
 

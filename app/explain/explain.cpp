@@ -294,15 +294,7 @@ class ElementExplanation {
     const auto file = std::ranges::find(files, slot.path, &FileArgument::name);
     if (file == files.end()) return std::nullopt;
     const LoadedTensor tensor = LoadCompared(file->path, *slot.desc, options_.shapes);
-    const Dims sizes = LayoutOf(*slot.desc).sizes;
-    if (tensor.view.layout.sizes != sizes) {
-      throw Error(ErrorKind::kTensorFile,
-                  fmt::format("{}: has sizes {}; expected {}", file->path,
-                              ToString(tensor.view.layout.sizes), ToString(sizes)));
-    }
-    const auto width = static_cast<int64_t>(ByteWidth(tensor.view.type));
-    return ValueOf(tensor.view.type,
-                   tensor.view.data + OffsetOf(tensor.view.layout, named.index) * width);
+    return ValueIn(tensor.view, file->path, *slot.desc, named.index);
   }
 
   static Element SourceAt(const std::vector<Region>& sources, int64_t k) {

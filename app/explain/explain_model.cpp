@@ -88,15 +88,7 @@ class ModelElementExplanation {
     if (file == files.end()) return std::nullopt;
     const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[output.tensor].desc;
     const LoadedTensor judged = LoadFilled(file->path, tensor, desc, options_.shapes);
-    const Dims sizes = LayoutOf(desc).sizes;
-    if (judged.view.layout.sizes != sizes) {
-      throw Error(ErrorKind::kTensorFile,
-                  fmt::format("{}: has sizes {}; expected {}", file->path,
-                              ToString(judged.view.layout.sizes), ToString(sizes)));
-    }
-    const auto width = static_cast<int64_t>(ByteWidth(judged.view.type));
-    return ValueOf(judged.view.type,
-                   judged.view.data + OffsetOf(judged.view.layout, output.index) * width);
+    return ValueIn(judged.view, file->path, desc, output.index);
   }
 
   const ExplainOptions& options_;

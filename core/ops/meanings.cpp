@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "core/ops/operator.h"
+#include "core/ops/groups.h"
 
 namespace dmlop {
 namespace {
@@ -16,12 +16,6 @@ struct Row {
 
 constexpr std::string_view kImages = "The images, {batch, channels, spatial sizes}.";
 constexpr std::string_view kPlanes = "The images, {batch, channels, height, width}.";
-constexpr std::string_view kConvolutions =
-    "CONVOLUTION CONVOLUTION_INTEGER QUANTIZED_LINEAR_CONVOLUTION";
-constexpr std::string_view kProducts =
-    "MATRIX_MULTIPLY_INTEGER MATRIX_MULTIPLY_INTEGER_TO_FLOAT "
-    "QUANTIZED_LINEAR_MATRIX_MULTIPLY";
-constexpr std::string_view kMaxima = "MAX_POOLING MAX_POOLING1 MAX_POOLING2";
 constexpr std::string_view kAverages =
     "AVERAGE_POOLING AVERAGE_POOLING1 QUANTIZED_LINEAR_AVERAGE_POOLING";
 constexpr std::string_view kRegions = "ROI_ALIGN ROI_ALIGN1 ROI_POOLING";
@@ -105,9 +99,9 @@ constexpr Row kOwn[] = {
      "Tuples of places along the last dimension, one place for each of the first dimensions of the "
      "input that count; those of signed types may be counted from the end, and others are "
      "clamped."},
-    {kProducts, "ATensor", "The matrices on the left, {..., M, K}."},
-    {kProducts, "BTensor", "The matrices on the right, {..., K, N}."},
-    {kProducts, "OutputTensor", "The products, {..., M, N}."},
+    {kIntegerProducts, "ATensor", "The matrices on the left, {..., M, K}."},
+    {kIntegerProducts, "BTensor", "The matrices on the right, {..., K, N}."},
+    {kIntegerProducts, "OutputTensor", "The products, {..., M, N}."},
     {"GEMM", "ATensor", "The matrices on the left, {..., M, K} or, with TransA, {..., K, M}."},
     {"GEMM", "OutputTensor", "The result, {..., M, N}."},
     {"GEMM", "BTensor", "The matrices on the right, {..., K, N} or, with TransB, {..., N, K}."},

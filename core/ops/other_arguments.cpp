@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/ops/groups.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {
@@ -14,9 +15,6 @@ struct Row {
   std::string_view note = {};
 };
 
-constexpr std::string_view kConvolutions =
-    "CONVOLUTION CONVOLUTION_INTEGER QUANTIZED_LINEAR_CONVOLUTION";
-constexpr std::string_view kMaxima = "MAX_POOLING MAX_POOLING1 MAX_POOLING2";
 constexpr std::string_view kPoolings =
     "AVERAGE_POOLING AVERAGE_POOLING1 LP_POOLING LP_POOLING1 MAX_POOLING MAX_POOLING1 MAX_POOLING2 "
     "QUANTIZED_LINEAR_AVERAGE_POOLING";
@@ -35,8 +33,6 @@ constexpr std::string_view kPaddings = "PADDING PADDING1";
 constexpr std::string_view kClips = "ELEMENT_WISE_CLIP ELEMENT_WISE_CLIP1";
 constexpr std::string_view kAligns = "ROI_ALIGN ROI_ALIGN1";
 constexpr std::string_view kAttentions = "MULTIHEAD_ATTENTION MULTIHEAD_ATTENTION1";
-constexpr std::string_view kIntegerProducts =
-    "MATRIX_MULTIPLY_INTEGER MATRIX_MULTIPLY_INTEGER_TO_FLOAT QUANTIZED_LINEAR_MATRIX_MULTIPLY";
 
 constexpr Row kRows[] = {
     {"ACTIVATION_GELU", "InputTensor", "X", "input", "input",
