@@ -99,28 +99,31 @@ struct ChosenArithmetic {
 };
 
 template <ArithmeticKind kKind, bool kOfDifferences = false>
-FormulaValue ValueOf(const Formula& formula, FormulaNode last) {
-  return FormulaEvaluation<ChosenArithmetic<kKind, kOfDifferences>>(formula).At(last);
+std::vector<FormulaValue> ValuesOf(const Formula& formula, std::span<const FormulaNode> ends) {
+  FormulaEvaluation<ChosenArithmetic<kKind, kOfDifferences>> values(formula);
+  std::vector<FormulaValue> at_ends;
+  for (const FormulaNode end : ends) at_ends.push_back(values.At(end));
+  return at_ends;
 }
 
-FormulaValue ChosenValue(const ArithmeticVariation& variation, const Formula& formula,
-                         FormulaNode last) {
+std::vector<FormulaValue> ChosenValues(const ArithmeticVariation& variation, const Formula& formula,
+                                       std::span<const FormulaNode> ends) {
   switch (variation.kind) {
     case ArithmeticKind::kNanPasses:
-      return ValueOf<ArithmeticKind::kNanPasses>(formula, last);
+      return ValuesOf<ArithmeticKind::kNanPasses>(formula, ends);
     case ArithmeticKind::kStartsAtZero:
-      return ValueOf<ArithmeticKind::kStartsAtZero>(formula, last);
+      return ValuesOf<ArithmeticKind::kStartsAtZero>(formula, ends);
     case ArithmeticKind::kLastOfEquals:
-      return ValueOf<ArithmeticKind::kLastOfEquals>(formula, last);
+      return ValuesOf<ArithmeticKind::kLastOfEquals>(formula, ends);
     case ArithmeticKind::kSaturated:
-      return ValueOf<ArithmeticKind::kSaturated>(formula, last);
+      return ValuesOf<ArithmeticKind::kSaturated>(formula, ends);
     default:
-      return variation.of_differences ? ValueOf<ArithmeticKind::kWrapped, true>(formula, last)
-                                      : ValueOf<ArithmeticKind::kWrapped>(formula, last);
+      return variation.of_differences ? ValuesOf<ArithmeticKind::kWrapped, true>(formula, ends)
+                                      : ValuesOf<ArithmeticKind::kWrapped>(formula, ends);
   }
 }
 
-// The row-major number of the last of the greatest elements, where another output is the greatest
+// The row-major number of the last of the greatest elements, where the first output is the greatest
 // of them; none if it is not.
 std::optional<FormulaValue> LastPlace(const OperatorDesc& op, InputViews inputs, Region element) {
   element.tensor = 0;
@@ -152,18 +155,21 @@ bool Chooses(ArithmeticKind kind) {
   }
 }
 
-std::optional<ElementBytes> ChosenElement(const ArithmeticVariation& variation,
-                                          const OperatorDesc& op, InputViews inputs,
-                                          const Region& element) {
-  const DataType type = *TensorSlots(op, TensorRole::kOutput)[element.tensor].desc->data_type;
-  if (variation.kind == ArithmeticKind::kLastOfEquals && element.tensor > 0) {
-    const auto place = LastPlace(op, inputs, element);
-    return place ? std::optional(Stored(type, place->number)) : std::nullopt;
+std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
+                                         const Formula& formula, std::span<const FormulaNode> ends,
+                                         DataType type) {
+  std::vector<ElementBytes> elements;
+  for (const FormulaValue& value : ChosenValues(variation, formula, ends)) {
+    elements.push_back(Stored(type, value.number));
   }
-  Formula formula(inputs);
-  const auto last = FormulaOf(op, element, formula);
-  if (!last) return std::nullopt;
-  return Stored(type, ChosenValue(variation, formula, *last).number);
+  return elements;
+}
+
+std::optional<ElementBytes> LastPlaceOfMaximum(const OperatorDesc& op, InputViews inputs,
+                                               const Region& element) {
+  const DataType type = *TensorSlots(op, TensorRole::kOutput)[element.tensor].desc->data_type;
+  const auto place = LastPlace(op, inputs, element);
+  return place ? std::optional(Stored(type, place->number)) : std::nullopt;
 }
 
 }  // namespace dmlop

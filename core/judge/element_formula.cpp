@@ -26,9 +26,10 @@ void VisitParts(const Formula& formula, Node node, Visit&& visit) {
   if (formula.definition(node) != node) visit(formula.definition(node));
 }
 
-std::vector<bool> PartsOf(const Formula& formula, Node last) {
-  std::vector<bool> is_part(last + 1);
-  is_part[last] = true;
+std::vector<bool> PartsOf(const Formula& formula, std::span<const Node> ends) {
+  const Node last = ends.back();
+  std::vector<bool> is_part(size_t{last} + 1);
+  for (const Node end : ends) is_part[end] = true;
   for (Node node = last + 1; node-- > 0;) {
     if (is_part[node]) VisitParts(formula, node, [&](Node part) { is_part[part] = true; });
   }
@@ -200,20 +201,22 @@ Region MiddleOf(const OperatorDesc& op, size_t output) {
 
 std::unique_ptr<ElementFormula> ElementFormula::Of(const OperatorDesc& op, InputViews inputs,
                                                    const Region& element) {
-  std::unique_ptr<ElementFormula> made(new ElementFormula(inputs));
-  const auto last = FormulaOf(op, element, made->formula_);
+  Formula formula(inputs);
+  const auto last = FormulaOf(op, element, formula);
   if (!last) return nullptr;
-  made->last_ = *last;
-  made->EvaluateAll();
-  return made;
+  return std::make_unique<ElementFormula>(std::move(formula), std::vector<Node>{*last});
+}
+
+ElementFormula::ElementFormula(Formula formula, std::vector<Node> ends)
+    : formula_(std::move(formula)), ends_(std::move(ends)), is_part_(PartsOf(formula_, ends_)) {
+  EvaluateAll();
 }
 
 void ElementFormula::EvaluateAll() {
-  is_part_ = PartsOf(formula_, last_);
-  std::vector<bool> depends(last_ + 1);
-  values_.resize(last_ + 1);
-  is_whole_.resize(last_ + 1);
-  for (Node node = 0; node <= last_; ++node) {
+  std::vector<bool> depends(is_part_.size());
+  values_.resize(is_part_.size());
+  is_whole_.resize(is_part_.size());
+  for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
     values_[node] = Evaluated(formula_, node, values_);
     is_whole_[node] = IsWhole(formula_, node, is_whole_);
@@ -223,6 +226,12 @@ void ElementFormula::EvaluateAll() {
     VisitParts(formula_, node, [&](Node part) { depends[node] = depends[node] || depends[part]; });
     if (depends[node]) depending_.push_back(node);
   }
+}
+
+ElementFormula::Results ElementFormula::AtEnds(const Results& values) const {
+  Results at_ends;
+  for (const Node end : ends_) at_ends.push_back(values[end]);
+  return at_ends;
 }
 
 bool ElementFormula::IsRounded(Node node) const {
@@ -236,7 +245,7 @@ std::vector<double> ElementFormula::TermsOf(Node sum) const {
   return terms;
 }
 
-DoubleDouble ElementFormula::WithSums(const std::function<double(Node sum)>& rounded) {
+ElementFormula::Results ElementFormula::WithSums(const std::function<double(Node sum)>& rounded) {
   if (varied_.empty()) varied_ = values_;
   for (const Node node : depending_) {
     if (!std::ranges::binary_search(sums_, node)) {
@@ -248,26 +257,31 @@ DoubleDouble ElementFormula::WithSums(const std::function<double(Node sum)>& rou
     const double sum = rounded(node);
     varied_[node] = Checked(sum, DoubleDouble{sum, 0} / count);
   }
-  return varied_[last_];
+  return AtEnds(varied_);
 }
 
-std::optional<DoubleDouble> ElementFormula::WithRoundedProduct(DataType type) const {
-  if (formula_.operation(last_) != Operation::kSum || formula_.HasList(last_)) return std::nullopt;
+std::optional<ElementFormula::Results> ElementFormula::WithRoundedProduct(DataType type) const {
+  if (formula_.operation(last()) != Operation::kSum || formula_.HasList(last())) {
+    return std::nullopt;
+  }
   const FloatRounding rounding(type == DataType::kFloat16 ? FloatFormat::kFloat16
                                                           : FloatFormat::kFloat32);
-  std::vector<DoubleDouble> values = values_;
+  Results values = values_;
   bool is_any = false;
-  for (const Node operand : formula_.operands(last_)) {
-    const bool depends = std::ranges::binary_search(depending_, operand);
-    if (depends) values[operand] = Rounded(rounding, values[operand]);
-    is_any |= depends;
+  for (const Node end : ends_) {
+    for (const Node operand : formula_.operands(end)) {
+      const bool depends = std::ranges::binary_search(depending_, operand);
+      if (depends) values[operand] = Rounded(rounding, values_[operand]);
+      is_any |= depends;
+    }
+    values[end] = Evaluated(formula_, end, values);
   }
-  return is_any ? std::optional(Evaluated(formula_, last_, values)) : std::nullopt;
+  return is_any ? std::optional(AtEnds(values)) : std::nullopt;
 }
 
 std::vector<Node> ElementFormula::lists() const {
   std::vector<Node> sums, extremes;
-  for (Node node = 0; node <= last_; ++node) {
+  for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node] || formula_.operands(node).size() < 2) continue;
     const Operation operation = formula_.operation(node);
     if (IsSumOfList(formula_, node)) sums.push_back(node);
@@ -280,7 +294,7 @@ std::vector<Node> ElementFormula::lists() const {
 
 bool ElementFormula::IsMean(Node list) const {
   const auto count = static_cast<double>(formula_.operands(list).size());
-  for (Node node = list; node <= last_; ++node) {
+  for (Node node = list; node <= last(); ++node) {
     const auto operands = formula_.operands(node);
     const bool divides = formula_.operation(node) == Operation::kQuotient && operands[0] == list &&
                          formula_.operation(operands[1]) == Operation::kNumber;
@@ -303,9 +317,9 @@ DoubleDouble ElementFormula::OfTerms(Node list, const std::vector<Node>& left, V
 DoubleDouble ElementFormula::WithoutTerms(
     const std::function<bool(Node list, size_t term)>& is_left_out, bool divides_by_all) const {
   const std::vector<Node> with_terms = lists();
-  std::vector<DoubleDouble> values = values_;
-  std::vector<bool> is_changed(last_ + 1);
-  for (Node node = 0; node <= last_; ++node) {
+  Results values = values_;
+  std::vector<bool> is_changed(values_.size());
+  for (Node node = 0; node <= last(); ++node) {
     const auto operands = formula_.operands(node);
     if (std::ranges::binary_search(with_terms, node)) {
       std::vector<Node> left;
@@ -321,13 +335,13 @@ DoubleDouble ElementFormula::WithoutTerms(
     }
     is_changed[node] = true;
   }
-  return values[last_];
+  return values[last()];
 }
 
-DoubleDouble ElementFormula::InSteps(FloatFormat format) const {
+ElementFormula::Results ElementFormula::InSteps(FloatFormat format) const {
   const FloatRounding rounding(format);
-  std::vector<DoubleDouble> values(last_ + 1);
-  for (Node node = 0; node <= last_; ++node) {
+  Results values(values_.size());
+  for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
     const Operation operation = formula_.operation(node);
     if (formula_.definition(node) != node) {
@@ -340,7 +354,7 @@ DoubleDouble ElementFormula::InSteps(FloatFormat format) const {
       values[node] = Rounded(rounding, Evaluated(formula_, node, values));
     }
   }
-  return values[last_];
+  return AtEnds(values);
 }
 
 }  // namespace dmlop

@@ -11,6 +11,7 @@
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/judge/computation.h"
+#include "core/judge/slice_formula.h"
 
 namespace dmlop {
 namespace {
@@ -43,96 +44,39 @@ class SizeTable {
   SizesAndTerms& table_;
 };
 
-// Elements that have the same formula, in which only those elements move with the result that are
-// not part of a list: all elements of a slice, whose statistics are evaluated once.
-class SharedFormula {
+// The elements of a slice, whose statistics are evaluated once.
+class SliceEvaluation {
  public:
-  SharedFormula(const OperatorDesc& op, InputViews inputs, const Region& slice)
-      : op_(op), sources_(SourcesOf(op)), slice_(slice), formula_(inputs) {
-    const Region first{slice.tensor, slice.begin, Dims::Filled(slice.begin.size(), 1)};
-    last_ = FormulaOf(op, first, formula_);
-    if (!last_) return;
-    places_ = [this](const Formula& formula, Node element) { return PlaceOf(formula, element); };
-    moves_.resize(size_t{*last_} + 1);
-    values_.emplace(formula_, MagnitudeArithmetic{&places_});
+  SliceEvaluation(const OperatorDesc& op, InputViews inputs, const Region& slice)
+      : slice_(slice), shared_(op, inputs, ElementAt(0)) {
+    places_ = [this](const Formula&, Node node) { return shared_.PlaceOf(node, element_); };
+    values_.emplace(shared_.formula(), MagnitudeArithmetic{&places_});
   }
-  SharedFormula(const SharedFormula&) = delete;
+  SliceEvaluation(const SliceEvaluation&) = delete;
 
-  // Whether other elements have this formula, too. Operators with products of their own have one
-  // for each element, and so may have those some of whose elements depend on no input.
-  bool IsShared() {
-    if (!last_ || sources_.empty() || OperationsOf(op_) != 0 || !Moves(*last_)) return false;
+  bool IsPossible() const {
     const int64_t count = slice_.count();
-    return std::ranges::all_of(std::initializer_list<int64_t>{0, count / 2, count - 1},
-                               [&](int64_t element) { return IsSharedWith(element); });
+    return shared_.IsSharedBy({ElementAt(0), ElementAt(count / 2), ElementAt(count - 1)});
   }
 
   // Computes the elements with numbers [begin, end) in the slice.
   void Evaluate(int64_t begin, int64_t end, SizeTable& table) {
     for (int64_t i = begin; i < end; ++i) {
-      element_ = {slice_.tensor, slice_.IndexAt(i), Dims::Filled(slice_.begin.size(), 1)};
-      values_->Forget([this](Node node) { return Moves(node); });
-      table.Put(element_.begin, values_->At(*last_));
+      element_ = ElementAt(i);
+      values_->Forget([this](Node node) { return shared_.Moves(node); });
+      table.Put(element_.begin, values_->At(*shared_.last()));
     }
   }
 
  private:
-  bool IsSharedWith(int64_t element) {
-    element_ = {slice_.tensor, slice_.IndexAt(element), Dims::Filled(slice_.begin.size(), 1)};
-    Formula own(formula_.inputs());
-    const auto last = FormulaOf(op_, element_, own);
-    return last == last_ && IsAlike(own);
+  Region ElementAt(int64_t i) const {
+    return {slice_.tensor, slice_.IndexAt(i), Dims::Filled(slice_.begin.size(), 1)};
   }
 
-  // Whether a formula has the same operations on the same numbers, and its elements are at the
-  // places that follow from this one.
-  bool IsAlike(const Formula& own) const {
-    for (Node node = 0; node <= *last_; ++node) {
-      if (formula_.operation(node) != own.operation(node) ||
-          !std::ranges::equal(formula_.operands(node), own.operands(node))) {
-        return false;
-      }
-      if (formula_.operation(node) == FormulaOperation::kNumber) {
-        const double x = formula_.number(node), y = own.number(node);
-        if (x != y && !(std::isnan(x) && std::isnan(y))) return false;
-      }
-      if (formula_.operation(node) == FormulaOperation::kElement &&
-          (formula_.tensor(node) != own.tensor(node) ||
-           PlaceOf(formula_, node) != own.index(node))) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  // Elements that are not listed are those that alone feed the result in their tensor, or lie at
-  // its place.
-  Dims PlaceOf(const Formula& formula, Node element) const {
-    if (formula.IsListed(element)) return formula.index(element);
-    const auto source = sources_[formula.tensor(element)](element_);
-    return source && source->count() == 1 ? source->begin : element_.begin;
-  }
-
-  bool Moves(Node node) {
-    std::optional<bool>& moves = moves_[node];
-    if (moves) return *moves;
-    moves = formula_.operation(node) == FormulaOperation::kElement && !formula_.IsListed(node);
-    for (const Node operand : formula_.operands(node)) {
-      if (Moves(operand)) *moves = true;
-    }
-    const Node definition = formula_.definition(node);
-    if (definition != node && Moves(definition)) *moves = true;
-    return *moves;
-  }
-
-  const OperatorDesc& op_;
-  const std::vector<SourceMap> sources_;
   const Region slice_;
-  Formula formula_;
-  std::optional<Node> last_;
+  SliceFormula shared_;
   Region element_{};
   MagnitudeArithmetic::Places places_;
-  std::vector<std::optional<bool>> moves_;
   std::optional<FormulaEvaluation<MagnitudeArithmetic>> values_;
 };
 
@@ -143,8 +87,8 @@ class Evaluation {
       : op_(op), inputs_(inputs), sizes_(sizes), output_(output), table_(sizes, table) {}
 
   void Run() {
-    const auto whole = WholeDimensions();
-    if (whole && SharedFormula(op_, inputs_, SliceAlong(*whole)).IsShared()) {
+    const auto whole = DimensionsOfSlices(op_, sizes_.size());
+    if (whole && SliceEvaluation(op_, inputs_, SliceAlong(*whole)).IsPossible()) {
       return RunSlices(SliceAlong(*whole));
     }
     const int64_t count = Product(sizes_);
@@ -174,19 +118,6 @@ class Evaluation {
     return kWorkOfNode * (1 + int64_t{last.value_or(0)}) + steps_before;
   }
 
-  // The dimensions of slices whose elements have one formula; none if each has its own.
-  std::optional<std::vector<uint32_t>> WholeDimensions() const {
-    const Computed* computed = ComputedOnParts(op_);
-    if (std::holds_alternative<ElementWise>(op_.info().family) ||
-        (computed != nullptr && computed->unsplittable_dims == nullptr)) {
-      std::vector<uint32_t> all;
-      for (uint32_t d = 0; d < sizes_.size(); ++d) all.push_back(d);
-      return all;
-    }
-    if (computed == nullptr) return std::nullopt;
-    return computed->unsplittable_dims(op_);
-  }
-
   // The first slice along some dimensions.
   Region SliceAlong(const std::vector<uint32_t>& whole) const {
     Region slice{output_, Dims::Filled(sizes_.size(), 0), Dims::Filled(sizes_.size(), 1)};
@@ -200,14 +131,14 @@ class Evaluation {
     if (Product(others) == 1) {
       constexpr int64_t kElements = 1024;
       return ParallelFor(slice.count(), kElements, 0, [&](int64_t begin, int64_t end) {
-        SharedFormula(op_, inputs_, slice).Evaluate(begin, end, table_);
+        SliceEvaluation(op_, inputs_, slice).Evaluate(begin, end, table_);
       });
     }
     ParallelFor(Product(others), 1, 0, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         Region one = slice;
         one.begin = IndexOf(others, i);
-        SharedFormula(op_, inputs_, one).Evaluate(0, one.count(), table_);
+        SliceEvaluation(op_, inputs_, one).Evaluate(0, one.count(), table_);
       }
     });
   }

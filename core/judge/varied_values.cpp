@@ -10,6 +10,7 @@
 #include "core/judge/chosen_arithmetic.h"
 #include "core/judge/computation.h"
 #include "core/judge/element_formula.h"
+#include "core/judge/slice_formula.h"
 #include "core/judge/stored_element.h"
 #include "core/judge/sum_orders.h"
 #include "core/judge/varied_tensors.h"
@@ -23,80 +24,193 @@ using Elements = std::vector<ElementBytes>;
 
 // An output of an operator, and some of its elements.
 struct Question {
+  Question(const OperatorDesc& asked, InputViews views, size_t number,
+           std::span<const int64_t> some)
+      : op(asked), inputs(views), output(number), elements(some) {
+    const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[output].desc;
+    type = *desc.data_type;
+    sizes = Dims(desc.sizes->begin(), desc.sizes->end());
+  }
+
+  Computation computation() const { return {op, {inputs.begin(), inputs.end()}}; }
+  Region At(size_t i) const {
+    return {output, IndexOf(sizes, elements[i]), Dims::Filled(sizes.size(), 1)};
+  }
+
   const OperatorDesc& op;
   InputViews inputs;
   size_t output;
   std::span<const int64_t> elements;
-
-  const TensorDesc& desc() const { return *TensorSlots(op, TensorRole::kOutput)[output].desc; }
-  DataType type() const { return *desc().data_type; }
-  Dims sizes() const { return {desc().sizes->begin(), desc().sizes->end()}; }
-  Computation computation() const { return {op, {inputs.begin(), inputs.end()}}; }
-  Region At(size_t i) const {
-    const Dims all = sizes();
-    return {output, IndexOf(all, elements[i]), Dims::Filled(all.size(), 1)};
-  }
+  DataType type;
+  Dims sizes;
 };
+
+// --- elements that share a formula ---------------------------------------------------------------
+
+// Places among the elements of a question.
+using Places = std::span<const size_t>;
+
+// The elements of a question in groups: those of a slice whose statistics they share, or each
+// alone.
+class ElementGroups {
+ public:
+  explicit ElementGroups(const Question& question) : order_(question.elements.size()) {
+    std::iota(order_.begin(), order_.end(), size_t{0});
+    const auto slices = SlicesOf(question);
+    std::ranges::stable_sort(order_, {}, [&](size_t i) { return slices[i]; });
+    for (size_t k = 0; k < order_.size(); ++k) {
+      if (k == 0 || slices[order_[k]] != slices[order_[k - 1]]) begins_.push_back(k);
+    }
+    if (!AreShared(question)) LeaveAlone();
+  }
+
+  size_t size() const { return begins_.size(); }
+  Places operator[](size_t group) const {
+    const size_t end = group + 1 < size() ? begins_[group + 1] : order_.size();
+    return Places(order_).subspan(begins_[group], end - begins_[group]);
+  }
+
+ private:
+  // The number of the first element of each one's slice.
+  static std::vector<int64_t> SlicesOf(const Question& question) {
+    const Layout numbers = PackedLayout(question.sizes);
+    const auto dimensions = DimensionsOfSlices(question.op, numbers.rank());
+    std::vector<int64_t> slices(question.elements.begin(), question.elements.end());
+    if (!dimensions) return slices;
+    for (int64_t& slice : slices) {
+      Dims index = IndexOf(numbers.sizes, slice);
+      for (const uint32_t d : *dimensions) index[d] = 0;
+      slice = OffsetOf(numbers, index);
+    }
+    return slices;
+  }
+
+  // Whether the elements of the first group that has several share their formula.
+  bool AreShared(const Question& question) const {
+    for (size_t group = 0; group < size(); ++group) {
+      const Places places = (*this)[group];
+      if (places.size() == 1) continue;
+      const SliceFormula formula(question.op, question.inputs, question.At(places[0]));
+      return formula.IsSharedBy(
+                 {question.At(places[places.size() / 2]), question.At(places.back())}) &&
+             formula.HasListThatStays();
+    }
+    return true;
+  }
+
+  void LeaveAlone() {
+    std::ranges::sort(order_);
+    begins_ = order_;
+  }
+
+  std::vector<size_t> order_;   // of the elements
+  std::vector<size_t> begins_;  // of the groups
+};
+
+// The formula of the first elements of a group, as many as it can have.
+struct GroupFormula {
+  Formula formula;
+  std::vector<FormulaNode> ends;
+};
+std::optional<GroupFormula> FormulaOfFirst(const Question& question, Places group) {
+  const Region first = question.At(group[0]);
+  if (group.size() == 1) {
+    Formula formula(question.inputs);
+    const auto end = FormulaOf(question.op, first, formula);
+    return end ? std::optional(GroupFormula{std::move(formula), {*end}}) : std::nullopt;
+  }
+  SliceFormula shared(question.op, question.inputs, first);
+  if (!shared.last()) return std::nullopt;
+  std::vector<FormulaNode> ends = {*shared.last()};
+  for (const size_t place : group.subspan(1)) {
+    const auto end = shared.Add(question.At(place));
+    if (!end) break;
+    ends.push_back(*end);
+  }
+  return GroupFormula{shared.Release(), std::move(ends)};
+}
 
 // --- elements by their formulas ------------------------------------------------------------------
 
-// Some elements side by side.
+// Some groups side by side.
 class Tile {
  public:
   static constexpr size_t kWidth = 8;
 
-  Tile(const Question& question, size_t first) : question_(question), first_(first) {}
+  explicit Tile(const Question& question) : question_(question) {}
 
-  size_t size() const { return formulas_.size(); }
   // Not so many formulas that they take much memory.
-  bool IsFull() const { return size() == kWidth || nodes_ > kMostNodes; }
-  void AddNext() {
-    formulas_.push_back(
-        ElementFormula::Of(question_.op, question_.inputs, question_.At(first_ + size())));
-    if (formulas_.back()) nodes_ += formulas_.back()->last();
+  bool IsFull() const { return parts_.size() == kWidth || nodes_ > kMostNodes; }
+
+  // Takes the first elements of a group, and returns how many.
+  size_t Add(Places group) {
+    auto first = FormulaOfFirst(question_, group);
+    if (!first) return 1;
+    auto formula =
+        std::make_unique<ElementFormula>(std::move(first->formula), std::move(first->ends));
+    const size_t count = formula->count();
+    nodes_ += formula->last();
+    parts_.push_back({std::move(formula), group.first(count)});
+    return count;
   }
 
   // Replaces the exact elements of a variation by its own.
   void Compute(const ArithmeticVariation& variation, std::span<ElementBytes> elements) {
     if (variation.kind == Kind::kSums) return ComputeSums(variation, elements);
-    for (size_t i = 0; i < size(); ++i) {
-      ElementBytes& element = elements[first_ + i];
-      const auto changed = formulas_[i] ? Changed(variation, *formulas_[i], element) : std::nullopt;
-      if (changed) element = *changed;
-    }
+    for (const Part& part : parts_) ComputePart(variation, part, elements);
   }
 
  private:
   static constexpr size_t kMostNodes = size_t{1} << 18;
   using Columns = std::vector<SumOrders<kWidth>::Column>;
+  using Results = ElementFormula::Results;
 
-  std::optional<ElementBytes> Changed(const ArithmeticVariation& variation,
-                                      const ElementFormula& formula,
-                                      const ElementBytes& exact) const {
-    const DataType type = question_.type();
+  struct Part {
+    std::unique_ptr<ElementFormula> formula;
+    Places places;
+  };
+
+  void Store(const Part& part, const Results& values, std::span<ElementBytes> elements) const {
+    for (size_t i = 0; i < values.size(); ++i) {
+      elements[part.places[i]] = Stored(question_.type, values[i]);
+    }
+  }
+
+  void ComputePart(const ArithmeticVariation& variation, const Part& part,
+                   std::span<ElementBytes> elements) const {
     switch (variation.kind) {
       case Kind::kTowardZero:
-        return TowardZero(type, exact, formula.exact());
       case Kind::kThrough:
-        return ThroughFloat32(formula.exact());
+        return RoundOtherwise(variation, part, elements);
       case Kind::kSteps:
-        return Stored(type, formula.InSteps(variation.format));
-      default: {
-        const auto rounded = formula.WithRoundedProduct(type);
-        return rounded ? std::optional(Stored(type, *rounded)) : std::nullopt;
-      }
+        return Store(part, part.formula->InSteps(variation.format), elements);
+      default:
+        if (const auto rounded = part.formula->WithRoundedProduct(question_.type)) {
+          Store(part, *rounded, elements);
+        }
+    }
+  }
+
+  void RoundOtherwise(const ArithmeticVariation& variation, const Part& part,
+                      std::span<ElementBytes> elements) const {
+    const Results exact = part.formula->exact();
+    for (size_t i = 0; i < exact.size(); ++i) {
+      ElementBytes& element = elements[part.places[i]];
+      element = variation.kind == Kind::kThrough ? ThroughFloat32(exact[i])
+                                                 : TowardZero(question_.type, element, exact[i]);
     }
   }
 
   bool HasOneSumEach() const {
-    return std::ranges::all_of(
-        formulas_, [](const auto& formula) { return formula && formula->sums().size() == 1; });
+    return std::ranges::all_of(parts_,
+                               [](const Part& part) { return part.formula->sums().size() == 1; });
   }
 
   void MakeColumns() {
     if (orders_) return;
-    for (size_t i = 0; i < size(); ++i) {
-      const std::vector<double> terms = formulas_[i]->TermsOf(formulas_[i]->sums()[0]);
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      const ElementFormula& formula = *parts_[i].formula;
+      const std::vector<double> terms = formula.TermsOf(formula.sums()[0]);
       if (terms.size() > columns_.size()) columns_.resize(terms.size());
       for (size_t k = 0; k < terms.size(); ++k) columns_[k][i] = terms[k];
     }
@@ -107,27 +221,26 @@ class Tile {
     if (!HasOneSumEach()) return ComputeSumsAlone(variation, elements);
     MakeColumns();
     const auto sums = orders_->SumOf(variation);
-    for (size_t i = 0; i < size(); ++i) {
-      const DoubleDouble value = formulas_[i]->WithSums([&](FormulaNode) { return sums[i]; });
-      elements[first_ + i] = Stored(question_.type(), value);
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      Store(parts_[i], parts_[i].formula->WithSums([&](FormulaNode) { return sums[i]; }), elements);
     }
   }
 
   void ComputeSumsAlone(const ArithmeticVariation& variation, std::span<ElementBytes> elements) {
-    for (size_t i = 0; i < size(); ++i) {
-      if (!formulas_[i] || formulas_[i]->sums().empty()) continue;
-      const DoubleDouble value = formulas_[i]->WithSums([&](FormulaNode sum) {
+    for (const Part& part : parts_) {
+      ElementFormula& formula = *part.formula;
+      if (formula.sums().empty()) continue;
+      const auto sum_of = [&](FormulaNode sum) {
         std::vector<SumOrders<1>::Column> terms;
-        for (const double term : formulas_[i]->TermsOf(sum)) terms.push_back({term});
+        for (const double term : formula.TermsOf(sum)) terms.push_back({term});
         return SumOrders<1>(terms).SumOf(variation)[0];
-      });
-      elements[first_ + i] = Stored(question_.type(), value);
+      };
+      Store(part, formula.WithSums(sum_of), elements);
     }
   }
 
   const Question& question_;
-  size_t first_;
-  std::vector<std::unique_ptr<ElementFormula>> formulas_;
+  std::vector<Part> parts_;
   size_t nodes_ = 0;
   Columns columns_;
   std::optional<SumOrders<kWidth>> orders_;
@@ -159,54 +272,81 @@ class VariedElements {
         ElementsOf(question_.computation(), question_.output, question_.elements);
     all_.assign(variations_.size(), exact);
     for (size_t v = 0; v < variations_.size(); ++v) ComputeOne(variations_[v], all_[v]);
-    const auto needs = [&](const auto& v) { return NeedsFormula(v, question_.type()); };
+    const auto needs = [&](const auto& v) { return NeedsFormula(v, question_.type); };
     if (std::ranges::any_of(variations_, needs)) ComputeFormulas();
     return std::move(all_);
   }
 
  private:
-  void ComputeOne(const ArithmeticVariation& variation, Elements& elements) const {
+  void ComputeOne(const ArithmeticVariation& variation, Elements& elements) {
     if (ChangesInputs(variation)) {
       const Computation changed =
           WithChangedInputs(question_.computation(), variation, question_.output);
       elements = ElementsOf(changed, question_.output, question_.elements);
     }
     if (Chooses(variation.kind)) Choose(variation, elements);
-    if (ChangesOutputs(variation)) ChangeOutputs(variation, question_.type(), elements);
+    if (ChangesOutputs(variation)) ChangeOutputs(variation, question_.type, elements);
   }
 
-  void Choose(const ArithmeticVariation& variation, Elements& elements) const {
+  const ElementGroups& Groups() {
+    if (!groups_) groups_.emplace(question_);
+    return *groups_;
+  }
+
+  void Choose(const ArithmeticVariation& variation, Elements& elements) {
     constexpr int64_t kGrain = 256;
-    ParallelFor(std::ssize(elements), kGrain, 0, [&](int64_t begin, int64_t end) {
+    const ElementGroups& groups = Groups();
+    ParallelFor(static_cast<int64_t>(groups.size()), kGrain, 0, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        const auto chosen =
-            ChosenElement(variation, question_.op, question_.inputs, question_.At(i));
-        if (chosen) elements[i] = *chosen;
+        for (Places rest = groups[i]; !rest.empty();) {
+          rest = rest.subspan(ChooseFirst(variation, rest, elements));
+        }
       }
     });
   }
 
+  // Computes the first elements of a group, and returns how many.
+  size_t ChooseFirst(const ArithmeticVariation& variation, Places group, Elements& elements) const {
+    if (variation.kind == Kind::kLastOfEquals && question_.output > 0) {
+      const Region element = question_.At(group[0]);
+      const auto place = LastPlaceOfMaximum(question_.op, question_.inputs, element);
+      if (place) elements[group[0]] = *place;
+      return 1;
+    }
+    const auto first = FormulaOfFirst(question_, group);
+    if (!first) return 1;
+    const Elements chosen = ChosenElements(variation, first->formula, first->ends, question_.type);
+    for (size_t i = 0; i < chosen.size(); ++i) elements[group[i]] = chosen[i];
+    return chosen.size();
+  }
+
   void ComputeFormulas() {
-    const auto count = std::ssize(question_.elements);
+    const ElementGroups& groups = Groups();
+    const auto count = static_cast<int64_t>(groups.size());
     ParallelFor(count, Tile::kWidth, 0, [&](int64_t begin, int64_t end) {
-      for (auto first = static_cast<size_t>(begin); first < static_cast<size_t>(end);) {
-        Tile tile(question_, first);
-        while (!tile.IsFull() && first + tile.size() < static_cast<size_t>(end)) tile.AddNext();
-        ComputeTile(tile);
-        first += tile.size();
+      std::optional<Tile> tile(std::in_place, question_);
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        for (Places rest = groups[i]; !rest.empty();) {
+          rest = rest.subspan(tile->Add(rest));
+          if (!tile->IsFull()) continue;
+          ComputeTile(*tile);
+          tile.emplace(question_);
+        }
       }
+      ComputeTile(*tile);
     });
   }
 
   void ComputeTile(Tile& tile) {
     for (size_t v = 0; v < variations_.size(); ++v) {
-      if (NeedsFormula(variations_[v], question_.type())) tile.Compute(variations_[v], all_[v]);
+      if (NeedsFormula(variations_[v], question_.type)) tile.Compute(variations_[v], all_[v]);
     }
   }
 
   const Question& question_;
   std::span<const ArithmeticVariation> variations_;
   std::vector<Elements> all_;
+  std::optional<ElementGroups> groups_;
 };
 
 // --- activations ---------------------------------------------------------------------------------
@@ -240,7 +380,7 @@ std::vector<Elements> ComputeActivated(const Question& question,
   OperatorDesc host = question.op;
   const bool is_element_wise = RunsOnAnyPart(*FusedAlone(host));
   std::vector<int64_t> needed(question.elements.begin(), question.elements.end());
-  Dims sizes = question.sizes();
+  Dims sizes = question.sizes;
   if (is_element_wise) {
     sizes = Dims::Filled(sizes.size(), 1);
     sizes.back() = std::ssize(needed);
@@ -267,8 +407,8 @@ std::vector<Elements> ComputeActivated(const Question& question,
 std::vector<std::vector<ElementBytes>> ComputeVaried(
     const OperatorDesc& op, InputViews inputs, std::span<const ArithmeticVariation> variations,
     size_t output, std::span<const int64_t> elements) {
-  const Question question{op, inputs, output, elements};
   if (elements.empty()) return std::vector<Elements>(variations.size());
+  const Question question(op, inputs, output, elements);
   const bool is_activated = output == 0 && FusedActivationOf(op) != nullptr;
   if (is_activated) return ComputeActivated(question, variations);
   return VariedElements(question, variations).All();

@@ -128,6 +128,21 @@ Formula::Node Formula::Function(ElementWiseFunction function, std::span<const No
   return node;
 }
 
+Formula::Node Formula::Like(Node node, std::span<const Node> operands,
+                            std::optional<Node> definition) {
+  if (is_too_long_) return 0;
+  Entry entry = nodes_[node];
+  entry.first = static_cast<uint32_t>(operands_.size());
+  operands_.insert(operands_.end(), operands.begin(), operands.end());
+  if (definition) {
+    functions_.push_back(functions_[entry.function]);
+    functions_.back().definition = definition;
+    entry.function = static_cast<uint32_t>(functions_.size() - 1);
+  }
+  const Node copy = Add(entry);
+  return IsShared(node) ? Shared(copy) : copy;
+}
+
 Formula::Node Formula::Rounded(DataType type, Node x) {
   switch (type) {
     case DataType::kFloat64:

@@ -112,6 +112,9 @@ class Formula {
                 std::array<double, 2> numbers = {}) {
     return Function(function, std::span(operands.begin(), operands.size()), numbers);
   }
+  // The same operation on other operands, evaluated once if the node is. A function that has a
+  // definition gets another one.
+  Node Like(Node node, std::span<const Node> operands, std::optional<Node> definition);
   // Rounds to a float type.
   Node Rounded(DataType type, Node x);
   // Clamps to, or wraps into, the range of an integer type.
