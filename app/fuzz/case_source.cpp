@@ -116,6 +116,7 @@ bool CaseSource::HasNext(FuzzedOperator& op) {
   if (!op.generator) {
     op.generator.emplace(*op.info, of_generator_, seed_);
     op.is_left_out = !op.generator->can_draw();
+    op.generator->PassOver(op.next);  // those of the run that goes on
   }
   op.is_done = op.is_left_out || IsDone(op);
   if (!op.is_done) return true;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "app/files/output.h"
 #include "app/shell_word.h"
@@ -115,7 +117,9 @@ std::string CommandOf(const Finding& finding, const std::string& folder) {
     return fmt::format("dmlop batch {} --judge", PathWord(own + "/" + kCaseList));
   }
   std::string command = "dmlop run " + PathWord(own + "/" + kCaseFile);
-  if (!finding.verdict.outputs.empty()) command += " --judge " + PathWord(own + "/actual");
+  std::error_code ignored;
+  const bool has_outputs = !std::filesystem::is_empty(own + "/actual", ignored);
+  if (has_outputs) command += " --judge " + PathWord(own + "/actual");
   return command;
 }
 
@@ -221,7 +225,10 @@ Json RecordOf(const Finding& finding) {
   json["causes"] = Json::array();
   for (const DiagnosedFile& file : finding.diagnoses) {
     for (const Cause& cause : file.diagnosis.causes) {
-      json["causes"].push_back({{"ids", cause.ids}, {"text", cause.text}});
+      json["causes"].push_back({{"ids", cause.ids},
+                                {"text", cause.text},
+                                {"explains", cause.explains},
+                                {"of", cause.of}});
     }
   }
   json["first"] = finding.first;
@@ -231,6 +238,18 @@ Json RecordOf(const Finding& finding) {
   json["minimal"] = finding.is_minimal;
   SetConditions(finding.conditions, json);
   return json;
+}
+
+// What is told of causes; the files that have them are not kept apart.
+std::vector<DiagnosedFile> DiagnosesOf(const Json& record) {
+  DiagnosedFile file;
+  for (const Json& cause : record.at("causes")) {
+    file.diagnosis.causes.push_back({.ids = cause.at("ids").get<std::vector<std::string>>(),
+                                     .text = cause.at("text").get<std::string>(),
+                                     .explains = cause.at("explains").get<int64_t>(),
+                                     .of = cause.at("of").get<int64_t>()});
+  }
+  return {file};
 }
 
 Finding FindingOf(const Json& record) {
@@ -248,7 +267,8 @@ Finding FindingOf(const Json& record) {
       .first = record.at("first").get<std::string>(),
       .cases = record.at("cases").get<int64_t>(),
       .first_case = {"", {none, {}}},
-      .smallest = {"", {none, {}}}};
+      .smallest = {"", {none, {}}},
+      .diagnoses = DiagnosesOf(record)};
   finding.shrink_runs = record.at("runs").at("shrink").get<int64_t>();
   finding.is_minimal = record.at("minimal").get<bool>();
   finding.conditions = ConditionsOf(record);

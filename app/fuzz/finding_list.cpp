@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "app/files/manifest.h"
 #include "app/files/output.h"
 #include "core/base/error.h"
 #include "core/document/file_argument.h"
@@ -18,6 +19,18 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFindings = "findings.jsonl";
+
+// The cases after which the last one fails; none of a finding that fails alone.
+std::vector<NamedCase> CompanyIn(const std::string& folder) {
+  std::vector<NamedCase> company;
+  const std::string list = folder + "/" + kCaseList;
+  if (!FileExists(list)) return company;
+  Manifest manifest(list);
+  for (auto lines = manifest.Next(); !lines.empty(); lines = manifest.Next()) {
+    for (const ManifestLine& line : lines) company.push_back(ReadWrittenCase(list, line.number));
+  }
+  return company;
+}
 
 }  // namespace
 
@@ -58,6 +71,7 @@ void FindingList::Read(bool goes_on) {
       const std::string own = folder_ + "/" + finding.folder();
       finding.smallest = ReadWrittenCase(own + "/" + kCaseFile);
       finding.first_case = finding.smallest;
+      finding.company = CompanyIn(own);
     }
     entries_.push_back(
         std::make_unique<Entry>(Entry{std::move(finding), std::move(record), goes_on}));

@@ -264,13 +264,7 @@ class Replay {
   std::string Failed() const { return fmt::format("{} fail", failed_); }
 
   DeviceVerdict InCompany(const Finding& finding) {
-    std::vector<NamedCase> company;
-    const std::string list = folder_ + "/" + finding.folder() + "/" + kCaseList;
-    Manifest manifest(list);
-    for (auto lines = manifest.Next(); !lines.empty(); lines = manifest.Next()) {
-      for (const ManifestLine& line : lines) company.push_back(ReadWrittenCase(list, line.number));
-    }
-    return {device_.FailsInCompany(company) ? CaseClass::kCompany : CaseClass::kDone};
+    return {device_.FailsInCompany(finding.company) ? CaseClass::kCompany : CaseClass::kDone};
   }
 
   void Tell(const Finding& finding, const DeviceVerdict& verdict) {

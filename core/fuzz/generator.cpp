@@ -83,8 +83,12 @@ class CaseGenerator::Pool {
 
   bool is_empty() const { return draws_.empty(); }
 
+  void PassOver(uint64_t count) {
+    while (taken_ < count && taken_ < members_.size()) TakeNext();
+  }
+
   DrawnCase Case(uint64_t index) {
-    while (taken_ <= index && taken_ < members_.size()) TakeNext();
+    PassOver(index + 1);
     while (draws_.size() <= index) DrawMore();
     const uint64_t number = draws_[index];
     DrawnDesc drawn = *Draw(number);
@@ -233,6 +237,10 @@ CaseGenerator& CaseGenerator::operator=(CaseGenerator&&) noexcept = default;
 
 bool CaseGenerator::can_draw() const {
   return !pool_->is_empty();
+}
+
+void CaseGenerator::PassOver(uint64_t count) {
+  pool_->PassOver(count);
 }
 
 DrawnCase CaseGenerator::Case(uint64_t index) {

@@ -64,7 +64,10 @@ class CaseGenerator {
   // with most new pairs first.
   DrawnCase Case(uint64_t index);
 
-  // The pairs of all cases up to the highest index that was asked for.
+  // Counts the pairs of so many cases, the first ones, without making them.
+  void PassOver(uint64_t count);
+
+  // The pairs of all cases up to the highest index that was asked for, or passed over.
   PairCoverage coverage() const;
 
  private:

@@ -409,6 +409,18 @@ class InterruptedTest(FuzzTest):
         self.fuzz("sleep 9; : {}", "--resume", "findings", "--timeout", "0.2", "--jobs", "2", "-q", status=1)
         self.assertEqual({finding["class"] for finding in self.findings()}, {"hang"})
 
+    def test_what_was_found_is_told_again(self):
+        """The cause, the cases in company and the command of a finding are those that the first run told."""
+        crash = "if len(cases) > 1:\n os.kill(os.getpid(), 11)"
+        for name, engine, arguments, told in (
+                ("cause", f"{DMLOP} run -q {{}}/case.json --as '/desc/ATensor<->/desc/BTensor'", [], "   cause  "),
+                ("company", self.engine(crash, RIGHT), ["--per-start", "3"], "   company  ")):
+            with self.subTest(name):
+                text = self.fuzz(engine, "ELEMENT_WISE_SUBTRACT", "-n", "3", "--type", "FLOAT32", "--shrink-runs", "10",
+                                 *arguments, "-o", name, status=1).stdout.decode()
+                self.assertIn(told, text)
+                self.assertEqual(self.fuzz(engine, "--resume", name, status=1).stdout.decode(), text)
+
     def test_a_full_disk(self):
         """What was found is told, and no part of it is left that could be taken for the whole."""
         engine = f"{DMLOP} run -q {{}}/case.json --as '/desc/ATensor<->/desc/BTensor'"
