@@ -106,9 +106,13 @@ CaseSource::CaseSource(const FuzzOptions& options, uint64_t seed) : options_(opt
 
 void CaseSource::RequireAny() const {
   if (!std::ranges::all_of(operators_, &FuzzedOperator::is_left_out)) return;
-  throw Error(ErrorKind::kUsage, operators_.size() == 1
-                                     ? fmt::format("{} has no such cases", operators_[0].info->name)
-                                     : "none of the operators has such cases");
+  const std::string& fault = operators_[0].fault;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("{} such cases{}{}",
+                  operators_.size() == 1 ? fmt::format("{} has no", operators_[0].info->name)
+                                         : "none of the operators has",
+                  fault.empty() ? "" : ": --set ", fault));
 }
 
 bool CaseSource::HasNext(FuzzedOperator& op) {
@@ -116,6 +120,7 @@ bool CaseSource::HasNext(FuzzedOperator& op) {
   if (!op.generator) {
     op.generator.emplace(*op.info, of_generator_, seed_);
     op.is_left_out = !op.generator->can_draw();
+    op.fault = op.generator->fault();
     op.generator->PassOver(op.next);  // those of the run that goes on
   }
   op.is_done = op.is_left_out || IsDone(op);

@@ -20,6 +20,7 @@ struct FuzzedOperator {
   uint64_t ended = 0;  // cases that have been judged: those below this index
   bool is_done = false;
   bool is_left_out = false;  // it has nothing of what the options ask for
+  std::string fault{};       // of a field that it should keep, if that is why
   PairCoverage coverage{};   // once it is done
 };
 

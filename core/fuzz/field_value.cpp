@@ -107,10 +107,11 @@ SettingValue ReadPlain(const Field&, const Scalar& scalar) {
 
 // --- writing -------------------------------------------------------------------------------------
 
-double AsNumber(const SettingValue& value) {
-  if (const auto* number = std::get_if<int64_t>(&value)) return static_cast<double>(*number);
+std::optional<float> AsNumber(const SettingValue& value) {
+  if (const auto* whole = std::get_if<int64_t>(&value))
+    return static_cast<float>(static_cast<double>(*whole));
   const auto* number = std::get_if<double>(&value);
-  return number != nullptr ? *number : 0;
+  return number != nullptr ? std::optional(static_cast<float>(*number)) : std::nullopt;
 }
 
 template <typename T>
@@ -133,12 +134,14 @@ bool WritePlain(const Field&, const SettingValue& value, bool& to) {
   return truth != nullptr;
 }
 bool WritePlain(const Field&, const SettingValue& value, float& to) {
-  to = static_cast<float>(AsNumber(value));
-  return true;
+  const std::optional<float> number = AsNumber(value);
+  to = number.value_or(to);
+  return number.has_value();
 }
 bool WritePlain(const Field&, const SettingValue& value, Scalar& to) {
-  if (to.type == DataType::kUnknown) return false;
-  const ElementBytes bytes = ConvertElement(static_cast<float>(AsNumber(value)), to.type);
+  const std::optional<float> number = AsNumber(value);
+  if (to.type == DataType::kUnknown || !number) return false;
+  const ElementBytes bytes = ConvertElement(*number, to.type);
   to.bytes = bytes;
   return true;
 }

@@ -82,6 +82,7 @@ class CaseGenerator::Pool {
   }
 
   bool is_empty() const { return draws_.empty(); }
+  const std::string& fault() const { return kept_.fault(); }
 
   void PassOver(uint64_t count) {
     while (taken_ < count && taken_ < members_.size()) TakeNext();
@@ -237,6 +238,10 @@ CaseGenerator& CaseGenerator::operator=(CaseGenerator&&) noexcept = default;
 
 bool CaseGenerator::can_draw() const {
   return !pool_->is_empty();
+}
+
+const std::string& CaseGenerator::fault() const {
+  return pool_->fault();
 }
 
 void CaseGenerator::PassOver(uint64_t count) {

@@ -59,6 +59,8 @@ class CaseGenerator {
 
   // Returns whether the operator has what the options ask for.
   bool can_draw() const;
+  // Says why it cannot have the fields that are kept; empty if nothing speaks against them.
+  const std::string& fault() const;
 
   // Requires can_draw(). Indices may come in any order; those below a few thousand are the cases
   // with most new pairs first.

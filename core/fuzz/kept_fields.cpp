@@ -35,11 +35,6 @@ bool IsMemberOfTensor(const OperatorInfo& info, std::string_view name, std::stri
          });
 }
 
-bool MayBeLeftOut(const OperatorInfo& info, std::string_view name) {
-  return std::ranges::any_of(
-      info.fields, [&](const Field* field) { return field->name == name && field->optional; });
-}
-
 // Returns false if the pointer is none, or leads into a value that is kept.
 bool Set(const std::string& pointer, const Json& value, Json& json) {
   try {
@@ -49,6 +44,101 @@ bool Set(const std::string& pointer, const Json& value, Json& json) {
     return false;
   }
 }
+
+// --- whether there is such a value ---------------------------------------------------------------
+
+bool IsEntryName(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+std::vector<std::string> NamesIn(std::string path) {
+  std::vector<std::string> names;
+  for (size_t slash = path.find('/'); slash != path.npos; slash = path.find('/')) {
+    names.push_back(path.substr(0, slash));
+    path.erase(0, slash + 1);
+  }
+  names.push_back(path);
+  return names;
+}
+
+const Field* FindField(const OperatorInfo& info, std::string_view name) {
+  const auto found = std::ranges::find(info.fields, name, &Field::name);
+  return found == info.fields.end() ? nullptr : *found;
+}
+
+// Whether a field, or a part of one, may be left out.
+bool MayBeLeftOut(const OperatorInfo& info, const std::vector<std::string>& names) {
+  const Field* field = FindField(info, names[0]);
+  return field != nullptr && (field->optional || names.size() > 1);
+}
+
+// The first activation of a host that has a field or, if none has, the first one.
+std::string_view ActivationWith(ActivationHost host, std::string_view field) {
+  std::string_view first;
+  for (const OperatorInfo* info : Operators()) {
+    if (!info->fusable.In(host)) continue;
+    if (first.empty()) first = info->name;
+    const Field* found = FindField(*info, field);
+    if (found != nullptr && !found->is_tensor()) return info->name;
+  }
+  return first;
+}
+
+// A descriptor with nothing but a value at a path, which is the first entry of every array.
+Json SampleWith(const OperatorInfo& info, const std::vector<std::string>& names, Json value) {
+  const Field* field = FindField(info, names[0]);
+  const bool has_activations = field != nullptr && (field->kind == FieldKind::kActivation ||
+                                                    field->kind == FieldKind::kActivations);
+  for (size_t i = names.size(); i-- > 0;) {
+    const std::string& name = names[i];
+    if (i > 0 && IsEntryName(name)) {
+      value = Json::array({std::move(value)});
+      continue;
+    }
+    value = {{name, std::move(value)}};
+    const bool is_activation = has_activations && i == (IsEntryName(names[1]) ? 2 : 1);
+    if (is_activation && name != "Type") value["Type"] = ActivationWith(field->host, name);
+  }
+  return {{"type", info.name}, {"desc", std::move(value)}};
+}
+
+// The number of dimensions that a tensor may have at any level.
+size_t MostDimensions(const OperatorInfo& info, const Field& tensor) {
+  size_t most = 0;
+  for (const SupportTable& table : info.support) {
+    for (const SupportRow& row : table.rows) most = std::max(most, row.RanksOf(tensor.ranks).max);
+  }
+  return most;
+}
+
+// Says why a tensor cannot have a dimension that a path names; empty if it can.
+std::string FaultOfDimension(const OperatorInfo& info, const std::vector<std::string>& names) {
+  const Field* field = FindField(info, names[0]);
+  const bool is_entry = field != nullptr && field->is_tensor() && names.size() > 2 &&
+                        !IsEntryName(names[names.size() - 2]) && IsEntryName(names.back());
+  if (!is_entry) return "";
+  const size_t most = MostDimensions(info, *field);
+  const bool exists = names.back().size() == 1 && std::stoul(names.back()) < most;
+  return exists ? "" : fmt::format("there are at most {} dimensions", most);
+}
+
+// Says why an operator cannot have a value at a path, whatever its other fields are; empty if
+// nothing speaks against it.
+std::string FaultOf(const OperatorInfo& info, const std::string& path, const Json& value) {
+  const std::vector<std::string> names = NamesIn(path);
+  if (value.is_discarded()) return "is no JSON";
+  if (value.is_null()) return MayBeLeftOut(info, names) ? "" : "cannot be left out";
+  Diagnostics faults;
+  const auto document = JsonDocument::Parse(Utf8Text(SampleWith(info, names, value)), faults);
+  if (document) OperatorObject(document->root(), {}, ValueReader(faults));
+  for (const Diagnostic& fault : faults.list()) {
+    const bool is_missing = fault.code == "JSON-2";  // the rest of the descriptor
+    if (fault.severity == Severity::kError && !is_missing) return fault.message;
+  }
+  return FaultOfDimension(info, names);
+}
+
+// --- setting -------------------------------------------------------------------------------------
 
 // A tensor keeps what is stated of it.
 void Keep(const FieldValue& kept, FieldValue& value) {
@@ -94,22 +184,32 @@ void KeptFields::Read(const OperatorInfo& info, const std::vector<DescriptorChan
     const size_t slash = std::min(path.find('/'), path.size());
     const std::string name = path.substr(0, slash);
     const Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
-    exist_ &= !value.is_discarded() && HasField(begun_, name);
+    if (const std::string fault = FaultOf(info, path, value); !fault.empty()) {
+      return Refuse(change.pointer, fault);
+    }
     const bool is_whole = slash == path.size();
     const bool is_member = !is_whole && IsMemberOfTensor(info, name, path.substr(slash + 1));
     if (is_whole || (is_member && !value.is_null())) {
       names_.push_back(name);
-      exist_ &= value.is_null() ? MayBeLeftOut(info, name) : Set(change.pointer, value, json);
+      if (!value.is_null() && !Set(change.pointer, value, json)) {
+        return Refuse(change.pointer, "another value is kept, too");
+      }
     } else {
       parts_.push_back({change, path, AsSetting(value)});
     }
   }
-  if (!exist_) return;
   Diagnostics faults;
   if (const auto document = JsonDocument::Parse(Utf8Text(json), faults)) {
     begun_ = OperatorObject(document->root(), {}, ValueReader(faults)).op();
   }
-  exist_ = !faults.has_errors();
+  for (const Diagnostic& fault : faults.list()) {
+    if (fault.severity == Severity::kError) Refuse(fault.pointer, fault.message);
+  }
+}
+
+// What is wrong first is told.
+void KeptFields::Refuse(const std::string& pointer, const std::string& fault) {
+  if (exist()) fault_ = fmt::format("{}: {}", pointer, fault);
 }
 
 void KeptFields::Settle(OperatorDesc& op, FeatureLevel level) const {

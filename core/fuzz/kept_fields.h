@@ -21,8 +21,10 @@ class KeptFields {
 
   bool is_empty() const { return names_.empty() && parts_.empty(); }
 
-  // Returns whether the operator has such fields.
-  bool exist() const { return exist_; }
+  // Returns whether the operator may have such values, whatever its other fields are.
+  bool exist() const { return fault_.empty(); }
+  // Says which of them it may not have, and why.
+  const std::string& fault() const { return fault_; }
 
   // Returns a descriptor that has them as far as they can be set before the rest is drawn.
   const OperatorDesc& begun() const { return begun_; }
@@ -45,12 +47,13 @@ class KeptFields {
   };
 
   void Read(const OperatorInfo& info, const std::vector<DescriptorChange>& changes);
+  void Refuse(const std::string& pointer, const std::string& fault);
   std::vector<DescriptorChange> SetAllIn(OperatorDesc& op) const;
   std::map<std::string, int64_t> NumbersKept(const OperatorDesc& before,
                                              const OperatorDesc& now) const;
 
   OperatorDesc begun_;
-  bool exist_ = true;
+  std::string fault_;
   std::vector<std::string> names_;  // of fields, and of tensors of which a member is kept
   std::vector<Part> parts_;
 };

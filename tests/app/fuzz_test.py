@@ -464,7 +464,13 @@ class CommandLineTest(FuzzTest):
             ([ABS, "--engine", "x", "--type", "FLOAT31"], "'FLOAT31' is not a data type"),
             ([ABS, "--engine", "x", "--rank", "9"], "'9' is not a rank from 1 to 8"),
             ([ABS, "--engine", "x", "--set", "Mode=1"], "--set 'Mode=1' is not a field and its value"),
-            ([ABS, "--engine", "x", "--set", "/desc/NoField=1"], f"{ABS} has no such cases"),
+            ([ABS, "--engine", "x", "--set", "/desc/NoField=1"], f"{ABS} has no such cases: --set /desc/NoField: "),
+            (["--engine", "x", "--set", "/desc/NoField/Sizes=[1]"], "none of the operators has such cases: --set /desc/NoField"),
+            *((["GEMM", "--engine", "x", f"--set=/desc/{one}"], f"GEMM has no such cases: --set /desc/{one.split('=')[0]}: {why}")
+              for one, why in [
+                  ("ATensor/NoMember=[1,2]", "'NoMember' is not"), ("ATensor/Sizes/8=3", "there are at most 4 dimensions"),
+                  ("TransA/0=3", "expected a string"), ("TransA=FOO", "'FOO' is not"), ("ATensor=null", "cannot be left out"),
+                  ("FusedActivation/Alpha=FOO", "'FOO' is not a number"), ("FusedActivation/Nope=1", "'Nope' is not")]),
             *((["GEMM", "--engine", "x", *(f"--set=/desc/{one}" for one in kept)], "GEMM has no such cases") for kept in [
                 ["Alpha=" + "[" * 3000 + "]" * 3000], ["ATensor=5", "ATensor/Sizes=[1,1,2,3]"], ["A~=1"], ["ATensor=null"]]),
             (["--engine", "x", "--case", "ABS"], "--case 'ABS' is no name of a case"),
