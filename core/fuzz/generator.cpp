@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/integers.h"
+#include "core/base/parallel.h"
 #include "core/fuzz/kept_fields.h"
 #include "core/fuzz/random_desc.h"
 #include "core/fuzz/rows_values.h"
@@ -34,13 +35,27 @@ struct DrawnDesc {
   ValueClasses classes;
 };
 
-int64_t MostElements(const OperatorDesc& op, TensorRole role) {
-  int64_t most = 0;
-  for (const TensorSlot& slot : TensorSlots(op, role)) {
-    most = std::max(most, LayoutOf(*slot.desc).element_count());
+// How much a case takes.
+struct CaseSize {
+  int64_t most_input = 0, most_output = 0;  // elements of the largest tensor
+  int64_t elements = 0;                     // of all tensors
+
+  explicit CaseSize(const OperatorDesc& op) {
+    for (const TensorSlot& slot : TensorSlots(op)) {
+      const int64_t count = Product(LayoutOf(*slot.desc).sizes);
+      int64_t& most = slot.role() == TensorRole::kInput ? most_input : most_output;
+      most = std::max(most, count);
+      elements += count;
+    }
   }
-  return most;
-}
+
+  bool HasAtMost(int64_t max_elements) const {
+    return std::max(most_input, most_output) <= max_elements;
+  }
+  int64_t TermsOfElement(int64_t operations) const {
+    return std::max(most_input, operations) / std::max<int64_t>(most_output, 1);
+  }
+};
 
 // Places to write to that share memory cannot all differ.
 void SeparatePlaces(OperatorDesc& op) {
@@ -116,6 +131,8 @@ class CaseGenerator::Pool {
     uint64_t draw;
     SettingPairs::Ids settings;
   };
+  using DrawnSettings =
+      std::optional<std::vector<std::string>>;  // none of a draw that is not valid
   struct Gain {
     int64_t pairs;
     size_t member;
@@ -126,15 +143,35 @@ class CaseGenerator::Pool {
     }
   };
 
+  // Draws do not depend on each other, and most of them are not valid: some are made ahead.
   void Fill() {
+    std::vector<DrawnSettings> ahead;
+    uint64_t first_ahead = 0;
     while (!IsFull() && next_draw_ < MostDraws()) {
+      if (next_draw_ == first_ahead + ahead.size()) {
+        first_ahead = next_draw_;
+        ahead = DrawAhead(first_ahead);
+      }
       const uint64_t number = next_draw_++;
-      const auto drawn = Draw(number);
-      if (!drawn) continue;
-      members_.push_back({number, pairs_.IdsOf(SettingsOf(drawn->op, drawn->classes))});
+      const DrawnSettings& settings = ahead[number - first_ahead];
+      if (!settings) continue;
+      members_.push_back({number, pairs_.IdsOf(*settings)});
       draws_.push_back(number);
       gains_.push({reachable_.Add(members_.back().settings) + kUnknown, members_.size() - 1});
     }
+  }
+
+  std::vector<DrawnSettings> DrawAhead(uint64_t first) const {
+    constexpr int64_t kAhead = 256;
+    constexpr int64_t kGrain = 16;
+    std::vector<DrawnSettings> all(kAhead);
+    ParallelFor(kAhead, kGrain, 0, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        const auto drawn = Draw(first + i);
+        if (drawn) all[i] = SettingsOf(drawn->op, drawn->classes);
+      }
+    });
+    return all;
   }
 
   uint64_t MostDraws() const {
@@ -172,13 +209,14 @@ class CaseGenerator::Pool {
     draws_.push_back(next_draw_++);
   }
 
-  std::optional<DrawnDesc> Draw(uint64_t number) {
+  std::optional<DrawnDesc> Draw(uint64_t number) const {
     RandomEngine engine(Mixed(seed_ + number));
     const Entropy from(engine);
-    OperatorDesc op = DrawDesc(from, kept_.begun(), limits_, [this](OperatorDesc& drawn) {
-      kept_.Settle(drawn, options_.level);
+    bool may_be_valid = true;
+    OperatorDesc op = DrawDesc(from, kept_.begun(), limits_, [&](OperatorDesc& drawn) {
+      may_be_valid = kept_.Settle(drawn, options_.level);
     });
-    if (RowWithin(op, limits_) == nullptr) return std::nullopt;
+    if (!may_be_valid || RowWithin(op, limits_) == nullptr) return std::nullopt;
     if (!options_.open) SeparatePlaces(op);
     auto kept = kept_.In(std::move(op), options_.level);
     if (!kept || !IsWithin(*kept)) return std::nullopt;
@@ -194,10 +232,13 @@ class CaseGenerator::Pool {
   }
 
   bool IsWithin(const OperatorDesc& op) const {
-    if (!IsWithinBounds(op, options_.max_elements) || WorkOf(op) > kMostWork) return false;
-    if (options_.ranks.empty()) return true;
-    const size_t rank = TensorSlots(op).front().desc->rank();
-    return std::ranges::find(options_.ranks, rank) != options_.ranks.end();
+    const auto has_rank = [&](size_t rank) { return rank == TensorSlots(op).front().desc->rank(); };
+    if (!options_.ranks.empty() && std::ranges::none_of(options_.ranks, has_rank)) return false;
+    const CaseSize size(op);
+    if (!size.HasAtMost(options_.max_elements)) return false;
+    const int64_t operations = OperationsOf(op);
+    return size.TermsOfElement(operations) <= kMaxTermsOfElement &&
+           size.elements + operations <= kMostWork;
   }
 
   // All ordinary in half of the cases; otherwise half of the inputs are.
@@ -257,10 +298,9 @@ PairCoverage CaseGenerator::coverage() const {
 }
 
 bool IsWithinBounds(const OperatorDesc& op, int64_t max_elements) {
-  const int64_t inputs = MostElements(op, TensorRole::kInput);
-  const int64_t outputs = MostElements(op, TensorRole::kOutput);
-  const int64_t terms = std::max(inputs, OperationsOf(op)) / std::max<int64_t>(outputs, 1);
-  return std::max(inputs, outputs) <= max_elements && terms <= kMaxTermsOfElement;
+  const CaseSize size(op);
+  return size.HasAtMost(max_elements) &&
+         size.TermsOfElement(OperationsOf(op)) <= kMaxTermsOfElement;
 }
 
 std::string FuzzCaseName(const OperatorInfo& info, uint64_t seed, uint64_t index) {

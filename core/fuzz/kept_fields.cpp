@@ -212,7 +212,7 @@ void KeptFields::Refuse(const std::string& pointer, const std::string& fault) {
   if (exist()) fault_ = fmt::format("{}: {}", pointer, fault);
 }
 
-void KeptFields::Settle(OperatorDesc& op, FeatureLevel level) const {
+bool KeptFields::Settle(OperatorDesc& op, FeatureLevel level) const {
   if (is_empty()) return Complete(op);
   const OperatorDesc drawn = op;
   SetAllIn(op);
@@ -226,6 +226,7 @@ void KeptFields::Settle(OperatorDesc& op, FeatureLevel level) const {
       completed = *repaired;
   }
   op = std::move(completed);
+  return true;  // what cannot be set yet may matter
 }
 
 std::optional<OperatorDesc> KeptFields::In(OperatorDesc op, FeatureLevel level) const {

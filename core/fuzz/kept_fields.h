@@ -30,8 +30,8 @@ class KeptFields {
   const OperatorDesc& begun() const { return begun_; }
 
   // Sets them in a drawn descriptor without layouts, and completes it. What contradicts them is
-  // changed, too, where that leads to a valid descriptor.
-  void Settle(OperatorDesc& op, FeatureLevel level) const;
+  // changed, too, where that leads to a valid descriptor. Returns false if no layouts make it one.
+  bool Settle(OperatorDesc& op, FeatureLevel level) const;
 
   // Returns the whole descriptor with all of them; nothing if it is not valid.
   std::optional<OperatorDesc> In(OperatorDesc op, FeatureLevel level) const;

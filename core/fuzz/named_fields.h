@@ -67,10 +67,11 @@ inline void SetSizes(OperatorDesc& desc, std::string_view tensor, std::vector<ui
   std::get<TensorDesc>(value).sizes = std::move(sizes);
 }
 
-// Fills in omitted fields, as a check without findings does.
-inline void Complete(OperatorDesc& desc) {
-  Diagnostics ignored;
-  Check(desc, kHighestFeatureLevel, ignored);
+// Fills in omitted fields, as a check without findings does. Returns whether it has none.
+inline bool Complete(OperatorDesc& desc) {
+  Diagnostics faults;
+  Check(desc, kHighestFeatureLevel, faults);
+  return !faults.has_errors();
 }
 
 }  // namespace dmlop

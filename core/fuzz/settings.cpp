@@ -38,7 +38,9 @@ class SettingLister {
 
  private:
   void Add(std::string_view of, std::string_view is) {
-    settings_.push_back(fmt::format("{} {}", of, is));
+    std::string& setting = settings_.emplace_back(of);
+    setting += ' ';
+    setting += is;
   }
 
   void ListTypes() {
@@ -74,8 +76,10 @@ class SettingLister {
   // Counted from the last one, as dimensions are.
   template <typename T>
   void ListNumbers(std::string_view of, const std::vector<T>& numbers) {
+    std::string entry(of);
+    entry += '/';
     for (size_t i = 0; i < numbers.size(); ++i) {
-      Add(fmt::format("{}/{}", of, static_cast<ptrdiff_t>(i - numbers.size())),
+      Add(entry + std::to_string(static_cast<ptrdiff_t>(i - numbers.size())),
           IntegerClassOf(int64_t{numbers[i]}));
     }
   }
@@ -137,9 +141,9 @@ std::pair<uint16_t, uint16_t> SettingPairs::SettingsOfPair(size_t pair) {
 int64_t PairSet::Add(const SettingPairs::Ids& ids) {
   int64_t added = 0;
   SettingPairs::ForEach(ids, [&](size_t pair) {
-    if (pair >= bits_.size()) bits_.resize(pair + 1);
-    added += bits_[pair] ? 0 : 1;
-    bits_[pair] = true;
+    if (pair >= is_in_.size()) is_in_.resize(pair + 1);
+    added += 1 - is_in_[pair];
+    is_in_[pair] = 1;
   });
   count_ += added;
   return added;

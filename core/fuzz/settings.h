@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/fuzz/values.h"
@@ -42,7 +42,7 @@ class SettingPairs {
   static std::pair<uint16_t, uint16_t> SettingsOfPair(size_t pair);
 
  private:
-  std::map<std::string, uint16_t, std::less<>> ids_;
+  std::unordered_map<std::string, uint16_t> ids_;
   std::vector<std::string> names_;
 };
 
@@ -52,12 +52,12 @@ class PairSet {
   // Returns how many of them were not in the set.
   int64_t Add(const SettingPairs::Ids& ids);
   int64_t CountNew(const SettingPairs::Ids& ids) const;
-  bool Contains(size_t pair) const { return pair < bits_.size() && bits_[pair]; }
+  bool Contains(size_t pair) const { return pair < is_in_.size() && is_in_[pair] != 0; }
   int64_t count() const { return count_; }
-  size_t end() const { return bits_.size(); }
+  size_t end() const { return is_in_.size(); }
 
  private:
-  std::vector<bool> bits_;
+  std::vector<uint8_t> is_in_;  // for each pair, 1 or 0
   int64_t count_ = 0;
 };
 

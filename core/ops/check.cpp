@@ -185,19 +185,19 @@ class FieldChecker {
 // Tensors and data types of one variable must agree with the first of them that is stated.
 void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
   struct First {
-    std::string name;
+    std::string path;
     DataType type;
   };
   std::array<std::optional<First>, kTypeVariables> firsts;
-  const auto check = [&](TypeVariable variable, std::string_view rule, const std::string& name,
-                         const std::string& pointer, DataType type) {
+  const auto check = [&](TypeVariable variable, std::string_view rule, std::string_view path,
+                         std::string_view member, DataType type) {
     auto& first = firsts[static_cast<size_t>(variable)];
     if (!first) {
-      first = {name, type};
+      first = {std::string(path), type};
     } else if (first->type != type) {
-      diagnostics.Error(
-          rule, pointer,
-          fmt::format("{} does not match {} of {}", Name(type), Name(first->type), first->name));
+      diagnostics.Error(rule, fmt::format("{}{}", path, member),
+                        fmt::format("{} does not match {} of {}", Name(type), Name(first->type),
+                                    DisplayName(first->path)));
     }
   };
   for (const TensorSlot& slot : TensorSlots(op)) {
@@ -205,14 +205,12 @@ void CheckTypesAgree(const OperatorDesc& op, Diagnostics& diagnostics) {
     const bool is_first = !firsts[static_cast<size_t>(slot.type)];
     // If only one type is allowed, the check against the level reports the wrong one of the two.
     if (!is_first && slot.role() == TensorRole::kInput && HasOneType(op, slot.type)) continue;
-    check(slot.type, op.info().type_rule, DisplayName(slot.path), slot.path + "/DataType",
-          *slot.desc->data_type);
+    check(slot.type, op.info().type_rule, slot.path, "/DataType", *slot.desc->data_type);
   }
   for (size_t i = 0; i < op.fields().size(); ++i) {
     const Field& field = *op.fields()[i];
     const auto* type = std::get_if<DataType>(&op.values()[i]);
-    if (type == nullptr) continue;
-    check(field.type, field.limits.rule, std::string(field.name), std::string(field.name), *type);
+    if (type != nullptr) check(field.type, field.limits.rule, field.name, "", *type);
   }
 }
 

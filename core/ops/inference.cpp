@@ -65,14 +65,15 @@ void Inference::Report(std::string_view code, const Place& place, std::string me
 bool Inference::RequireAxis(std::string_view code, const Place& place, uint32_t axis,
                             const TensorAt& tensor) {
   const size_t rank = tensor.desc.rank();
-  return Require(axis < rank, code, place, "axis {} is out of range for {} with {}", axis,
-                 tensor.name(), Counted(rank, "dimension"));
+  return axis < rank || Require(false, code, place, "axis {} is out of range for {} with {}", axis,
+                                tensor.name(), Counted(rank, "dimension"));
 }
 
 bool Inference::RequireSameRank(std::string_view code, const TensorAt& tensor,
                                 const TensorAt& like) {
   const size_t rank = like.desc.rank();
-  return Require(tensor.desc.rank() == rank, code, SizesOf(tensor),
+  return tensor.desc.rank() == rank ||
+         Require(false, code, SizesOf(tensor),
                  "Sizes are {}; expected {}, as many as {} has with {}", ToString(tensor.sizes()),
                  Counted(rank, "dimension"), like.name(), ToString(like.sizes()));
 }

@@ -18,13 +18,18 @@ bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
 }
 
-std::vector<std::string_view> Split(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> parts;
+template <typename Visit>
+void ForEachPart(std::string_view text, std::string_view separator, Visit&& visit) {
   for (size_t end = text.find(separator); end != text.npos; end = text.find(separator)) {
-    parts.push_back(text.substr(0, end));
+    visit(text.substr(0, end));
     text.remove_prefix(end + separator.size());
   }
-  parts.push_back(text);
+  visit(text);
+}
+
+std::vector<std::string_view> Split(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  ForEachPart(text, separator, [&](std::string_view part) { parts.push_back(part); });
   return parts;
 }
 
@@ -225,7 +230,7 @@ class Shapes {
   // Returns the size of a dimension, 0 if it is unknown.
   uint64_t SizeOf(const Dim& dim) const {
     CheckedU64 size = 1;
-    for (const std::string_view factor : Split(dim.text, "*")) {
+    ForEachPart(dim.text, "*", [&](std::string_view factor) {
       const Dim one{factor, dim.number};
       uint64_t number = 0;
       if (one.is_number()) {
@@ -234,7 +239,7 @@ class Shapes {
         number = *known;
       }
       size = CheckedMul(size, number);
-    }
+    });
     return size.value_or(UINT64_MAX);
   }
 
