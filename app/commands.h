@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of the program, one function each.
+// The commands of the program, one function each, and parts of them by kind of document.
 #pragma once
 
 #include <optional>
@@ -47,8 +47,8 @@ ExitStatus ExpandSweeps(const BatchOptions& options, const CommonOptions& common
 // differs, the status is that of a file that is unreadable or in only one of the folders.
 ExitStatus CompareFolders(const CompareOptions& options, const CommonOptions& common);
 
-// "Graph" is an ONNX model or a serialized graph, and "Model" one of DxDispatch that was read from
-// `descriptor`.
+// A name with "Graph" is for an ONNX model or a serialized graph; one with "Model" alone is for a
+// DxDispatch model that was read from `descriptor`.
 
 // Says node by node which operators of DirectML compute the model and from which level on, or why
 // none do.
@@ -65,8 +65,8 @@ ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
                     Diagnostics& diagnostics);
 ExitStatus RunGraphModel(const RunOptions& options, const CommonOptions& common);
 
-// Explains an element of any tensor back through the model, or lists the names of a graph. The
-// model has no errors.
+// Explains an element of any tensor back through the model, or lists the names of a graph. A
+// DxDispatch model has no errors.
 ExitStatus ExplainModel(const ExplainOptions& options, const CommonOptions& common,
                         const Descriptor& descriptor, const ModelDocument& model,
                         Diagnostics& diagnostics);

@@ -20,7 +20,6 @@
 #include "core/ops/groups.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
-#include "core/schema/schema_text.h"
 
 namespace dmlop {
 namespace {
@@ -305,11 +304,6 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   } else {
     PrintOne(options);
   }
-  return ExitStatus::kSuccess;
-}
-
-ExitStatus SchemaCommand() {
-  PrintResult(SchemaText());
   return ExitStatus::kSuccess;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that the cases of a batch read and write: where outputs lie, and that no case depends
-// on when another one runs.
+// Finds the files that the cases of a batch read and write, moves outputs to another folder, and
+// checks that no case depends on when another one runs.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 // pointer changing fastest. Several pointers with ", " between them change together: their values
 // are arrays with a value for each. In the case's name and in the file names of the bindings, a
 // pointer in braces is replaced by its value, and {case} by the number of the combination, from 0.
+
 #include "app/commands.h"
 
 #include <fmt/format.h>

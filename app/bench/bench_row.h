@@ -94,7 +94,7 @@ double ShareOfLimit(const BenchRow& row);
 // False for a cold row that was quicker than memory: caches must have helped.
 bool IsAsCold(const BenchRow& row);
 
-// --- notes on how rows were measured ------------------------------------------------------------
+// --- notes on how rows were measured -------------------------------------------------------------
 
 // CPU time divided by elapsed time of the calls; above 1 with several threads.
 double CpuShareOf(const BenchRow& row);

@@ -108,7 +108,8 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
 // Whether a file that is to be compared is not there.
 bool IsMissing(const std::string& path);
 
-// Reports a file that is not there. `elements` counts those of the tensor that it is compared with.
+// Returns the comparison with a file that is not there. `elements` counts those of the tensor that
+// it is compared with.
 ComparedFile MissingFile(const ReportedFile& file, Side side, int64_t elements);
 
 // Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the

@@ -16,8 +16,8 @@ namespace dmlop {
 VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
                           const Computation& changed, const Element& output);
 
-// The element of a judged file. Throws an Error of kind kTensorFile unless the file has the desc's
-// sizes.
+// Returns the value of a judged file's element at `index`; `path` is for messages. Throws an Error
+// of kind kTensorFile unless the file has the desc's sizes.
 double ValueIn(const ConstTensorView& judged, const std::string& path, const TensorDesc& desc,
                const Dims& index);
 

@@ -60,8 +60,7 @@ class ModelTrace {
   const ListLength length_;
 };
 
-// --- operators that --dispatchable may name
-// -------------------------------------------------------
+// --- operators that --dispatchable may name ------------------------------------------------------
 
 struct ModelOperator {
   std::string name;           // of the dispatchable or the node

@@ -50,8 +50,7 @@ Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
                       const Confinement& confinement, Diagnostics& diagnostics,
                       const ModelSizes& sizes = {});
 
-// --- options that suit only one kind of document
-// --------------------------------------------------
+// --- options that suit only one kind of document -------------------------------------------------
 
 // Throws an Error of kind kUsage for options that bind an operator's tensors. The text begins as
 // "-i is"; `way` is what a model has instead.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints results to standard output and messages to standard error.
+// Prints results to standard output and messages to standard error, and checks what goes to
+// standard output.
 #pragma once
 
 #include <unistd.h>

@@ -118,8 +118,9 @@ std::string CommandOf(const Finding& finding, const std::string& folder) {
   }
   std::string command = "dmlop run " + PathWord(own + "/" + kCaseFile);
   std::error_code ignored;
-  const bool has_outputs = !std::filesystem::is_empty(own + "/actual", ignored);
-  if (has_outputs) command += " --judge " + PathWord(own + "/actual");
+  using Entries = std::filesystem::directory_iterator;
+  if (Entries(own + "/actual", ignored) != Entries())
+    command += " --judge " + PathWord(own + "/actual");
   return command;
 }
 
@@ -246,8 +247,8 @@ std::vector<DiagnosedFile> DiagnosesOf(const Json& record) {
   for (const Json& cause : record.at("causes")) {
     file.diagnosis.causes.push_back({.ids = cause.at("ids").get<std::vector<std::string>>(),
                                      .text = cause.at("text").get<std::string>(),
-                                     .explains = cause.at("explains").get<int64_t>(),
-                                     .of = cause.at("of").get<int64_t>()});
+                                     .explains = cause.value("explains", int64_t{}),
+                                     .of = cause.value("of", int64_t{})});
   }
   return {file};
 }

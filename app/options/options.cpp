@@ -98,7 +98,7 @@ class Formatter : public CLI::Formatter {
   }
 };
 
-// Returns what lists options in lines that fit a terminal of 80 columns.
+// Returns a formatter that lists options in lines that fit a terminal of 80 columns.
 std::shared_ptr<CLI::Formatter> HelpFormatter() {
   return std::make_shared<Formatter>();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reports that batches write, read again: the cases of a device, and groups of them.
+// The reports that batches write, read again: the cases of a device, groups of them, and the forms
+// in which they are printed.
 #pragma once
 
 #include <cstdint>
@@ -89,8 +90,7 @@ std::vector<ReportGroup> GroupsOf(const std::vector<DeviceReport>& reports,
 // The cases of a device that do not pass, those that could not be run first, then the furthest off.
 std::vector<const ReportedCase*> WorstFirst(const DeviceReport& report);
 
-// --- forms of reports
-// -----------------------------------------------------------------------------
+// --- forms of reports ----------------------------------------------------------------------------
 
 // The text in XML and HTML, without characters that XML cannot hold.
 std::string XmlText(std::string_view text);

@@ -20,8 +20,7 @@
 
 namespace dmlop {
 
-// --- the inputs of a document
-// ---------------------------------------------------------------------
+// --- the inputs of a document --------------------------------------------------------------------
 
 struct ModelInputs {
   ModelResources resources;  // not filled yet
@@ -44,8 +43,7 @@ std::string RoleOf(const ModelResource& resource);
 // Adds the files that the resources are filled from.
 void AddSources(const ModelDocument& model, const ModelResources& resources, FileRoles& roles);
 
-// --- the steps
-// ------------------------------------------------------------------------------------
+// --- the model -----------------------------------------------------------------------------------
 
 struct RunnableModel {
   // A tensor that the model begins or ends with, besides those that operators fill.

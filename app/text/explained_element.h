@@ -59,7 +59,7 @@ std::string ListText(const std::vector<ExplainedElement>& elements, int64_t coun
 Json DimsJson(const Dims& dims);
 Json DescriptionJson(const ExplainedElement& element);
 
-// --- values that a device has, or may have computed ---------------------------------------------
+// --- values that a device has, or may have computed ----------------------------------------------
 
 // With explain --as.
 struct VariedValue {

@@ -32,8 +32,7 @@ std::string ExplanationText(const Explanation& explanation, bool full);
 // One object on one line; its calculation has been abridged before.
 std::string ExplanationJson(const Explanation& explanation, bool full);
 
-// --- of a model
-// -----------------------------------------------------------------------------------
+// --- explanations of models ----------------------------------------------------------------------
 
 // The elements of a tensor that matter: all, or the first and last ones of a long list.
 struct TracedList {

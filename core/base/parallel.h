@@ -34,8 +34,7 @@ using RangeBody = std::function<void(int64_t begin, int64_t end)>;
 // if loops inside the body report it, or if it is not worth reporting.
 void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body);
 
-// --- recorded loops
-// -------------------------------------------------------------------------------
+// --- recorded loops ------------------------------------------------------------------------------
 
 // The work and the span of parallel loops, recorded on one thread: how much faster any number of
 // threads could make them, without a machine that has so many.

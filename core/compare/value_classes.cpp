@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/compare/wrong_elements.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +18,6 @@
 #include "core/base/counted.h"
 #include "core/base/parallel.h"
 #include "core/compare/element_pairs.h"
-#include "core/compare/wrong_elements.h"
 #include "core/kernels/reduce/block_errors.h"
 
 namespace dmlop {

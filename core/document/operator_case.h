@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator with its files, which is the unit of work of every command that runs something.
+// An operator with its files, which is the unit of work of every command that runs something, and
+// how it runs into files.
 #pragma once
 
 #include <map>

@@ -115,7 +115,34 @@ inline void ExactSum::Add(const SplitTerms& terms, int64_t count) {
   for (size_t k = 0; k < kPartCount; ++k) parts_[k] += odd_parts[k];
 }
 
-// --- sums of integers --------------------------------------------------------------------------
+// The terms that an exact sum of the others cannot hold: zeros, which have signs, infinities and
+// NaN. They are added as IEEE 754 adds them.
+class SpecialTerms {
+ public:
+  // Takes a term if it is special. Any other has to be added to the sum of the others.
+  bool Take(double term) {
+    const bool is_special = term == 0 || !std::isfinite(term);
+    const double taken = is_special ? term : 0.0;
+    sum_ = is_empty_ ? taken : sum_ + taken;
+    is_empty_ = false;
+    has_others_ |= !is_special;
+    return is_special;
+  }
+
+  bool are_finite() const { return std::isfinite(sum_); }
+  bool has_others() const { return has_others_; }
+
+  // Returns the sum of all terms if that of the others is 0, or some term is not finite: -0 if all
+  // terms are, +0 if there is none.
+  double sum() const { return sum_; }
+
+ private:
+  double sum_ = 0;
+  bool is_empty_ = true;
+  bool has_others_ = false;
+};
+
+// --- sums of integers ----------------------------------------------------------------------------
 
 // Converts a sum in units of a * b to units of c * divisor. Products a * b must be exact in
 // binary64, as those of FLOAT32 numbers are; c is a FLOAT32 number, and divisor is in [0, 2^96].
@@ -153,31 +180,5 @@ inline int64_t Requantize(int64_t sum, const UnitChange& units, const QuantizedR
 // Half.
 template <typename T>
 T RoundScaledSum(Int128 sum, double a, double b, double bias);
-
-// Zeros, which have signs, infinities and NaN, added as IEEE 754 adds them.
-class SpecialTerms {
- public:
-  // Takes a term if it is special. Any other has to be added to the sum of the others.
-  bool Take(double term) {
-    const bool is_special = term == 0 || !std::isfinite(term);
-    const double taken = is_special ? term : 0.0;
-    sum_ = is_empty_ ? taken : sum_ + taken;
-    is_empty_ = false;
-    has_others_ |= !is_special;
-    return is_special;
-  }
-
-  bool are_finite() const { return std::isfinite(sum_); }
-  bool has_others() const { return has_others_; }
-
-  // Returns the sum of all terms if that of the others is 0, or some term is not finite: -0 if all
-  // terms are, +0 if there is none.
-  double sum() const { return sum_; }
-
- private:
-  double sum_ = 0;
-  bool is_empty_ = true;
-  bool has_others_ = false;
-};
 
 }  // namespace dmlop

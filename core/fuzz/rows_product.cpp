@@ -45,8 +45,7 @@ uint32_t Groups(const OperatorDesc& op, uint32_t drawn) {
   return set && *set > 0 ? static_cast<uint32_t>(*set) : drawn;
 }
 
-// --- matrices of integers
-// ------------------------------------------------------------------------------------
+// --- matrices of integers ------------------------------------------------------------------------
 
 void DrawMatrices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const DataType real = op.name() == "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
@@ -78,8 +77,7 @@ void DrawMatrices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op)
   SetSizes(op, "BiasTensor", b);
 }
 
-// --- convolutions of integers
-// --------------------------------------------------------------------------------
+// --- convolutions of integers --------------------------------------------------------------------
 
 // {1, O, 1, 1}, perhaps without leading or trailing 1s.
 Sizes ChannelSizes(const DescEntropy& from, size_t rank, uint32_t count) {

@@ -62,6 +62,8 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
 // read again.
 void ReleasePages(std::span<const std::byte> bytes);
 
+// --- places in a buffer --------------------------------------------------------------------------
+
 // Assigns places in one buffer to tensors that are not all needed at once.
 class BufferPlan {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Undoes or says things when a signal ends the process. Without HandleSignals, signals have their
-// default effect, and the classes below only keep a list.
+// Actions when a signal ends the process: temporary files are removed, and messages are printed.
+// Without HandleSignals, signals have their default effect, and the classes below only keep a list.
 #pragma once
 
 #include <signal.h>

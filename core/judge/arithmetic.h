@@ -76,7 +76,7 @@ struct ArithmeticVariation {
   friend bool operator==(const ArithmeticVariation&, const ArithmeticVariation&) = default;
 };
 
-// Returns all arithmetics, the simplest first.
+// Returns all variations, the simplest first.
 std::span<const ArithmeticVariation> AllArithmeticVariations();
 
 // Returns nothing if there is no such id.

@@ -111,8 +111,9 @@ double NumberAt(const ConstTensorView& view, const Dims& index) {
                                             static_cast<int64_t>(ByteWidth(view.type)));
 }
 
-// Returns, for each pixel, the larger coordinate times the difference from the pixels beside it
-// along a dimension: a sample between two pixels has at least that of both.
+// Returns for each pixel the greater of two products, one with each pixel beside it along a
+// dimension: the larger coordinate times the difference. So a sample between two pixels is at least
+// the product of these two.
 Buffer SlopesAlong(const ConstTensorView& image, size_t d) {
   const Dims& sizes = image.layout.sizes;
   Buffer buffer(static_cast<size_t>(Product(sizes)) * sizeof(float));

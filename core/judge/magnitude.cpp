@@ -144,8 +144,8 @@ double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
 }
 
 // Returns the factor by which a function passes on the error of an operand. Gates of networks,
-// which are at most 1 steep, count as if they were everywhere, since the error before them is that
-// of a step before, too.
+// which are at most 1 steep, count as if they were that steep everywhere, since the error before
+// them is that of a step before, too.
 double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
                std::vector<double> x, size_t operand, double size) {
   using F = ElementWiseFunction;

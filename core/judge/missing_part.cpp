@@ -278,8 +278,7 @@ class OmissionList {
   std::vector<Hypothesis>& found_;
 };
 
-// --- running sums, and states of networks, that begin anew in the middle
-// --------------------------
+// --- running sums, and states of networks, that begin anew in the middle -------------------------
 
 // Returns the axes of a scan, whose tensors are all as large, or of a sequence of states.
 std::vector<size_t> AxesOf(const Evidence& evidence) {
@@ -325,7 +324,7 @@ std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
   return lengths;
 }
 
-// Finds those that are promising, the simplest first.
+// Finds promising hypotheses that sums or states begin anew, the simplest first.
 std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const Sample& few) {
   std::vector<Hypothesis> found;
   for (const size_t axis : AxesOf(evidence)) {

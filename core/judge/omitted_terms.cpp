@@ -21,8 +21,7 @@ bool IsElement(const Formula& formula, Node node) {
   return formula.operation(node) == FormulaOperation::kElement;
 }
 
-// --- the elements that terms are told apart by
-// -----------------------------------------------------
+// --- the elements that terms are told apart by ---------------------------------------------------
 
 // The way from a term to an element that other terms have another one for: the places of operands.
 using Path = std::vector<size_t>;
@@ -69,8 +68,7 @@ std::vector<std::optional<Node>> ElementsOfTerms(const Formula& formula, Node li
   return elements;
 }
 
-// --- windows
-// ---------------------------------------------------------------------------------------
+// --- windows -------------------------------------------------------------------------------------
 
 const std::vector<uint32_t>* FindNumbers(const OperatorDesc& op, std::string_view name) {
   for (size_t i = 0; i < op.fields().size(); ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes that formulas have in the arithmetic of magnitudes, element by element.
+// The sizes that formulas have in the arithmetic of magnitudes, element by element, and the share
+// of rounded coordinates in the sizes of interpolated elements.
 #pragma once
 
 #include <cstdint>

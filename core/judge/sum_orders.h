@@ -31,8 +31,7 @@ class SumOrders {
   std::map<FloatFormat, std::vector<Column>> rounded_;
 };
 
-// --- for people
-// -----------------------------------------------------------------------------------
+// --- the steps of a sum, for people --------------------------------------------------------------
 
 // A step of a device on its way to a sum.
 struct PartialSum {

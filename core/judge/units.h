@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Units for the error of an element. An actual value a has, if r is the exactly rounded result,
+// The unit of the error of an element. If r is the exactly rounded result, an actual value a is off
+// by
 //
 //   max(0, |a - r| - (ulp(a) + ulp(r)) / 2) / (u * (S + m))
 //

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds each tensor of a dispatch to bytes, and checks whether that is allowed.
+// Binds each tensor of a dispatch to bytes, and checks whether that is allowed, and whether the
+// model fits into memory.
 //
 //   MB-1    as many resources as tensors     BIND-3  the offset is aligned
 //   MB-2    every tensor is bound            BIND-5  outputs do not overlap

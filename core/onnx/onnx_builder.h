@@ -42,7 +42,7 @@ class OnnxBuilder {
   // have no edge yet.
   void AddNode(const std::string& name, OperatorDesc op, const std::vector<OnnxValue*>& values);
 
-  // Computes the elements of a value if they are known.
+  // Returns the elements of a value if they can be known; computes them if need be.
   std::optional<KnownElements> Known(const OnnxValue& value);
 
   size_t node_count() const { return graph_.nodes.size(); }

@@ -19,8 +19,8 @@ std::map<std::string_view, size_t> PlacesOf(const std::vector<std::string_view>&
   return places;
 }
 
-// Returns the call's name for one of these names of its function; an empty one if the call leaves
-// it out, and nothing if it is none of these.
+// Returns the name that a call has for a name of its function, empty if the call leaves it out;
+// nothing if the function has no such name.
 std::optional<std::string_view> Given(const std::vector<std::string_view>& by_call,
                                       const std::map<std::string_view, size_t>& places,
                                       std::string_view name) {

@@ -133,7 +133,8 @@ void MaxUnpool(OnnxCall& call) {
 
 // --- transposed convolutions ---------------------------------------------------------------------
 
-// The cut-off ends of a spatial dimension of a transposed convolution, and the addition to it.
+// The numbers of elements that a transposed convolution cuts off at both ends of a spatial
+// dimension and adds to it, and the size that results.
 struct Cut {
   int64_t start, end, added, output;
 };

@@ -19,11 +19,4 @@ struct OperatorGroup {
 // Each operator is in exactly one group.
 std::span<const OperatorGroup> OperatorGroups();
 
-// Operators with the same fields, separated by blanks, for tables of what fields mean.
-inline constexpr std::string_view kConvolutions =
-    "CONVOLUTION CONVOLUTION_INTEGER QUANTIZED_LINEAR_CONVOLUTION";
-inline constexpr std::string_view kIntegerProducts =
-    "MATRIX_MULTIPLY_INTEGER MATRIX_MULTIPLY_INTEGER_TO_FLOAT QUANTIZED_LINEAR_MATRIX_MULTIPLY";
-inline constexpr std::string_view kMaxima = "MAX_POOLING MAX_POOLING1 MAX_POOLING2";
-
 }  // namespace dmlop

@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "core/ops/groups.h"
+#include "core/ops/name_lists.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 namespace {

@@ -52,8 +52,7 @@ int64_t RunOf(const LoopNest<2>& box);
 TileShape DirectShape(const LoopNest<2>& box);
 TileShape BufferedShape(const LoopNest<2>& box);
 
-// --- tiles of the whole work
-// ----------------------------------------------------------------------
+// --- tiles of the whole work ---------------------------------------------------------------------
 
 // A loop that is divided among tiles.
 struct TileCut {
@@ -86,8 +85,7 @@ struct TilePlan {
 TilePlan PlanTiles(const ConstTensorView& from, const TensorView& to, int64_t all_bytes,
                    bool computes);
 
-// --- slices of a tile
-// -----------------------------------------------------------------------------
+// --- slices of a tile ----------------------------------------------------------------------------
 
 // Slices of a tile whose outer loop runs along lines of the source. A slice is a few lines or, if
 // the tile has only a few, a part of each line.

@@ -99,8 +99,7 @@ class JoinedLines final : public MatrixLines {
 // Offsets of the elements of a layout whose row-major numbers are in the range.
 void FillOffsets(const Layout& layout, IndexRange range, int64_t* offsets);
 
-// --- lines that are packed
-// ------------------------------------------------------------------------
+// --- lines that are packed -----------------------------------------------------------------------
 
 enum class PanelSide { kRows, kColumns };
 

@@ -20,8 +20,8 @@
 
 namespace dmlop {
 
-// The range of the elements' magnitudes: sums of floats that are multiples of one power of two are
-// exact in binary64.
+// The range of the elements' magnitudes, which tells whether their running sums are multiples of
+// one power of two that binary64 holds exactly.
 class ElementGrid {
  public:
   template <typename T>

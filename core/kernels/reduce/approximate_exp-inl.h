@@ -88,7 +88,7 @@ HWY_INLINE FloatVec AddExp(FloatVec x, FloatVec sum) {
 // Clamps x to [least, most]; NaN stays NaN.
 template <typename V>
 HWY_INLINE V Limit(V x, V least, V most) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_AVX2
   // If either operand is NaN, the result is the second one.
   return hn::Min(most, hn::Max(least, x));
 #else

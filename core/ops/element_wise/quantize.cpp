@@ -210,8 +210,7 @@ std::span<const OperatorInfo> Operators() {
 
 }  // namespace dmlop::quantize
 
-// --- shared with the rows of blocks
-// ---------------------------------------------------------------
+// --- shared with the rows of blocks --------------------------------------------------------------
 
 namespace dmlop::element_wise {
 namespace {

@@ -26,7 +26,7 @@ uint32_t Directions(const OperatorDesc& op) {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// The letters stand for steps, items, inputs, units, directions and gates. StepsFor knows which
+// S, B, I, H, D and G are steps, items, inputs, units, directions and gates. StepsFor knows which
 // elements of earlier or, backward, later steps an element of the sequence depends on.
 constexpr std::string_view kState = "{1, D, B, H}";
 constexpr TensorShape kTensors[] = {
