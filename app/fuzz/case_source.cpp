@@ -106,13 +106,15 @@ CaseSource::CaseSource(const FuzzOptions& options, uint64_t seed) : options_(opt
 
 void CaseSource::RequireAny() const {
   if (!std::ranges::all_of(operators_, &FuzzedOperator::is_left_out)) return;
-  const std::string& fault = operators_[0].fault;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("{} such cases{}{}",
-                  operators_.size() == 1 ? fmt::format("{} has no", operators_[0].info->name)
-                                         : "none of the operators has",
-                  fault.empty() ? "" : ": --set ", fault));
+  const FuzzedOperator& first = operators_[0];
+  const bool is_alone = operators_.size() == 1;
+  std::string message = is_alone ? fmt::format("{} has no such cases", first.info->name)
+                                 : "none of the operators has such cases";
+  if (!first.fault.empty()) {
+    message += is_alone ? ": " : fmt::format("; {}: ", first.info->name);
+    message += "--set " + first.fault;
+  }
+  throw Error(ErrorKind::kUsage, std::move(message));
 }
 
 bool CaseSource::HasNext(FuzzedOperator& op) {

@@ -94,6 +94,7 @@ std::string SmallestText(const Finding& finding) {
 std::string CauseText(const Finding& finding) {
   const Cause* cause = FirstCause(finding.diagnoses);
   if (cause == nullptr) return "";
+  if (cause->of == 0) return cause->text;  // a folder of an earlier version
   return fmt::format("{:<44}  {} of {}", cause->text, cause->explains,
                      Counted(cause->of, "element"));
 }
@@ -245,10 +246,11 @@ Json RecordOf(const Finding& finding) {
 std::vector<DiagnosedFile> DiagnosesOf(const Json& record) {
   DiagnosedFile file;
   for (const Json& cause : record.at("causes")) {
-    file.diagnosis.causes.push_back({.ids = cause.at("ids").get<std::vector<std::string>>(),
-                                     .text = cause.at("text").get<std::string>(),
-                                     .explains = cause.value("explains", int64_t{}),
-                                     .of = cause.value("of", int64_t{})});
+    Cause& read = file.diagnosis.causes.emplace_back();
+    read.ids = cause.at("ids").get<std::vector<std::string>>();
+    read.text = cause.at("text").get<std::string>();
+    read.explains = cause.value("explains", int64_t{});
+    read.of = cause.value("of", int64_t{});
   }
   return {file};
 }
@@ -268,8 +270,8 @@ Finding FindingOf(const Json& record) {
       .first = record.at("first").get<std::string>(),
       .cases = record.at("cases").get<int64_t>(),
       .first_case = {"", {none, {}}},
-      .smallest = {"", {none, {}}},
-      .diagnoses = DiagnosesOf(record)};
+      .smallest = {"", {none, {}}}};
+  finding.diagnoses = DiagnosesOf(record);
   finding.shrink_runs = record.at("runs").at("shrink").get<int64_t>();
   finding.is_minimal = record.at("minimal").get<bool>();
   finding.conditions = ConditionsOf(record);

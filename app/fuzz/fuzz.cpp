@@ -264,6 +264,10 @@ class Replay {
   std::string Failed() const { return fmt::format("{} fail", failed_); }
 
   DeviceVerdict InCompany(const Finding& finding) {
+    if (finding.company.empty()) {
+      throw Error(ErrorKind::kFileSystem,
+                  fmt::format("{}/{}/{} has no cases", folder_, finding.folder(), kCaseList));
+    }
     return {device_.FailsInCompany(finding.company) ? CaseClass::kCompany : CaseClass::kDone};
   }
 

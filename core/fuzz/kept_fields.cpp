@@ -96,8 +96,11 @@ Json SampleWith(const OperatorInfo& info, const std::vector<std::string>& names,
       continue;
     }
     value = {{name, std::move(value)}};
-    const bool is_activation = has_activations && i == (IsEntryName(names[1]) ? 2 : 1);
-    if (is_activation && name != "Type") value["Type"] = ActivationWith(field->host, name);
+    const bool is_activation =
+        has_activations && names.size() > 1 && i == (IsEntryName(names[1]) ? 2U : 1U);
+    if (is_activation && name != "Type" && name != "type") {
+      value["Type"] = ActivationWith(field->host, name);
+    }
   }
   return {{"type", info.name}, {"desc", std::move(value)}};
 }

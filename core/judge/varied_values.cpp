@@ -61,7 +61,7 @@ class ElementGroups {
     for (size_t k = 0; k < order_.size(); ++k) {
       if (k == 0 || slices[order_[k]] != slices[order_[k - 1]]) begins_.push_back(k);
     }
-    if (!AreShared(question)) LeaveAlone();
+    if (size() < order_.size() && !AreShared(question)) LeaveAlone();
   }
 
   size_t size() const { return begins_.size(); }
@@ -85,17 +85,23 @@ class ElementGroups {
     return slices;
   }
 
-  // Whether the elements of the first group that has several share their formula.
-  bool AreShared(const Question& question) const {
-    for (size_t group = 0; group < size(); ++group) {
-      const Places places = (*this)[group];
-      if (places.size() == 1) continue;
-      const SliceFormula formula(question.op, question.inputs, question.At(places[0]));
-      return formula.IsSharedBy(
-                 {question.At(places[places.size() / 2]), question.At(places.back())}) &&
-             formula.HasListThatStays();
+  // Whether all elements of a slice share their formula. Those of a question may be any of them,
+  // and windows may cover the whole slice from its middle but not from its ends.
+  static bool AreShared(const Question& question) {
+    const auto dimensions = DimensionsOfSlices(question.op, question.sizes.size());
+    if (!dimensions || question.elements.empty()) return false;
+    Region slice = question.At(0);
+    for (const uint32_t d : *dimensions) {
+      slice.begin[d] = 0;
+      slice.sizes[d] = question.sizes[d];
     }
-    return true;
+    const int64_t count = slice.count();
+    const auto element = [&](int64_t i) {
+      return Region{slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
+    };
+    const SliceFormula formula(question.op, question.inputs, question.At(0));
+    return formula.IsSharedBy({element(0), element(count / 2), element(count - 1)}) &&
+           formula.HasListThatStays();
   }
 
   void LeaveAlone() {
@@ -109,6 +115,9 @@ class ElementGroups {
 
 // The formula of the first elements of a group, as many as it can have.
 struct GroupFormula {
+  // Not so many that the formulas of a thread take much memory.
+  static constexpr size_t kMostNodes = size_t{1} << 18;
+
   Formula formula;
   std::vector<FormulaNode> ends;
 };
@@ -126,6 +135,7 @@ std::optional<GroupFormula> FormulaOfFirst(const Question& question, Places grou
     const auto end = shared.Add(question.At(place));
     if (!end) break;
     ends.push_back(*end);
+    if (*end - ends.front() > GroupFormula::kMostNodes) break;
   }
   return GroupFormula{shared.Release(), std::move(ends)};
 }
@@ -139,8 +149,7 @@ class Tile {
 
   explicit Tile(const Question& question) : question_(question) {}
 
-  // Not so many formulas that they take much memory.
-  bool IsFull() const { return parts_.size() == kWidth || nodes_ > kMostNodes; }
+  bool IsFull() const { return parts_.size() == kWidth || nodes_ > GroupFormula::kMostNodes; }
 
   // Takes the first elements of a group, and returns how many.
   size_t Add(Places group) {
@@ -161,7 +170,6 @@ class Tile {
   }
 
  private:
-  static constexpr size_t kMostNodes = size_t{1} << 18;
   using Columns = std::vector<SumOrders<kWidth>::Column>;
   using Results = ElementFormula::Results;
 

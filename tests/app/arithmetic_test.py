@@ -156,6 +156,15 @@ class ArithmeticTest(ProgramTest):
         self.check({"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [1], "NormalizeVariance": True, "Epsilon": 1e-3}, [x],
                    "sums-float16:unfused", expected.T.astype(HALF))
 
+    def test_windows_at_the_ends_of_a_slice(self):
+        """Only from its middle they cover all of it; elements are the same in any order."""
+        x = self.normal(1, 1, 1, 6)
+        tensor = {"DataType": "FLOAT32", "Sizes": x.shape}
+        windows = {"type": "LOCAL_RESPONSE_NORMALIZATION", "InputTensor": tensor, "OutputTensor": tensor, "CrossChannel": False,
+                   "LocalSize": 9, "Alpha": 3, "Beta": .75, "Bias": 1}
+        expected = self.result(windows, [x], "sums-float16")[..., [4, 5, 2, 3, 0, 1]]
+        self.check(windows, [x], ["sums-float16", "exchanged:[0,0,0,4],block=[0,0,0,0..1]"], expected)
+
     def test_inputs(self):
         a, b, c = self.normal(6, 5), self.normal(5, 7), self.normal(6, 7)
         modes = [("inputs-tf32", lambda x: tf32(x, "ties-away")), ("inputs-tf32:ties-to-even", lambda x: tf32(x, "ties-to-even")),

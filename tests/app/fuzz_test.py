@@ -210,6 +210,8 @@ for c in cases:
                          ["FLOAT16", "FLOAT32"])
         self.fuzz(engine, "--replay", "findings", "--per-start", "6", status=1)
         self.fuzz(f"{DMLOP} batch -q {{}}/cases.jsonl", "--replay", "findings", "--per-start", "6")
+        (self.folder / "findings/1-ELEMENT_WISE_ABS/cases.jsonl").unlink()
+        self.fuzz(engine, "--replay", "findings", "--per-start", "6", status=5)
 
 
 def elements_of(case):
@@ -350,6 +352,14 @@ for c in cases:
                         found = found.get(part)
                     self.assertEqual(found, value)
 
+    def test_activations_that_are_kept(self):
+        relu = {"Type": "ACTIVATION_RELU"}
+        for name, kept, value in [("GEMM", "FusedActivation", relu), ("RNN", "ActivationDescs", [relu])]:
+            with self.subTest(name):
+                self.run_program("fuzz", "-q", name, "-n", "2", "--set", f"/desc/{kept}={json.dumps(value)}", "--write", name)
+                for line in (self.folder / name / "cases.jsonl").read_text().splitlines():
+                    self.assertIn("ACTIVATION_RELU", json.dumps(json.loads(line)["desc"][kept]))
+
     def test_fields_that_are_kept(self):
         """They stay in the smallest case, and nothing is said to hang on them."""
         self.fuzz(f"{DMLOP} run -q {{}}/case.json --as '/desc/StartPadding<->/desc/EndPadding'", "CONVOLUTION", "-n", "2",
@@ -420,6 +430,9 @@ class InterruptedTest(FuzzTest):
                                  *arguments, "-o", name, status=1).stdout.decode()
                 self.assertIn(told, text)
                 self.assertEqual(self.fuzz(engine, "--resume", name, status=1).stdout.decode(), text)
+        findings = self.folder / "cause/findings.jsonl"
+        findings.write_text(findings.read_text().replace('"causes":[', '"causes":[5,'))
+        self.assertIn("is damaged", self.errors_of("fuzz", "--engine", "x", "--resume", "cause", status=2))
 
     def test_a_full_disk(self):
         """What was found is told, and no part of it is left that could be taken for the whole."""
@@ -465,7 +478,7 @@ class CommandLineTest(FuzzTest):
             ([ABS, "--engine", "x", "--rank", "9"], "'9' is not a rank from 1 to 8"),
             ([ABS, "--engine", "x", "--set", "Mode=1"], "--set 'Mode=1' is not a field and its value"),
             ([ABS, "--engine", "x", "--set", "/desc/NoField=1"], f"{ABS} has no such cases: --set /desc/NoField: "),
-            (["--engine", "x", "--set", "/desc/NoField/Sizes=[1]"], "none of the operators has such cases: --set /desc/NoField"),
+            (["--engine", "x", "--set", "/desc/NoField/Sizes=[1]"], "none of the operators has such cases; "),
             *((["GEMM", "--engine", "x", f"--set=/desc/{one}"], f"GEMM has no such cases: --set /desc/{one.split('=')[0]}: {why}")
               for one, why in [
                   ("ATensor/NoMember=[1,2]", "'NoMember' is not"), ("ATensor/Sizes/8=3", "there are at most 4 dimensions"),
