@@ -225,6 +225,17 @@ class HostileTest(ProgramTest):
                 else:  # each window hands out one whole
                     np.testing.assert_allclose(y.sum(dtype="f8"), gradient["Sizes"][3], rtol=1e-6)
 
+    def test_windows_that_lie_in_padding(self):
+        """All windows are beyond the only column, so that nothing is shared out."""
+        np.save(self.folder / "g.npy", np.ones((1, 2, 62, 2), "f4"))
+        document = {"type": "AVERAGE_POOLING_GRAD", "Strides": [2, 3], "WindowSize": [9, 2], "StartPadding": [0, 2],
+                    "EndPadding": [2, 2], "IncludePadding": True,
+                    "InputGradientTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 62, 2]},
+                    "OutputGradientTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 128, 1]},
+                    "bindings": {"InputGradientTensor": "g.npy", "OutputGradientTensor": "y.npy"}}
+        self.run_program("run", json.dumps(document))
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), np.zeros((1, 2, 128, 1), "f4"))
+
     def test_messages_are_a_screen_long_at_most(self):
         many = 300_000
         desc = '{"DataType": "FLOAT32", "Sizes": [1]}'

@@ -170,6 +170,7 @@ class SlidingSums {
     const std::byte* from =
         terms_.first + channel[0] * terms_.strides[0] + channel[1] * terms_.strides[1];
     const auto add = [&](int64_t position, int64_t sign) {
+      if (totals_[0].empty()) return;  // no window reaches a position along another axis
       Walk<1> walk(plane_, 0);
       for (Total& total : totals_[0]) {
         total.Add(terms_.read(from + position * step_ + walk.offset(0)), sign);
