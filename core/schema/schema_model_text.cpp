@@ -12,8 +12,10 @@
 namespace dmlop {
 namespace {
 
+const SchemaDialect kModel(Dialect::kModel);
+
 Json ModelObject(const Json& properties, const Json& required) {
-  return SchemaDialect(Dialect::kModel).Object(properties, required);
+  return kModel.Object(properties, required);
 }
 
 // Members that are read and then ignored must not be null.
@@ -57,7 +59,7 @@ Json MixedValue() {
   Json choices = Json::array();
   for (const DataType type : types) {
     choices.push_back(IfThen(Has("type", OneName(kDataTypePrefix, Name(type))),
-                             {{"properties", {{"value", Ref(ValueDefinition(type))}}}}));
+                             {{"properties", {{"value", kModel.Value(type)}}}}));
   }
   Json value = ModelObject({{"type", Names(kDataTypePrefix, NamesOf(types))}}, {"type", "value"});
   value["allOf"] = choices;
@@ -91,12 +93,12 @@ void DefineResource(Json& definitions) {
   std::vector<DataType> with_values = ElementTypes();
   std::erase_if(with_values, [](DataType type) { return !HasValues(type); });
   for (const DataType type : with_values) {
-    const std::string value = ValueDefinition(type);
-    definitions[initial_values(value)] = {{"if", {{"type", "string"}}},
-                                          {"then", {{"const", "deferred"}}},
-                                          {"else", InitialValues(Ref(value))}};
-    choices.push_back(IfThen(Has("initialValuesDataType", OneName(kDataTypePrefix, Name(type))),
-                             have(initial_values(value))));
+    const std::string values = initial_values(ValueDefinition(type));
+    definitions[values] = {{"if", {{"type", "string"}}},
+                           {"then", {{"const", "deferred"}}},
+                           {"else", InitialValues(kModel.Value(type))}};
+    choices.push_back(
+        IfThen(Has("initialValuesDataType", OneName(kDataTypePrefix, Name(type))), have(values)));
   }
   choices.push_back({{"if", Has("initialValuesDataType", Ref("data-type"))},
                      {"else", have("untyped-values-of-resource")}});

@@ -111,9 +111,7 @@ class FieldSchemas {
     }
   }
 
-  Json Float() const {
-    return Ref(dialect_.is_model() ? "number" : ValueDefinition(DataType::kFloat32));
-  }
+  Json Float() const { return dialect_.Value(DataType::kFloat32); }
 
   void AddTensors(const Field& field) {
     const Limits& limits = field.limits;

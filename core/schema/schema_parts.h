@@ -61,6 +61,10 @@ class SchemaDialect {
   // Matches an object that has the member, and not as null.
   Json Present(std::string_view name) const { return Has(name, NotNull()); }
 
+  // Returns the schema of one element. A number too large for its floats is refused in a
+  // descriptor, and is infinite in a model.
+  Json Value(DataType type) const;
+
   // Returns the schema of a member that is ignored because its other name counts, or that is left
   // out.
   Json NotCounting() const;

@@ -146,6 +146,10 @@ Json SchemaDialect::Optional(const Json& schema) const {
   return {{"anyOf", {schema, {{"type", "null"}}}}};
 }
 
+Json SchemaDialect::Value(DataType type) const {
+  return Ref(is_model() && IsFloat(type) ? "number" : ValueDefinition(type));
+}
+
 Json SchemaDialect::NotCounting() const {
   return is_model() ? NotNull() : Json{{"type", "null"}};
 }

@@ -122,6 +122,10 @@ ACCEPTED = {
                              DataType="UINT8"),
     "normal values": copy_of({"random": "normal", "seed": 1, "mean": 2, "deviation": None}),
     "the largest floats": copy_of([65519.99, -65519], DataType="FLOAT16"),
+    "values of a model that become infinite": values("FLOAT16", [65520, -1e39]),
+    "values of a model whose steps become infinite": values(
+        "FLOAT32", {"valueStart": 0, "valueDelta": 1e39, "valueCount": 2}),
+    "a value of mixed types that becomes infinite": untyped([{"type": "FLOAT32", "value": 1e39}]),
     "a double": copy_of([1.7976931348623157e308, 1e39], DataType="FLOAT64"),
     "values that are FLOAT32 without a type": copy_of([3.4028235e38, "-inf"], DataType=None),
     "a large value of a type that is implied": copy_of(DataType="FLOAT64") | {"expect": {"OutputTensor": [1e39, 1]}},
