@@ -12,15 +12,14 @@
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
-#include "app/options/option_words.h"
-#include "app/run/dumped_tensors.h"
+#include "app/options/option_kinds.h"
 #include "app/run/kept_tensors.h"
 #include "app/run/runnable_model.h"
 #include "app/shell_word.h"
-#include "app/text/diagnosis_text.h"
+#include "app/text/comparison_text.h"
 #include "app/text/diagnostic_text.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -9,15 +9,12 @@
 
 #include "app/commands.h"
 #include "app/files/output.h"
-#include "app/text/manual_page.h"
-#include "app/text/operator_template.h"
 #include "app/text/operator_words.h"
-#include "app/text/text_width.h"
+#include "app/text/table_text.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/document/document_json.h"
-#include "core/ops/groups.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
 

@@ -11,7 +11,7 @@
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
 #include "app/graph/graph_model.h"
-#include "app/options/option_words.h"
+#include "app/options/option_kinds.h"
 #include "app/shell_word.h"
 #include "app/text/map_text.h"
 #include "app/text/table_text.h"

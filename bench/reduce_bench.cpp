@@ -2,7 +2,7 @@
 // Times the reduce functions over the last, the middle, the first and all axes of 256 MiB, and of a
 // tiny tensor.
 #include "bench/fixture.h"
-#include "core/ops/support_check.h"
+#include "core/ops/operator.h"
 #include "tests/support/desc.h"
 
 namespace dmlop {

@@ -9,7 +9,7 @@
 #include "app/commands.h"
 #include "app/engine.h"
 #include "app/files/manifest.h"
-#include "app/progress.h"
+#include "app/text/progress_text.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/io/signals.h"

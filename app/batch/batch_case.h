@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "app/batch/batch_files.h"
-#include "app/batch/beside.h"
 #include "app/batch/model_case.h"
 #include "app/compare/diagnosed_file.h"
-#include "app/compare/drawing.h"
+#include "app/compare/judgement.h"
 #include "app/exit_status.h"
 #include "app/files/manifest.h"
-#include "app/run/run_report.h"
+#include "app/run/run_comparisons.h"
 #include "core/compare/alignment.h"
 #include "core/document/operator_case.h"
 #include "core/io/output_file.h"

@@ -6,13 +6,12 @@
 #include <algorithm>
 
 #include "app/batch/batch_case.h"
-#include "app/batch/beside.h"
-#include "app/compare/drawing.h"
-#include "app/files/confinement.h"
+#include "app/batch/batch_files.h"
+#include "app/compare/judgement.h"
 #include "app/files/file_roles.h"
 #include "app/fuzz/case_folder.h"
 #include "core/base/error.h"
-#include "core/document/file_argument.h"
+#include "core/document/operator_case.h"
 
 namespace dmlop {
 

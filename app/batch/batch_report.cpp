@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "app/files/output.h"
-#include "app/options/option_words.h"
+#include "app/options/option_kinds.h"
 #include "app/shell_word.h"
-#include "app/text/diagnosis_text.h"
-#include "core/base/counted.h"
+#include "app/text/comparison_text.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -7,12 +7,12 @@
 #include <array>
 #include <filesystem>
 
-#include "app/files/confinement.h"
+#include "app/files/file_roles.h"
 #include "app/run/runnable_model.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/document/file_argument.h"
+#include "core/base/text.h"
+#include "core/document/operator_case.h"
 #include "core/document/value_reader.h"
 #include "core/io/file.h"
 

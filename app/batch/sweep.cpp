@@ -26,10 +26,10 @@
 #include "app/batch/batch_report.h"
 #include "app/files/manifest.h"
 #include "app/files/output.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/spelling.h"
+#include "core/base/text.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 #include "app/bench/bench_row.h"
 #include "app/options/options.h"
+#include "core/io/file.h"
 
 namespace dmlop {
 
@@ -34,5 +36,46 @@ std::unique_ptr<ResultText> MakeJson(const BenchPlan& plan, const BenchLibrary& 
 
 // The key of the JSON's context for the descriptor of the operator called `name`.
 std::string DescriptorKey(const std::string& name);
+
+// --- output --------------------------------------------------------------------------------------
+
+// Writes the rows of bench as they are measured: to standard output, and to a file that appears
+// when all are there or a signal ends the command.
+
+// Finds faults of the output file before time is spent. Throws an Error.
+void CheckBenchOutput(const BenchOptions& options);
+
+class BenchOutput {
+ public:
+  // Prints what precedes the rows of the plan.
+  BenchOutput(const BenchOptions& options, const CommonOptions& common, const BenchLibrary& library,
+              BenchReport& report);
+
+  // Keeps a row of the report and prints it. If the reader of standard output has gone, the file is
+  // still written.
+  void Add(BenchRow row);
+
+  // Ends the output and publishes the file.
+  void End();
+
+  // Called from another thread: ends the output after the rows so far and prints a note; other
+  // threads then wait for the process to end. Without any row, no file is written.
+  void Interrupt();
+
+ private:
+  void Print(const std::string& shown, const std::string& filed);
+  void Finish();
+
+  const BenchOptions& options_;
+  const bool quiet_;
+  BenchReport& report_;
+  std::timed_mutex mutex_;
+  bool is_finished_ = false;
+  bool has_reader_ = true;             // standard output still has one
+  std::unique_ptr<ResultText> shown_;  // for standard output; null if nothing is printed
+  std::unique_ptr<ResultText> filed_;  // null without a file
+  std::string content_;                // of a file that appears at the end
+  std::optional<OutputStream> device_;
+};
 
 }  // namespace dmlop

@@ -3,13 +3,35 @@
 // than the caches, a call on the next copy finds none of it cached.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "app/bench/bench_case.h"
+#include "app/exit_status.h"
+#include "app/files/file_roles.h"
+#include "app/options/options.h"
+#include "core/io/tensor_file.h"
+#include "core/ops/operator.h"
 #include "core/ops/traffic.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
+
+// --- operators and their inputs ------------------------------------------------------------------
+
+// The operators that bench measures, with their inputs.
+
+struct BenchCase {
+  std::string name;                  // unique; the rows' name
+  OperatorDesc desc;                 // valid
+  std::vector<LoadedTensor> inputs;  // without data if values are to be made up
+};
+
+// Appends the operators of all documents, in order, and adds the files that are read. Prints faults
+// and returns their status.
+ExitStatus ReadBenchCases(const BenchOptions& options, const CommonOptions& common,
+                          std::vector<BenchCase>& cases, FileRoles& roles);
+
+// --- memory --------------------------------------------------------------------------------------
 
 // Numbers in [0, count), each once per turn, in leaps that no prefetcher follows.
 class Rotation {

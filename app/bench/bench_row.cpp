@@ -11,8 +11,8 @@
 #include <functional>
 #include <utility>
 
-#include "core/base/counted.h"
 #include "core/base/parallel.h"
+#include "core/base/text.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {

@@ -8,7 +8,6 @@
 #include "app/bench/bench_report.h"
 #include "app/files/output.h"
 #include "app/text/table_text.h"
-#include "app/text/text_width.h"
 
 namespace dmlop {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
-#include "app/compare/drawing.h"
+#include "app/compare/judgement.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
@@ -16,7 +16,7 @@
 #include "core/document/document_json.h"
 #include "core/io/file.h"
 #include "core/io/npz.h"
-#include "core/io/open_file.h"
+#include "core/io/temporary_file.h"
 #include "core/io/tensor_file.h"
 
 namespace dmlop {

@@ -6,7 +6,7 @@
 
 #include "app/compare/judgement.h"
 #include "core/compare/wrong_elements.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/text/explained_element.h"
+#include "app/text/explanation_text.h"
 #include "core/explain/data_flow.h"
 #include "core/judge/varied_run.h"
 

@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

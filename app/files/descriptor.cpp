@@ -10,9 +10,9 @@
 #include "app/files/manifest.h"
 #include "app/graph/graph_model.h"
 #include "core/base/error.h"
-#include "core/document/file_argument.h"
+#include "core/document/operator_case.h"
 #include "core/io/file.h"
-#include "core/io/tensor_path.h"
+#include "core/io/tensor_file.h"
 #include "core/model/model_resources.h"
 #include "core/ops/other_names.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/files/confinement.h"
+#include "app/files/file_roles.h"
 #include "app/options/options.h"
 #include "core/base/error.h"
 #include "core/document/operator_document.h"

@@ -12,7 +12,7 @@
 #include <limits>
 #include <utility>
 
-#include "app/text/text_width.h"
+#include "app/text/table_text.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/io/file.h"

@@ -9,8 +9,8 @@
 
 #include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/tensor/tensor_desc.h"
 

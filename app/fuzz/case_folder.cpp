@@ -17,7 +17,7 @@
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
-#include "core/io/open_file.h"
+#include "core/io/temporary_file.h"
 #include "core/model/model_text.h"
 
 namespace dmlop {

@@ -10,7 +10,6 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/ops/groups.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {

@@ -14,7 +14,7 @@
 #include "app/shell_word.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
-#include "core/io/open_file.h"
+#include "core/io/temporary_file.h"
 
 namespace dmlop {
 namespace {

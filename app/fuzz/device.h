@@ -8,14 +8,105 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "app/fuzz/device_verdict.h"
-#include "app/fuzz/shell_process.h"
+#include "app/compare/diagnosed_file.h"
+#include "app/compare/judgement.h"
+#include "app/fuzz/case_folder.h"
 #include "app/options/fuzz_options.h"
-#include "core/io/end_request.h"
+#include "core/io/signals.h"
 
 namespace dmlop {
+
+// --- processes -----------------------------------------------------------------------------------
+
+// A command of the shell that may fail, hang, or leave processes behind.
+
+struct ProcessEnd {
+  int status = 0;          // if it ended by itself
+  int signal = 0;          // that ended it; 0 for none
+  bool timed_out = false;  // it took too long, and was ended
+  double seconds = 0;      // that it took
+  std::string last_words;  // the last lines that it wrote to standard error
+
+  bool succeeded() const { return status == 0 && signal == 0 && !timed_out; }
+};
+
+// Runs /bin/sh -c COMMAND in a process group of its own, without input, in the current folder. When
+// it returns, no process of the group is left. If `is_shown`, what the command prints goes to
+// standard error. Throws an Error of kind kFileSystem if no process can be started.
+ProcessEnd RunShell(const std::string& command, double most_seconds, bool is_shown);
+
+// --- verdicts ------------------------------------------------------------------------------------
+
+// The verdict on what a device made of a case.
+
+// What became of a case; all from kEngine on are failures.
+enum class CaseClass {
+  kNotRun,
+  kDone,
+  kUnsupported,
+  kAccepted,
+  kEngine,   // the engine failed
+  kHang,     // it took too long
+  kMissing,  // an output is no whole .npy file
+  kShape,    // an output has another type or shape
+  kCompany,  // it fails only after other cases
+  kUnsteady,
+  kWrong,  // elements are wrong
+};
+std::string_view Name(CaseClass what);
+constexpr bool IsFailure(CaseClass what) {
+  return what >= CaseClass::kEngine;
+}
+
+// An output that a device wrote. Without mismatches, the judgement lists all wrong elements.
+struct JudgedOutput {
+  size_t number = 0;
+  LoadedTensor actual;
+  Judgement judgement;
+};
+
+struct DeviceVerdict {
+  CaseClass what = CaseClass::kNotRun;
+  std::string code{};                   // of the engine's failure, "status 3"
+  std::string text{};                   // in words, with what the engine said
+  std::vector<JudgedOutput> outputs{};  // all, if all are there and one of them is not right
+  std::vector<NamedCase> company{};     // with which a case fails, itself last
+
+  bool fails() const { return IsFailure(what); }
+};
+
+// Judges outputs by the rules of a command line.
+class CaseJudge {
+ public:
+  explicit CaseJudge(ComparisonRules rules) : rules_(std::move(rules)) {}
+
+  const ComparisonRules& rules() const { return rules_; }
+
+  // The verdict on the outputs in a folder of a device that ended well.
+  DeviceVerdict Judge(const NamedCase& one, const std::string& folder) const;
+
+  // Whether two verdicts have the same wrong elements, with values that agree within the tolerance.
+  bool AreAlike(const NamedCase& one, const DeviceVerdict& a, const DeviceVerdict& b) const;
+
+  // Why the outputs differ that are wrong.
+  std::vector<DiagnosedFile> Diagnose(const NamedCase& one, const DeviceVerdict& verdict) const;
+
+ private:
+  ComparisonRules rules_;
+};
+
+// The exact outputs of a case, packed.
+struct ExactOutputs {
+  explicit ExactOutputs(const Computation& computation);
+
+  std::vector<Buffer> storage;
+  std::vector<ConstTensorView> views;
+};
+
+// --- the device ----------------------------------------------------------------------------------
 
 // A folder below TMPDIR that goes with the object, or with the process.
 class ScratchFolder {
@@ -31,7 +122,7 @@ class ScratchFolder {
   TemporaryTree tree_;
 };
 
-// Once the end has been requested (end_request.h), no run of the engine begins; cases that have not
+// Once the end has been requested (signals.h), no run of the engine begins; cases that have not
 // been run say so.
 class Device {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/fuzz/device_verdict.h"
+#include "app/fuzz/device.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/document/file_argument.h"
+#include "core/document/operator_case.h"
 #include "core/io/file.h"
 
 namespace dmlop {

@@ -12,8 +12,8 @@
 
 #include "app/files/output.h"
 #include "app/shell_word.h"
-#include "app/text/diagnosis_text.h"
-#include "core/base/counted.h"
+#include "app/text/comparison_text.h"
+#include "core/base/text.h"
 #include "core/fuzz/setting.h"
 
 namespace dmlop {

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "app/fuzz/device_verdict.h"
+#include "app/fuzz/device.h"
 #include "core/document/document_json.h"
 #include "core/fuzz/conditions.h"
+#include "core/fuzz/shrink.h"
 
 namespace dmlop {
 
@@ -74,5 +78,83 @@ std::string FindingText(const Finding& finding, const std::string& folder);
 
 // Writes the folder of a finding into the folder of all.
 void WriteFinding(const Finding& finding, const std::string& folder);
+
+// --- findings of a folder ------------------------------------------------------------------------
+
+// The findings of a folder, those of earlier runs included.
+
+class FindingList {
+ public:
+  // Reads what the folder has, if it is there; what is added gets the next numbers. If `goes_on`,
+  // the findings are those of the run that goes on, with which failures are compared. Throws an
+  // Error for a file that is damaged.
+  FindingList(std::string folder, bool goes_on);
+  FindingList(const FindingList&) = delete;
+  FindingList& operator=(const FindingList&) = delete;
+  ~FindingList();
+
+  // Several causes may explain a failure: those come first that findings of the operator have.
+  void PreferKnownCauses(const NamedCase& one, std::vector<DiagnosedFile>& diagnoses) const;
+
+  // Counts a failure to the finding that it belongs to. Returns false if it belongs to none.
+  bool Count(const FailureKey& key, const NamedCase& one);
+
+  // Adds a finding, and writes it; or counts it to the one that is like it. Throws an Error if it
+  // cannot be written, and leaves no part of it.
+  void Add(Finding finding);
+
+  // Writes the lists; without any finding there are none.
+  void Write() const;
+
+  // The findings of this run.
+  std::vector<const Finding*> own() const;
+  bool is_empty() const { return own().empty(); }
+  // The one that could not be written.
+  const std::optional<Finding>& unwritten() const { return unwritten_; }
+  const std::string& folder() const { return folder_; }
+
+ private:
+  struct Entry;  // a finding and its line
+
+  void Read(bool goes_on);
+
+  const std::string folder_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::optional<Finding> unwritten_;
+};
+
+// Reads the case of a file that this program has written, or of a line of it.
+NamedCase ReadWrittenCase(const std::string& path, std::optional<int64_t> line = std::nullopt);
+
+// Calls body(). Throws an Error of kind kUsage if a file of this program turns out to be damaged.
+void ReadRecord(const std::string& path, const std::function<void()>& body);
+
+// --- making findings -----------------------------------------------------------------------------
+
+// Makes findings of failures: shrinks them, and finds what they hang on.
+
+// A case that failed.
+struct Failure {
+  NamedCase one;
+  ValueClasses classes{};  // of its inputs, as far as they are known
+  DeviceVerdict verdict{};
+  std::vector<DiagnosedFile> diagnoses{};
+};
+
+class FindingMaker {
+ public:
+  FindingMaker(Device& device, int64_t most_runs, const CaseBounds& bounds)
+      : device_(device), most_runs_(most_runs), bounds_(bounds) {}
+
+  Finding Make(const Failure& failure) const;
+
+ private:
+  void Shrink(const Failure& failure, Finding& finding) const;
+  void TakeSmallest(const Failure& failure, Finding& finding) const;
+
+  Device& device_;
+  const int64_t most_runs_;  // 0: the first case is taken for the smallest
+  const CaseBounds bounds_;
+};
 
 }  // namespace dmlop

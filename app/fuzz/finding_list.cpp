@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/fuzz/finding_list.h"
-
+#include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
 #include "app/files/manifest.h"
 #include "app/files/output.h"
+#include "app/fuzz/finding.h"
+#include "app/shell_word.h"
+#include "app/text/comparison_text.h"
+#include "app/text/tensor_text.h"
 #include "core/base/error.h"
-#include "core/document/file_argument.h"
+#include "core/document/operator_case.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/io/signals.h"
 
 namespace dmlop {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,6 +145,127 @@ std::vector<const Finding*> FindingList::own() const {
     if (entry->is_own) findings.push_back(&entry->finding);
   }
   return findings;
+}
+
+// --- the folder of a finding ---------------------------------------------------------------------
+
+// Writes the folder of a finding, which can be handed on.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Fenced(const std::string& text) {
+  return "```\n" + text + (text.ends_with('\n') ? "" : "\n") + "```\n";
+}
+
+class FindingFolder {
+ public:
+  FindingFolder(const Finding& finding, std::string folder)
+      : finding_(finding), folder_(std::move(folder)) {}
+
+  void Write() const {
+    WriteCaseIn("", kCaseFile, {finding_.folder(), finding_.smallest.computation});
+    WriteCaseIn("first/", "first.json", finding_.first_case);
+    WriteOutputs();
+    if (!finding_.company.empty()) WriteCases(folder_, finding_.company, CaseForm::kDescriptor);
+  }
+
+  // What people read; the folder has its name by now.
+  std::string Readme() const {
+    std::string text = fmt::format("# {}: {}\n\n", finding_.key.op, Printable(finding_.text));
+    text += Fenced(FindingText(finding_, fs::path(folder_).parent_path().string()));
+    text += FilesText();
+    for (const DiagnosedFile& file : finding_.diagnoses) {
+      text += "\n## Cause\n\n" + Fenced(DiagnosisText({file}));
+    }
+    for (const JudgedOutput& output : finding_.verdict.outputs) text += TextOf(output);
+    text += fmt::format("\n## The device\n\n{}\n", Printable(finding_.verdict.text));
+    return text;
+  }
+
+ private:
+  void WriteCaseIn(const std::string& inputs, const char* name, const NamedCase& one) const {
+    WriteNewFile(folder_ + "/" + name, Pretty(CaseJson(one, inputs, inputs)) + "\n");
+    if (!inputs.empty()) MakeFolder(folder_ + "/" + inputs);
+    const std::vector<TensorSlot> slots = TensorSlots(one.computation.op, TensorRole::kInput);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      WriteNewTensor(folder_ + "/" + inputs + FileOfTensor(slots[i]), one.computation.inputs[i]);
+    }
+  }
+
+  void WriteOutputs() const {
+    const std::vector<TensorSlot> slots =
+        TensorSlots(finding_.smallest.computation.op, TensorRole::kOutput);
+    const ExactOutputs exact(finding_.smallest.computation);
+    MakeFolder(folder_ + "/expected");
+    for (size_t i = 0; i < slots.size(); ++i) {
+      WriteNewTensor(folder_ + "/expected/" + FileOfTensor(slots[i]), exact.views[i]);
+    }
+    MakeFolder(folder_ + "/actual");
+    for (const JudgedOutput& output : finding_.verdict.outputs) {
+      WriteNewFile(folder_ + "/actual/" + FileOfTensor(slots[output.number]),
+                   output.actual.file_bytes);
+    }
+  }
+
+  std::string FilesText() const {
+    std::string text =
+        "\n`case.json` is the smallest case that was found, with its inputs beside it; `expected/` "
+        "has DirectML's\nresults, `actual/` those of the device. `first.json` is the case with "
+        "which "
+        "it was found.\n";
+    if (!finding_.company.empty()) {
+      text += "`cases.jsonl` lists the cases after which the last one fails.\n";
+    }
+    return text;
+  }
+
+  // How the worst element of an output comes about.
+  std::string TextOf(const JudgedOutput& output) const {
+    const Comparison& comparison = output.judgement.comparison;
+    if (output.judgement.passes() || !comparison.worst) return "";
+    const TensorSlot slot =
+        TensorSlots(finding_.smallest.computation.op, TensorRole::kOutput)[output.number];
+    const Dims sizes = LayoutOf(*slot.desc).sizes;
+    const std::string element = DisplayName(slot.path) + IndexText(sizes, comparison.worst->index);
+    const std::string actual = "actual/" + FileOfTensor(slot);
+    ExplainOptions options;
+    options.descriptor = folder_ + "/" + kCaseFile;
+    options.element = element;
+    options.judged = {slot.path + "=" + folder_ + "/" + actual};
+    return fmt::format("\n## {}\n\n{}\n{}", element,
+                       Fenced(fmt::format("dmlop explain case.json {} --judge {}",
+                                          ShellWord(element), ShellWord(slot.path + "=" + actual))),
+                       Fenced(ExplainedText(options)));
+  }
+
+  const Finding& finding_;
+  const std::string folder_;
+};
+
+}  // namespace
+
+void WriteFinding(const Finding& finding, const std::string& folder) {
+  const std::string path = folder + "/" + finding.folder();
+  // Only a whole folder gets its name.
+  const TemporaryTree hidden(folder + "/.dmlop-" + finding.folder() + ".tmp");
+  std::error_code ignored;
+  fs::remove_all(hidden.get(), ignored);
+  std::string written = hidden.get();
+  try {
+    MakeFolder(written);
+    FindingFolder(finding, written).Write();
+    fs::rename(written, path);
+    written = path;
+    WriteNewFile(path + "/README.md", FindingFolder(finding, path).Readme());
+  } catch (const fs::filesystem_error& error) {
+    fs::remove_all(written, ignored);
+    throw Error(ErrorKind::kFileSystem, error.what());
+  } catch (const Error&) {
+    fs::remove_all(written, ignored);
+    throw;
+  }
 }
 
 }  // namespace dmlop

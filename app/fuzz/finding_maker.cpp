@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/fuzz/finding_maker.h"
+#include "app/fuzz/finding.h"
 
 #include <fmt/format.h>
 

@@ -7,15 +7,13 @@
 
 #include "app/commands.h"
 #include "app/files/output.h"
-#include "app/fuzz/finding_list.h"
-#include "app/fuzz/finding_maker.h"
+#include "app/fuzz/finding.h"
 #include "app/fuzz/fuzz_state.h"
 #include "app/options/fuzz_options.h"
-#include "app/progress.h"
 #include "app/shell_word.h"
 #include "app/text/progress_text.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "app/files/output.h"
-#include "app/fuzz/finding_list.h"
-#include "app/text/diagnosis_text.h"
-#include "core/base/counted.h"
-#include "core/document/file_argument.h"
+#include "app/fuzz/finding.h"
+#include "app/text/comparison_text.h"
+#include "core/base/text.h"
+#include "core/document/operator_case.h"
 #include "core/io/file.h"
 
 namespace dmlop {

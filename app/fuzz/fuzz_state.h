@@ -7,7 +7,7 @@
 
 #include "app/batch/batch_report.h"
 #include "app/fuzz/case_source.h"
-#include "app/fuzz/device_verdict.h"
+#include "app/fuzz/device.h"
 #include "app/timing.h"
 
 namespace dmlop {

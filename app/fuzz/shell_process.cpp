@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/fuzz/shell_process.h"
+#include "app/fuzz/device.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,9 +19,8 @@
 #include "app/files/output.h"
 #include "app/timing.h"
 #include "core/base/error.h"
-#include "core/io/end_request.h"
-#include "core/io/open_file.h"
 #include "core/io/signals.h"
+#include "core/io/temporary_file.h"
 
 namespace dmlop {
 namespace {

@@ -5,8 +5,7 @@
 
 #include "app/commands.h"
 #include "app/files/output.h"
-#include "app/fuzz/finding_list.h"
-#include "app/fuzz/finding_maker.h"
+#include "app/fuzz/finding.h"
 #include "app/options/fuzz_options.h"
 #include "app/text/diagnostic_text.h"
 

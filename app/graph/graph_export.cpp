@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/graph/graph_export.h"
+#include "app/graph/graph_model.h"
 
 #include <fmt/format.h>
 

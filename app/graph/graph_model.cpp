@@ -7,15 +7,15 @@
 #include <charconv>
 #include <filesystem>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/document/file_argument.h"
+#include "core/base/text.h"
+#include "core/document/operator_case.h"
 #include "core/graph/graph_reader.h"
 #include "core/model/model_document.h"
 #include "core/model/model_resources.h"
 #include "core/onnx/onnx_import.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

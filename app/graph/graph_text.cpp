@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/files/output.h"
-#include "app/graph/graph_export.h"
 #include "app/graph/graph_model.h"
 #include "app/text/diagnostic_text.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/document/document_json.h"
 
 namespace dmlop {

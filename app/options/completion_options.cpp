@@ -6,15 +6,13 @@
 #include "app/options/command_options.h"
 #include "app/options/completion.h"
 #include "app/options/option_kinds.h"
-#include "app/text/manual_page.h"
+#include "app/text/operator_words.h"
 #include "core/io/tensor_file.h"
 #include "core/judge/varied_run.h"
 #include "core/kernels/simd/isa.h"
-#include "core/ops/groups.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
 #include "core/tensor/data_type.h"
-#include "core/tensor/feature_level.h"
 
 namespace dmlop {
 namespace {

@@ -2,10 +2,6 @@
 // Options that several commands share, and kinds of options.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -16,6 +12,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "app/options/options.h"
 #include "core/base/text.h"
@@ -132,5 +132,25 @@ void RequireComparison(const CLI::App& command, std::initializer_list<std::strin
 
 // The greatest number of threads that an option accepts.
 inline constexpr int kMostThreads = 1 << 16;
+
+// --- options as they are typed -------------------------------------------------------------------
+
+// Options as they are typed, for commands that messages suggest.
+
+// The options that differ from the default, each after a space, quoted for a shell.
+std::string RuleWords(const ComparisonRules& rules);
+std::string RawFormWords(const RawForms& forms);
+std::string ConfineWords(const std::string& folder);
+
+// --- faults --------------------------------------------------------------------------------------
+
+// The faults of a command line, in this program's words.
+
+// The library would split "[0, 1]" as a list, but not with a trailing space.
+std::string WithGuard(std::string argument);
+std::string WithoutGuard(std::string argument);
+
+// The fault that the library found in the options of `command`.
+std::string FaultOf(const CLI::ParseError& error, const CLI::App& command);
 
 }  // namespace dmlop

@@ -14,15 +14,14 @@
 
 #include "app/commands.h"
 #include "app/files/output.h"
-#include "app/options/command_fault.h"
 #include "app/options/command_options.h"
 #include "app/options/option_kinds.h"
-#include "app/progress.h"
-#include "app/text/text_width.h"
+#include "app/text/progress_text.h"
+#include "app/text/table_text.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/io/npz.h"
-#include "core/io/tensor_path.h"
+#include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {

@@ -11,7 +11,7 @@
 #include "core/compare/comparison.h"
 #include "core/compare/error_measure.h"
 #include "core/io/tensor_file.h"
-#include "core/tensor/feature_level.h"
+#include "core/tensor/data_type.h"
 #include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/report/report_cases.h"
-#include "core/base/counted.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "app/graph/graph_model.h"
 #include "app/run/runnable_model.h"
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/model/model_run.h"
 #include "core/tensor/nibbles.h"
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "app/files/output.h"
-#include "app/options/option_words.h"
+#include "app/options/option_kinds.h"
 #include "app/shell_word.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 

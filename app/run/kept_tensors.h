@@ -3,16 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "app/files/confinement.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/files/reported_file.h"
 #include "app/options/options.h"
 #include "app/run/filled_tensors.h"
+#include "app/run/runnable_model.h"
 #include "core/io/output_file.h"
 #include "core/io/output_tensor.h"
 #include "core/model/model_run.h"
@@ -81,6 +83,37 @@ class KeptTensors {
   size_t next_ = 0;
   uint64_t in_memory_ = 0;  // bytes of tensors held in memory, up to a limit
   std::vector<File> files_;
+};
+
+// --- dumped tensors ------------------------------------------------------------------------------
+
+// A folder with the tensors of a model that a device has dumped, each in a file with its name.
+
+class DumpedTensors {
+ public:
+  // Lists the folder. Throws an Error of kind kFileSystem if it cannot be read.
+  explicit DumpedTensors(const std::string& folder);
+
+  const std::string& folder() const { return folder_; }
+
+  // The file of a tensor that an operator fills, named as run --keep-all does, with the same number
+  // or any other one, or by the tensor alone; empty if there is none. Characters that are neither
+  // letters nor digits may be replaced.
+  std::string FileOf(const RunnableModel& model, size_t number) const;
+
+  // The file of a tensor that the model begins with.
+  std::string FileOf(const std::string& name) const;
+
+ private:
+  struct File {
+    std::string number;  // that its name begins with
+    std::string path;
+  };
+
+  const File* Find(std::string_view name, std::string_view number) const;
+
+  std::string folder_;
+  std::map<std::string, std::vector<File>, std::less<>> by_name_;
 };
 
 }  // namespace dmlop

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "app/batch/beside.h"
+#include "app/batch/batch_files.h"
 #include "app/commands.h"
 #include "app/engine.h"
 #include "app/files/descriptor.h"
@@ -16,17 +16,16 @@
 #include "app/files/output.h"
 #include "app/fuzz/case_folder.h"
 #include "app/graph/graph_model.h"
-#include "app/options/option_words.h"
+#include "app/options/option_kinds.h"
 #include "app/run/run_comparisons.h"
-#include "app/run/run_report.h"
 #include "app/shell_word.h"
 #include "app/text/comparison_text.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/tensor_text.h"
 #include "app/timing.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/base/text.h"
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"

@@ -10,7 +10,7 @@
 #include "app/files/output.h"
 #include "app/run/judged_tensors.h"
 #include "app/run/kept_tensors.h"
-#include "app/run/run_report.h"
+#include "app/run/run_comparisons.h"
 #include "app/run/runnable_model.h"
 #include "app/text/diagnostic_text.h"
 #include "app/timing.h"

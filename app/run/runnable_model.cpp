@@ -12,9 +12,9 @@
 #include "app/graph/graph_model.h"
 #include "app/run/kept_tensors.h"
 #include "app/text/diagnostic_text.h"
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/base/text.h"
 #include "core/model/model_bindings.h"
 #include "core/tensor/nibbles.h"
 

@@ -12,7 +12,7 @@
 #include "app/files/output.h"
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/compare/comparison.h"
 #include "core/document/document_json.h"
 

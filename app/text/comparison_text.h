@@ -3,10 +3,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "app/compare/diagnosed_file.h"
 #include "core/compare/alignment.h"
-#include "core/compare/compare.h"
-#include "core/compare/difference_map.h"
+#include "core/compare/comparison.h"
+#include "core/compare/map_plane.h"
 #include "core/document/document_json.h"
 #include "core/tensor/unit_tolerance.h"
 
@@ -41,5 +43,20 @@ Json MapJson(const DifferenceMap& map);
 // An object with how the errors are spread: the histogram, the error that half and that 99 % of the
 // elements do not exceed, to a power of two, and the map, if any.
 Json SpreadJson(const Comparison& comparison, const DifferenceMap* map);
+
+// --- diagnoses -----------------------------------------------------------------------------------
+
+// Diagnoses as text and as JSON.
+
+// Several lines. A cause that explains all outputs is told once, at the end.
+std::string DiagnosisText(const std::vector<DiagnosedFile>& files);
+
+// The ids of a cause, joined as people write them.
+std::string IdsText(const Cause& cause);
+
+// A line about why the output differs: "sums in FLOAT16, in order".
+std::string DiagnosisLine(const DiagnosedFile& file);
+
+Json DiagnosisJson(const DiagnosedFile& file);
 
 }  // namespace dmlop

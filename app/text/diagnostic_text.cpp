@@ -8,7 +8,7 @@
 #include <span>
 
 #include "app/files/output.h"
-#include "app/text/text_width.h"
+#include "app/text/table_text.h"
 #include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/io/json.h"

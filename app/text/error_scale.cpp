@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/text/error_scale.h"
+#include "app/text/map_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/text/explained_element.h"
+#include "app/text/explanation_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 #include "app/files/output.h"
 #include "app/text/tensor_text.h"
-#include "core/base/counted.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

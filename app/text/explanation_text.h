@@ -2,16 +2,96 @@
 // The explanation of an element of an operator or of a model, as text and as JSON.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/text/explained_element.h"
+#include "core/document/document_json.h"
 #include "core/explain/calculation.h"
 #include "core/explain/data_flow.h"
+#include "core/judge/sum_orders.h"
 #include "core/ops/operator.h"
+#include "core/tensor/element.h"
+#include "core/tensor/layout.h"
 
 namespace dmlop {
+
+// --- elements ------------------------------------------------------------------------------------
+
+// The elements that dmlop explain lists, and the values of devices for them, as text and as JSON.
+
+struct ExplainedElement {
+  std::string tensor;  // such as "InputTensors[1]"
+  DataType type;
+  Dims index;
+  int64_t byte_offset;  // in the tensor's buffer
+  std::optional<ElementBytes> value;
+  std::optional<WindowPlace> window;  // for outputs that copy windows
+};
+
+// A longer list is abridged to this many entries at each end.
+inline constexpr int64_t kLongestList = 20;
+inline constexpr int64_t kListEdge = 3;
+
+inline ListLength LengthOfLists(bool full) {
+  return {full ? std::numeric_limits<int64_t>::max() : kLongestList,
+          static_cast<size_t>(kListEdge)};
+}
+
+// Calls visit(k) for each listed entry of `count`.
+template <typename Visit>
+void ForEachListed(int64_t count, bool full, Visit&& visit) {
+  const bool is_abridged = !full && count > kLongestList;
+  for (int64_t k = 0; k < count; ++k) {
+    if (is_abridged && k == kListEdge) k = count - kListEdge;
+    visit(k);
+  }
+}
+
+std::string DimsText(const Dims& dims);
+std::string WindowText(const WindowPlace& place);
+
+// A line such as "OutputTensor[0, 2]: FLOAT32, byte offset 8".
+std::string PlaceText(const ExplainedElement& element);
+
+// The operator with its fields: "REDUCE SUM over axes {0}".
+std::string OperationText(const OperatorDesc& op);
+
+// One line for each element, in columns: all of `count`, or the first and last ones.
+std::string ListText(const std::vector<ExplainedElement>& elements, int64_t count);
+
+Json DimsJson(const Dims& dims);
+Json DescriptionJson(const ExplainedElement& element);
+
+// --- values that a device has, or may have computed ----------------------------------------------
+
+// With explain --as.
+struct VariedValue {
+  std::vector<std::string> ids;
+  std::string text;  // the ids, each with its meaning
+  ElementBytes value{};
+  ElementBytes exact{};  // DirectML's result
+  // This is counted for each sum that is rounded.
+  std::vector<std::vector<PartialSum>> sums;
+};
+
+// With explain --actual and --judge.
+struct ActualValue {
+  double value = 0;
+  double error = 0;                // value - expected
+  std::optional<uint64_t> ulp{};   // of numbers of the output's type
+  std::optional<double> units{};   // none where equality is asked for
+  std::optional<int64_t> terms{};  // how many units a sum in any order may be off
+};
+
+std::string VariedText(const VariedValue& varied, DataType type, bool full);
+std::string ActualText(const ActualValue& actual, DataType type);
+
+Json VariedJson(const VariedValue& varied, DataType type, bool full);
+Json ActualJson(const ActualValue& actual);
+
+// --- explanations --------------------------------------------------------------------------------
 
 struct Explanation {
   const OperatorDesc& desc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/text/manual_page.h"
+#include "app/text/operator_words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,6 @@
 #include <cctype>
 #include <map>
 
-#include "app/text/operator_template.h"
-#include "app/text/operator_words.h"
 #include "core/base/text.h"
 #include "core/onnx/onnx_node.h"
 

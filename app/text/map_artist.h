@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "app/text/error_scale.h"
 #include "app/text/map_text.h"
 #include "app/text/tensor_text.h"
 

@@ -9,10 +9,9 @@
 #include <string_view>
 
 #include "app/files/output.h"
-#include "app/text/error_scale.h"
 #include "app/text/map_artist.h"
+#include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
-#include "app/text/text_width.h"
 #include "core/base/error.h"
 #include "core/base/integers.h"
 #include "core/compare/wrong_elements.h"

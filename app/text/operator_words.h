@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/document/document_json.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
 
@@ -45,5 +46,28 @@ std::vector<TensorGroup> GroupsOf(const OperatorInfo& info);
 // A row's description of each group that it mentions: "ranks 1 to 8: FLOAT32" for the first group
 // and "BiasTensor, rank 4: FLOAT32" for others.
 std::vector<std::string> RowWords(const SupportRow& row, const std::vector<TensorGroup>& groups);
+
+// --- templates -----------------------------------------------------------------------------------
+
+// A small descriptor of an operator that is valid and runs: a starting point and an example.
+
+// An object with "type", "desc" and, if there are inputs, "bindings".
+Json ExampleJson(const OperatorInfo& info);
+
+// The example as text, one field per line.
+std::string ExampleText(const OperatorInfo& info);
+
+// The example with comments that explain each field; optional fields are commented out.
+std::string TemplateText(const OperatorInfo& info);
+
+// --- manual pages --------------------------------------------------------------------------------
+
+// The manual page of a group of operators, in mdoc(7).
+
+std::string ManualPage(const OperatorGroup& group);
+
+// The page on ONNX models, with the table of their operators.
+inline constexpr std::string_view kOnnxPage = "onnx";
+std::string OnnxManualPage();
 
 }  // namespace dmlop

@@ -8,8 +8,7 @@
 #include <cmath>
 
 #include "app/files/output.h"
-#include "app/text/error_scale.h"
-#include "app/text/picture_canvas.h"
+#include "app/text/map_text.h"
 #include "app/text/picture_frame.h"
 #include "core/base/error.h"
 #include "core/compare/wrong_elements.h"

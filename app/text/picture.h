@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/difference_map.h"
-#include "core/compare/value_map.h"
+#include "core/compare/map_plane.h"
 
 namespace dmlop {
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/text/picture_canvas.h"
 #include "core/base/integers.h"
 
 namespace dmlop {

@@ -3,9 +3,12 @@
 // and a scale.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/text/picture.h"
@@ -55,5 +58,82 @@ struct CellSize {
 CellSize CellSizeOf(const MapGrid& grid, int64_t across, int64_t count);
 
 Picture Framed(const PictureFrame& frame, std::vector<std::array<uint8_t, 3>> palette);
+
+// --- canvas --------------------------------------------------------------------------------------
+
+// Draws rectangles and text into a picture.
+
+// --- letters for frames and scales ---------------------------------------------------------------
+
+inline constexpr int kGlyphWidth = 5;
+inline constexpr int kGlyphHeight = 7;
+
+// The columns of a character from left to right; the lowest bit is at the top. Blank for characters
+// that no picture uses.
+std::array<uint8_t, kGlyphWidth> GlyphOf(char character);
+
+// --- canvas --------------------------------------------------------------------------------------
+
+// Lengths in pixels.
+inline constexpr int64_t kZoom = 2;  // for each pixel of a glyph
+inline constexpr int64_t kAdvance = kZoom * (kGlyphWidth + 1);
+inline constexpr int64_t kTextHeight = kZoom * kGlyphHeight;
+inline constexpr int64_t kMargin = 16;
+inline constexpr int64_t kGap = 8;
+
+// Returns the width of a text.
+inline int64_t PixelsOf(std::string_view text) {
+  return static_cast<int64_t>(text.size()) * kAdvance;
+}
+
+class Canvas {
+ public:
+  Canvas(Picture& picture, uint8_t ink) : picture_(picture), ink_(ink) {}
+
+  // Marks beyond the picture are left out.
+  void Fill(int64_t x, int64_t y, int64_t width, int64_t height, uint8_t color) {
+    const int64_t count = std::min(width, picture_.width - x);
+    for (int64_t row = y; row < std::min(y + height, picture_.height) && count > 0; ++row) {
+      std::fill_n(picture_.pixels.begin() + row * picture_.width + x, count, color);
+    }
+  }
+
+  void Write(int64_t x, int64_t y, std::string_view text) {
+    for (const char character : text) {
+      const auto columns = GlyphOf(character);
+      for (int column = 0; column < kGlyphWidth; ++column) {
+        for (int row = 0; row < kGlyphHeight; ++row) {
+          const bool is_set = ((columns[static_cast<size_t>(column)] >> row) & 1) != 0;
+          if (is_set) Fill(x + kZoom * column, y + kZoom * row, kZoom, kZoom, ink_);
+        }
+      }
+      x += kAdvance;
+    }
+  }
+
+ private:
+  Picture& picture_;
+  const uint8_t ink_;
+};
+
+// Adds room to the right and below.
+inline void Enlarge(int64_t width, int64_t height, uint8_t paper, Picture& picture) {
+  std::vector<uint8_t> pixels(static_cast<size_t>(width * height), paper);
+  for (int64_t row = 0; row < picture.height; ++row) {
+    std::copy_n(picture.pixels.begin() + row * picture.width, picture.width,
+                pixels.begin() + row * width);
+  }
+  picture.pixels = std::move(pixels);
+  picture.width = width;
+  picture.height = height;
+}
+
+// --- differences that are too small to be seen ---------------------------------------------------
+
+// `cells` are row by row; 0 passes, and the largest is the worst. Each differing cell with few
+// others around it becomes a square of some pixels; where squares overlap, the worst wins. Patterns
+// of many differences are unchanged.
+std::vector<uint8_t> WithMarks(const std::vector<uint8_t>& cells, const MapGrid& grid,
+                               int64_t cell_width, int64_t cell_height);
 
 }  // namespace dmlop

@@ -5,12 +5,18 @@
 //  batch: 43%  430 of 1000 cases  2 failed  210 cases/s  3 s left
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "app/timing.h"
+
 namespace dmlop {
+
+// --- text ----------------------------------------------------------------------------------------
 
 struct ProgressState {
   std::string what;
@@ -38,5 +44,39 @@ struct CaseCounts {
 };
 
 std::string ProgressText(const CaseCounts& counts, size_t width, bool unicode);
+
+// --- showing it ----------------------------------------------------------------------------------
+
+// Shows the progress of a command's work if standard error is a terminal.
+
+// While it exists, work that takes longer than a second is shown if standard error is a terminal.
+class ProgressDisplay {
+ public:
+  explicit ProgressDisplay(bool quiet);
+  ProgressDisplay(const ProgressDisplay&) = delete;
+  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
+  ~ProgressDisplay();
+};
+
+// Draws the line that `text` gives for a width in columns, if there is a display and its last line
+// is old enough. May be called from any thread.
+void DrawProgress(const std::function<std::string(size_t width)>& text);
+
+// While it exists, shows the progress of many cases instead of each case's work.
+class CaseProgress {
+ public:
+  explicit CaseProgress(int64_t total);
+
+  // Counts a case that has ended; may be called from any thread.
+  void Add(bool failed);
+
+  double seconds() const;  // since the beginning
+
+ private:
+  const int64_t total_;
+  const Clock::time_point start_;
+  std::atomic<int64_t> done_ = 0;
+  std::atomic<int64_t> failed_ = 0;
+};
 
 }  // namespace dmlop

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/base/counted.h"
 #include "core/base/progress.h"
+#include "core/base/text.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/counted.h"
 #include "core/base/parallel.h"
+#include "core/base/text.h"
 #include "core/document/operator_document.h"
-#include "core/ops/buffer_run.h"
+#include "core/ops/pieces.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

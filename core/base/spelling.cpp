@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/counted.h"
 #include "core/base/text.h"
 
 namespace dmlop {

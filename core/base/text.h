@@ -3,10 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace dmlop {
 
@@ -54,5 +59,53 @@ constexpr bool ContinuesCharacter(char c) {
 // Returns the length of the longest prefix of whole characters, by Unicode's table of well-formed
 // sequences.
 size_t ValidCharacters(std::string_view text);
+
+// --- counted nouns and lists ---------------------------------------------------------------------
+
+// Counted nouns, numbers, and lists of limited length.
+
+// "files", "entries", "axes", "indices"
+inline std::string Plural(std::string_view noun) {
+  const auto without_end = [&](size_t count) { return noun.substr(0, noun.size() - count); };
+  if (noun.ends_with("try")) return fmt::format("{}ies", without_end(1));
+  if (noun.ends_with("axis")) return fmt::format("{}es", without_end(2));
+  if (noun.ends_with("index")) return fmt::format("{}ices", without_end(2));
+  return fmt::format("{}s", noun);
+}
+
+// "1 file", "2 files"
+std::string Counted(std::integral auto count, std::string_view noun) {
+  return count == 1 ? fmt::format("{} {}", count, noun) : fmt::format("{} {}", count, Plural(noun));
+}
+
+// Returns the word for one, or the one for any other number: "is", "are".
+constexpr std::string_view ForCount(std::integral auto count, std::string_view one,
+                                    std::string_view others) {
+  return count == 1 ? one : others;
+}
+
+// "299,980"
+inline std::string WithSeparators(size_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+// Returns the shortest digits that read back to the same value, or "inf", "-inf", "nan".
+template <std::floating_point T>
+std::string NumberText(T value) {
+  return value != value ? "nan" : fmt::format("{}", value);
+}
+
+// Returns "a, b, c", or the first twenty "and 299,980 more", so that a message fits on a screen.
+// `others` is the number of names besides these.
+template <typename Names>
+std::string Listed(const Names& names, std::string_view separator = ", ", size_t others = 0) {
+  constexpr size_t kMostListed = 20;
+  const auto listed = std::span(names).first(std::min(names.size(), kMostListed));
+  std::string text = fmt::format("{}", fmt::join(listed, separator));
+  const size_t left_out = names.size() - listed.size() + others;
+  return left_out == 0 ? text : text + fmt::format(" and {} more", WithSeparators(left_out));
+}
 
 }  // namespace dmlop

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compare/compare.h"
+#include "core/compare/comparison.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

@@ -15,8 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/base/machine.h"
-#include "core/compare/compare.h"
+#include "core/base/memory.h"
 #include "core/compare/comparison.h"
 #include "core/kernels/copy/copy.h"
 #include "core/kernels/reduce/block_errors.h"

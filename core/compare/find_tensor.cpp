@@ -16,7 +16,6 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
-#include "core/compare/tensor_runs.h"
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {

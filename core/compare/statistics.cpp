@@ -15,7 +15,7 @@
 #include "core/base/progress.h"
 #include "core/compare/elements.h"
 #include "core/compare/percentiles.h"
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/compare/tensor_runs.h"
+#include "core/compare/find_tensor.h"
 
 #include <algorithm>
 #include <atomic>

@@ -15,9 +15,9 @@
 #include <random>
 #include <vector>
 
-#include "core/base/counted.h"
 #include "core/base/parallel.h"
-#include "core/compare/element_pairs.h"
+#include "core/base/text.h"
+#include "core/compare/elements.h"
 #include "core/kernels/reduce/block_errors.h"
 
 namespace dmlop {

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/base/counted.h"
 #include "core/base/integers.h"
+#include "core/base/text.h"
 #include "core/tensor/layout.h"
 
 namespace dmlop {

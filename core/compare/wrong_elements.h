@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/tensor/dims.h"
+#include "core/tensor/layout.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

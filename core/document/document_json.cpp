@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/base/counted.h"
 #include "core/base/text.h"
 #include "core/document/operator_document.h"
 #include "core/tensor/element.h"

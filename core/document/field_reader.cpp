@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/document/field_reader.h"
+#include "core/document/operator_object.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {

@@ -12,12 +12,11 @@
 #include <array>
 #include <cstring>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/document/operator_document.h"
 #include "core/document/random_values.h"
 #include "core/document/value_reader.h"
-#include "core/document/value_sequence.h"
 
 namespace dmlop {
 namespace {

@@ -8,14 +8,14 @@
 #include <cctype>
 #include <vector>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
+#include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/io/output_tensor.h"
+#include "core/ops/operator.h"
 #include "core/ops/pieces.h"
-#include "core/ops/support_check.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {

@@ -12,13 +12,28 @@
 
 #include "core/base/diagnostic.h"
 #include "core/base/error.h"
-#include "core/document/file_argument.h"
 #include "core/document/operator_document.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
+
+// --- files on the command line -------------------------------------------------------------------
+
+// Parses files on the command line that are bound to tensors.
+
+// The parts of "[NAME=]FILE"; NAME is a path such as "InputTensors/0", or empty.
+struct FileArgument {
+  std::string name;
+  std::string path;
+
+  static FileArgument Parse(const std::string& text);
+};
+
+bool FileExists(const std::string& path);
+
+// --- cases ---------------------------------------------------------------------------------------
 
 // Tells how the files of a case are used.
 struct CaseFiles {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/base/spelling.h"
-#include "core/document/field_reader.h"
 
 namespace dmlop {
 namespace {

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <limits>
 
-#include "core/base/counted.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/exact/rounding.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/kernels/copy/stream.h"
 #include "core/kernels/reduce/integer_fold.h"

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/exact/exact_sum.h"
 
 namespace dmlop {
@@ -45,5 +45,24 @@ T LogOfExpSum(double max, const ExactSum& sum_of_exp);
 // Returns the same bits for an exact sum of two parts. The head is a multiple of 2^-46 below 2^7.
 template <typename T>
 T LogOfExpSum(double max, HeadTail sum_of_exp);
+
+// --- quarter turns -------------------------------------------------------------------------------
+
+// Splits a number into quarter turns and a rest, the first step of sines, cosines and tangents.
+
+struct QuarterTurns {
+  int count;          // modulo 4
+  DoubleDouble rest;  // relative error 2^-95, magnitude at most pi / 4
+};
+
+// Splits any finite FLOAT32 x: x = (4 * n + count) * pi / 2 + rest with an integer n.
+QuarterTurns CountQuarterTurns(double x);
+
+// The same with a rest in binary64, of relative error 2^-51.
+struct ApproximateQuarterTurns {
+  int count;
+  double rest;
+};
+ApproximateQuarterTurns CountQuarterTurnsApproximately(double x);
 
 }  // namespace dmlop

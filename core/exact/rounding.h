@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/exact/exact_sum.h"
 #include "core/tensor/half.h"
 

@@ -3,7 +3,7 @@
 // kernels leave open.
 #pragma once
 
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/exact/functions.h"
 
 namespace dmlop {

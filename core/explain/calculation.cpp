@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "core/base/progress.h"
-#include "core/explain/deciding.h"
 #include "core/explain/formula_steps.h"
 #include "core/explain/formula_value.h"
 #include "core/explain/rounding_choice.h"

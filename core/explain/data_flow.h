@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/ops/operator.h"
-#include "core/tensor/dims.h"
+#include "core/tensor/layout.h"
 
 namespace dmlop {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/explain/deciding.h"
+#include "core/explain/formula_steps.h"
 
 #include <fmt/format.h>
 

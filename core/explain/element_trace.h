@@ -10,7 +10,7 @@
 
 #include "core/explain/data_flow.h"
 #include "core/ops/operator.h"
-#include "core/tensor/dims.h"
+#include "core/tensor/layout.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/explain/exact_arithmetic.h"
+#include "core/explain/formula_value.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,6 @@
 #include "core/exact/double_double.h"
 #include "core/exact/elementary.h"
 #include "core/exact/rounding.h"
-#include "core/explain/formula_value.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/base/counted.h"
 #include "core/base/spelling.h"
+#include "core/base/text.h"
 #include "core/explain/element_name.h"
 
 namespace dmlop {

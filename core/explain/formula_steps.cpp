@@ -9,7 +9,7 @@
 #include <iterator>
 #include <limits>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/explain/calculation.h"
-#include "core/explain/exact_arithmetic.h"
+#include "core/explain/formula_value.h"
 
 namespace dmlop {
 
@@ -72,5 +72,25 @@ class FormulaSteps {
   std::vector<std::string> tensors_;
   FormulaEvaluation<ExactArithmetic> values_;
 };
+
+// --- elements that decide alone ------------------------------------------------------------------
+
+// Which elements decide a formula's value alone: a NaN, an infinity, the greatest of a list.
+
+struct Decision {
+  ValueRule rule;
+  std::string reason;                 // a sentence
+  std::vector<FormulaNode> deciding;  // elements
+};
+
+// Tells which elements make a node NaN or infinite.
+Decision DecisionOfSpecial(const Formula& formula, FormulaNode node, FormulaSteps& steps);
+
+// Tells which element a maximum or minimum of a list, or the place of one, takes.
+bool IsExtreme(const Formula& formula, FormulaNode node);
+Decision DecisionOfExtreme(const Formula& formula, FormulaNode node, FormulaSteps& steps);
+
+// Tells which elements decide the sign of a node that is zero.
+Decision DecisionOfZero(const Formula& formula, FormulaNode node, FormulaSteps& steps);
 
 }  // namespace dmlop

@@ -8,6 +8,7 @@
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/functions.h"
+#include "core/ops/formula.h"
 
 namespace dmlop {
 
@@ -66,5 +67,20 @@ std::optional<Dyadic> ExactPower(double x, double exponent);
 // As ExactElement, which gives `value`, finite and not 0; none where it is irrational.
 std::optional<Dyadic> ExactValueOf(ElementWiseFunction function, std::span<const double> elements,
                                    std::span<const double> numbers, const HeadTail& value);
+
+// --- arithmetic ----------------------------------------------------------------------------------
+
+// The arithmetic of formulas in which nothing is rounded that people can see: exactly where numbers
+// stay short, else to about 100 bits.
+
+struct ExactArithmetic {
+  using Value = FormulaValue;
+
+  static Value Element(const ConstTensorView& view, int64_t offset);
+  static Value Number(double value, const std::optional<Dyadic>& exact);
+  static Value Apply(FormulaOperation operation, std::span<const Value> operands);
+  static Value Function(ElementWiseFunction function, std::span<const double> parameters,
+                        std::span<const Value> operands);
+};
 
 }  // namespace dmlop

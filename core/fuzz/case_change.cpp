@@ -11,8 +11,7 @@
 
 #include "core/fuzz/field_value.h"
 #include "core/fuzz/generator.h"
-#include "core/fuzz/repair.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

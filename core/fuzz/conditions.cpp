@@ -7,9 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/fuzz/condition_text.h"
-#include "core/fuzz/simplest_condition.h"
-#include "core/fuzz/varied_case.h"
+#include "core/fuzz/setting.h"
 
 namespace dmlop {
 namespace {

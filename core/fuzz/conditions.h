@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/document/document_json.h"
@@ -57,5 +60,41 @@ bool Holds(const Conditions& conditions, const OperatorDesc& smallest, const Ope
 // Writes and reads the members "conditions", "sizes" and "text" of a finding.
 void SetConditions(const Conditions& conditions, Json& finding);
 Conditions ConditionsOf(const Json& finding);
+
+// --- the simplest condition ----------------------------------------------------------------------
+
+// The simplest condition that fits what was seen of a setting.
+
+// The values that a setting was tried with, and whether the case failed.
+using SeenValues = std::map<SettingValue, bool>;
+
+// `value` is that of the smallest case, which fails, and is among those seen.
+Condition SimplestCondition(SettingKind kind, const std::string& of, const SettingValue& value,
+                            const SeenValues& seen);
+
+// The values of two settings, and whether the case failed.
+struct SeenPair {
+  int64_t first;
+  int64_t second;
+  bool fails;
+};
+
+// Returns the relation of the first to the second with which exactly those failed that did; empty
+// if there is none.
+std::string RelationOf(const std::vector<SeenPair>& seen);
+bool IsRelated(int64_t first, const std::string& relation, int64_t second);
+
+// --- words ---------------------------------------------------------------------------------------
+
+// Conditions in words.
+
+// The value of values:InputTensor in the smallest case.
+inline constexpr std::string_view kAsInCase = "as in the case";
+
+// "fails with W mod 16 = 15; any field, any other size, FLOAT32". `types` are those that fail.
+std::string TextOf(const Conditions& conditions, const std::vector<std::string>& types);
+
+// "; with Direction and Strides[0] kept", or nothing.
+std::string KeptText(const std::vector<DescriptorChange>& kept);
 
 }  // namespace dmlop

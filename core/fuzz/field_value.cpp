@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "core/judge/computation.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

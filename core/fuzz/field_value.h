@@ -3,10 +3,14 @@
 // activations.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -40,5 +44,67 @@ bool SetValueAt(OperatorDesc& op, std::string_view path, const SettingValue& val
 
 // Whether entries of a field name dimensions.
 bool NamesAxes(const Field& field);
+
+// --- fields by their names -----------------------------------------------------------------------
+
+// Fields of descriptors by their names.
+
+inline OperatorDesc OperatorNamed(std::string_view name) {
+  const OperatorInfo* info = FindOperator(name);
+  if (info == nullptr) throw std::invalid_argument("no operator " + std::string(name));
+  return OperatorDesc(*info);
+}
+
+inline FieldValue& ValueOf(OperatorDesc& desc, std::string_view field) {
+  for (size_t i = 0; i < desc.fields().size(); ++i) {
+    if (desc.fields()[i]->name == field) return desc.values()[i];
+  }
+  throw std::invalid_argument("no field " + std::string(field));
+}
+
+template <typename T>
+const T& Get(const OperatorDesc& desc, std::string_view field) {
+  return std::get<T>(ValueOf(const_cast<OperatorDesc&>(desc), field));
+}
+
+// An enumerator is set by its number; an empty optional sets nothing.
+template <typename T>
+void Set(OperatorDesc& desc, std::string_view field, T value) {
+  if constexpr ((std::is_enum_v<T> && !std::is_same_v<T, DataType>) || std::is_same_v<T, int>) {
+    ValueOf(desc, field) = static_cast<uint32_t>(value);
+  } else {
+    ValueOf(desc, field) = std::move(value);
+  }
+}
+template <typename T>
+void Set(OperatorDesc& desc, std::string_view field, std::optional<T> value) {
+  if (value) Set(desc, field, *std::move(value));
+}
+inline void Set(OperatorDesc& desc, std::string_view field, std::initializer_list<uint32_t> value) {
+  ValueOf(desc, field) = std::vector<uint32_t>(value);
+}
+inline void Set(OperatorDesc& desc, std::string_view field,
+                std::initializer_list<TensorDesc> value) {
+  ValueOf(desc, field) = std::vector<TensorDesc>(value);
+}
+
+inline bool HasField(const OperatorDesc& desc, std::string_view name) {
+  return std::ranges::any_of(desc.fields(),
+                             [&](const Field* field) { return field->name == name; });
+}
+
+// Adds the tensor if it is left out.
+inline void SetSizes(OperatorDesc& desc, std::string_view tensor, std::vector<uint32_t> sizes) {
+  FieldValue& value = ValueOf(desc, tensor);
+  if (std::holds_alternative<std::monostate>(value)) value = TensorDesc();
+  std::get<TensorDesc>(value).sizes = std::move(sizes);
+}
+
+// Fills in omitted fields, as a check without findings does. Returns whether it has none.
+inline bool Complete(OperatorDesc& desc) {
+  Diagnostics faults;
+  Check(desc, kHighestFeatureLevel, faults);
+  return !faults.has_errors();
+}
 
 }  // namespace dmlop

@@ -13,9 +13,9 @@
 #include "core/base/parallel.h"
 #include "core/fuzz/kept_fields.h"
 #include "core/fuzz/random_desc.h"
-#include "core/fuzz/rows_values.h"
 #include "core/fuzz/settings.h"
-#include "core/ops/support_check.h"
+#include "core/fuzz/values.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 namespace generator {

@@ -9,8 +9,8 @@
 
 #include "core/document/document_json.h"
 #include "core/document/operator_object.h"
-#include "core/fuzz/named_fields.h"
-#include "core/fuzz/repair.h"
+#include "core/fuzz/case_change.h"
+#include "core/fuzz/field_value.h"
 
 namespace dmlop {
 namespace {

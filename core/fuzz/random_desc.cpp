@@ -9,8 +9,7 @@
 #include <numeric>
 
 #include "core/fuzz/elements.h"
-#include "core/fuzz/rows.h"
-#include "core/ops/support_check.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 namespace {

@@ -3,14 +3,44 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/fuzz/entropy.h"
-#include "core/fuzz/named_fields.h"
-#include "core/fuzz/random_layout.h"
+#include "core/fuzz/field_value.h"
 #include "core/ops/operator.h"
+#include "core/tensor/layout.h"
 
 namespace dmlop {
+
+// --- sizes and layouts ---------------------------------------------------------------------------
+
+// Sizes and layouts of every form that tensors may have.
+
+enum class LayoutForms : uint8_t {
+  kPacked,
+  kUsual,  // packed, permuted, padded or broadcast
+  kAll,    // also every other element, interleaved and otherwise overlapping rows, and any strides
+           // where they have no meaning
+};
+
+// A size: mostly 1 to 9, otherwise powers of two, their neighbours and multiples, or any other
+// number up to `most`.
+int64_t RandomSize(const Entropy& from, int64_t most);
+
+// Sizes with at most `max_elements` elements; many sizes are 1, and sometimes one is large.
+Dims RandomSizes(const Entropy& from, size_t rank, int64_t max_elements);
+
+// A layout for an output. No two elements share a place.
+Layout RandomOutputLayout(const Entropy& from, const Dims& sizes,
+                          LayoutForms forms = LayoutForms::kAll);
+
+// A layout for an input: that of an output, or a broadcast or otherwise overlapping one.
+Layout RandomInputLayout(const Entropy& from, const Dims& sizes,
+                         LayoutForms forms = LayoutForms::kAll);
+
+// --- descriptors ---------------------------------------------------------------------------------
 
 using Sizes = std::vector<uint32_t>;
 
@@ -67,5 +97,31 @@ const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits);
 
 // A number for an attribute: plain, special or any.
 float RandomFactor(const Entropy& from);
+
+// --- operators with sizes of their own -----------------------------------------------------------
+
+// Operators whose tensors and fields have interdependent sizes, which are drawn first and together.
+
+// Draws the sizes of one operator.
+struct SizesRow {
+  std::string_view name;
+  // Sets fields and tensor sizes, with the tensors' types already set, to match the sizes of a
+  // first tensor; leaves independent ones alone.
+  void (*draw)(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op);
+  bool draws_tensors = false;  // also draws optional tensors: those that it omits stay omitted
+};
+
+// Null if the operator's sizes do not depend on one another.
+const SizesRow* SizesRowOf(const OperatorInfo& info);
+
+// Rows defined in separate sources.
+std::span<const SizesRow> AttentionSizes();
+std::span<const SizesRow> IndexingSizes();
+std::span<const SizesRow> MovementSizes();
+std::span<const SizesRow> NormalizationSizes();
+std::span<const SizesRow> ProductSizes();
+std::span<const SizesRow> RecurrentSizes();
+std::span<const SizesRow> RegionSizes();
+std::span<const SizesRow> WindowSizes();
 
 }  // namespace dmlop

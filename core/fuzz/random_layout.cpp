@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fuzz/random_layout.h"
+#include "core/fuzz/random_desc.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 namespace dmlop {
+
 namespace {
 
 std::vector<size_t> RandomOrder(const Entropy& from, size_t count) {
@@ -137,6 +139,27 @@ Layout RandomInputLayout(const Entropy& from, const Dims& sizes, LayoutForms for
   if (kind == 0) return Broadcast(from, sizes);
   if (kind == 1 && forms == LayoutForms::kAll) return Scattered(from, sizes, 4);
   return RandomOutputLayout(from, sizes, forms);
+}
+
+// --- operators with sizes of their own -----------------------------------------------------------
+
+namespace {
+
+std::map<std::string_view, const SizesRow*> RowsByName() {
+  std::map<std::string_view, const SizesRow*> rows;
+  for (const auto some : {AttentionSizes(), IndexingSizes(), MovementSizes(), NormalizationSizes(),
+                          ProductSizes(), RecurrentSizes(), RegionSizes(), WindowSizes()}) {
+    for (const SizesRow& row : some) rows[row.name] = &row;
+  }
+  return rows;
+}
+
+}  // namespace
+
+const SizesRow* SizesRowOf(const OperatorInfo& info) {
+  static const std::map<std::string_view, const SizesRow*> rows = RowsByName();
+  const auto found = rows.find(info.name);
+  return found == rows.end() ? nullptr : found->second;
 }
 
 }  // namespace dmlop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fuzz/repair.h"
+#include "core/fuzz/case_change.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/fuzz/named_fields.h"
-#include "core/fuzz/rows.h"
+#include "core/fuzz/field_value.h"
+#include "core/fuzz/random_desc.h"
 
 namespace dmlop {
 namespace indexing_rows {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fuzz/rows.h"
+#include "core/fuzz/random_desc.h"
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "core/fuzz/named_fields.h"
+#include "core/fuzz/field_value.h"
 
 namespace dmlop {
 namespace movement_rows {

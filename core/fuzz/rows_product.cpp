@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "core/fuzz/field_value.h"
-#include "core/fuzz/named_fields.h"
-#include "core/fuzz/rows.h"
+#include "core/fuzz/random_desc.h"
 
 namespace dmlop {
 namespace product_rows {

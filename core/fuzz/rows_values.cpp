@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fuzz/rows_values.h"
+#include "core/fuzz/values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/fuzz/named_fields.h"
+#include "core/fuzz/field_value.h"
 #include "core/judge/computation.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/nibbles.h"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,5 +67,23 @@ std::vector<DataType> TypesFor(const OperatorDesc& op, const Field& field);
 // that of the case that has the setting, the values of all axes.
 std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of,
                                    const std::vector<std::string>& sizes, bool same_rank);
+
+// --- cases with other values ---------------------------------------------------------------------
+
+// Cases in which a setting has another value.
+
+// Returns drafts with another value of the setting, the most natural first; any of them may turn
+// out to be invalid.
+std::vector<CaseDraft> DraftsWith(const CaseDraft& begun, const Setting& setting,
+                                  const SettingValue& value);
+
+// Returns the valid case of those in which the least else had to change.
+std::optional<Computation> Varied(const CaseChanger& changer, const Setting& setting,
+                                  const SettingValue& value, const ValueClasses& classes);
+
+// Whether a variation of one setting leaves the other ones alone, apart from sizes and types, which
+// may hang on it.
+bool LeavesOthers(const std::vector<Setting>& settings, const Setting& varied,
+                  const OperatorDesc& op);
 
 }  // namespace dmlop

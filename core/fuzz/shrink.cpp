@@ -11,8 +11,7 @@
 #include <utility>
 
 #include "core/fuzz/setting.h"
-#include "core/fuzz/simpler_values.h"
-#include "core/fuzz/varied_case.h"
+#include "core/fuzz/values.h"
 
 namespace dmlop {
 namespace {

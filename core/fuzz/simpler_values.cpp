@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fuzz/simpler_values.h"
+#include "core/fuzz/values.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,9 +10,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/fuzz/elements.h"
+#include "core/fuzz/entropy.h"
 #include "core/judge/computation.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 
@@ -30,5 +33,63 @@ std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorS
 // the case to be valid. Returns nothing if no values were found of which nothing warns.
 std::optional<Computation> DrawInputs(const OperatorDesc& op, const ValueClasses& classes,
                                       uint64_t draw, bool open = false);
+
+// --- operators that need certain values ----------------------------------------------------------
+
+// What the values of inputs must be so that DirectML says what happens, and what they usually are.
+
+// The numbers that an input usually has, or must have.
+ValueDomain DomainOf(const OperatorDesc& op, const TensorSlot& input);
+
+// Among which numbers an operator chooses in a way that DirectML does not say where some are NaN.
+enum class Choice : uint8_t {
+  kNone,      // it chooses none, or NaN does what IEEE 754 says
+  kOfInputs,  // as they are: only NaN itself is open
+  kOfValues,  // computed from inputs by a step that makes NaN of infinities, or becoming integers
+  kOfSums,    // which may be NaN where partial sums are infinite
+};
+Choice ChoiceOf(const OperatorDesc& op);
+
+// Whether an input has indices, whose range depends on sizes.
+bool HasIndices(const OperatorDesc& op, const TensorSlot& input);
+
+// Whether indices are tuples, along the last dimension.
+bool HasTuples(const OperatorDesc& op);
+
+// Whether the input has the places that an operator writes to. No two of them may be the same.
+bool HasPlaces(const OperatorDesc& op, const TensorSlot& input);
+
+// Fills a tensor for which HasPlaces holds. Returns false if there are fewer places than elements,
+// or if its elements overlap.
+bool DrawPlaces(const OperatorDesc& op, RandomEngine& engine, const TensorView& places);
+
+// Changes elements for which DirectML does not say what happens, such as divisors of 0.
+void MendValues(const OperatorDesc& op, const TensorSlot& input, const TensorView& values);
+
+// --- indices -------------------------------------------------------------------------------------
+
+// Values for tensors of indices, of lengths and of regions, without regard to what DirectML leaves
+// open.
+
+// Draws values of an input with indices: most are in range or a little outside, on either side of 0
+// if the type is signed; some keep their values.
+void DrawIndices(const Entropy& from, const OperatorDesc& desc, const TensorView& view);
+
+// Turns most elements of a tensor into corners of regions in small images.
+void DrawCorners(const Entropy& from, const TensorView& view);
+
+// Turns elements of a tensor of INT32, FLOAT32 or FLOAT16 into integers in [least, most].
+void DrawNumbers(const Entropy& from, int64_t least, int64_t most, const TensorView& view);
+
+// --- simpler values ------------------------------------------------------------------------------
+
+// Values of inputs that are simpler than others: all equal, 0 and 1, small integers, few non-zero.
+
+// A number that is lower for simpler values.
+int64_t ComplexityOf(const ConstTensorView& input);
+
+// Returns cases with other values of an input, in its layout, the simplest first. Integers become 0
+// only where one is 0 already, as they may be divisors.
+std::vector<Computation> WithSimplerValues(const Computation& original, size_t input);
 
 }  // namespace dmlop

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fuzz/varied_case.h"
+#include "core/fuzz/setting.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/graph/graph_file.h"
 #include "core/ops/other_names.h"
 

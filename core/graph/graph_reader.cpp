@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "core/base/counted.h"
 #include "core/base/integers.h"
+#include "core/base/text.h"
 #include "core/graph/graph_file.h"
 
 namespace dmlop {

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/progress.h"
-#include "core/ops/buffer_run.h"
+#include "core/ops/pieces.h"
 #include "core/ops/traffic.h"
 
 namespace dmlop {

@@ -21,7 +21,7 @@
 #include "core/base/error.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
-#include "core/io/open_file.h"
+#include "core/io/temporary_file.h"
 
 namespace dmlop {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/tensor/data_type.h"
-#include "core/tensor/dims.h"
+#include "core/tensor/layout.h"
 
 namespace dmlop {
 

@@ -20,7 +20,7 @@
 #include "core/base/progress.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
-#include "core/io/spool.h"
+#include "core/io/output_file.h"
 
 namespace dmlop {
 namespace {

@@ -2,10 +2,10 @@
 #include "core/io/output_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/xattr.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -15,10 +15,13 @@
 #include <system_error>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/base/error.h"
 #include "core/io/file.h"
 
 namespace dmlop {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -330,6 +333,30 @@ NewFolders::~NewFolders() {
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {
     std::filesystem::remove(*folder, ignored);
   }
+}
+
+// --- spools --------------------------------------------------------------------------------------
+
+Spool::Spool(size_t limit) {
+  if (limit < kLargeFile) {
+    buffer_ = Buffer(limit);
+  } else {
+    file_.emplace(limit);
+  }
+}
+
+void Spool::Append(std::span<const std::byte> part) {
+  if (file_) {
+    file_->Write(size_, part);
+  } else {
+    std::copy(part.begin(), part.end(), buffer_.data() + size_);
+  }
+  size_ += part.size();
+}
+
+std::span<const std::byte> Spool::bytes() {
+  if (file_ && size_ > 0) return file_->Map(size_);
+  return buffer_.bytes().first(size_);
 }
 
 }  // namespace dmlop

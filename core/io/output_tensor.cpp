@@ -13,8 +13,8 @@
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/npz.h"
+#include "core/io/output_file.h"
 #include "core/io/picture_file.h"
-#include "core/io/spool.h"
 #include "core/io/tensor_proto.h"
 #include "core/tensor/nibbles.h"
 

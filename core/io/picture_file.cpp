@@ -15,9 +15,9 @@
 
 #include <jerror.h>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/tensor/element.h"

@@ -11,8 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "core/io/end_request.h"
-
 namespace dmlop {
 
 struct SignalLists {

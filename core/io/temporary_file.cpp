@@ -2,14 +2,18 @@
 #include "core/io/temporary_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <atomic>
+#include <cstring>
+
+#include <fmt/format.h>
 
 #include "core/base/error.h"
 
 namespace dmlop {
+
 namespace {
 
 std::atomic<size_t> kept_open = 0;
@@ -132,6 +136,32 @@ bool TemporaryFile::GiveName() {
   if (path.empty()) return false;
   hidden_ = std::make_unique<TemporaryPath>(path);
   return true;
+}
+
+// --- open files ----------------------------------------------------------------------------------
+
+namespace {
+
+void* Map(int descriptor, size_t size, int protection, int flags, const std::string& name) {
+  void* address = mmap(nullptr, size, protection, flags, descriptor, 0);
+  if (address == MAP_FAILED) FailFile(name, "cannot be mapped", errno);
+  return address;
+}
+
+}  // namespace
+
+void FailFile(const std::string& name, std::string_view what, int error) {
+  throw Error(ErrorKind::kFileSystem, fmt::format("{}: {}: {}", name, what, std::strerror(error)));
+}
+
+MappedFile::MappedFile(int descriptor, size_t size, int protection, int flags,
+                       const std::string& name)
+    : address_(Map(descriptor, size, protection, flags, name)),
+      size_(size),
+      range_(address_, size, name) {}
+
+MappedFile::~MappedFile() {
+  munmap(address_, size_);
 }
 
 }  // namespace dmlop

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/io/spool.h"
+#include "core/io/output_file.h"
 #include "core/io/tensor_file.h"
+#include "core/tensor/loop_nest.h"
 #include "core/tensor/nibbles.h"
-#include "core/tensor/offset_window.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

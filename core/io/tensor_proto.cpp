@@ -10,12 +10,12 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "core/base/counted.h"
 #include "core/base/integers.h"
 #include "core/base/progress.h"
+#include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
-#include "core/io/spool.h"
+#include "core/io/output_file.h"
 #include "core/io/wire_bytes.h"
 #include "core/tensor/nibbles.h"
 

@@ -12,7 +12,7 @@
 #include "core/document/document_json.h"
 #include "core/document/operator_object.h"
 #include "core/engine/copy/copy_views.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {

@@ -10,11 +10,10 @@
 #include <utility>
 
 #include "core/base/parallel.h"
-#include "core/compare/compare.h"
+#include "core/compare/comparison.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/judge/evidence.h"
-#include "core/judge/hypotheses.h"
-#include "core/judge/measured_errors.h"
+#include "core/judge/units.h"
 #include "core/judge/varied_values.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -66,7 +65,7 @@ struct Counted {
   Hypothesis hypothesis;
   Score score;
   Rank rank;
-  const Sample* sample = nullptr;  // that it has been counted on
+  const SampledElements* sample = nullptr;  // that it has been counted on
 
   bool is_cause() const { return score.share() >= kEnough; }
 
@@ -242,7 +241,7 @@ class Diagnostician {
     std::vector<Counted> found;
     for (auto& [hypothesis, rank] : hypotheses)
       found.push_back({std::move(hypothesis), {}, rank, nullptr});
-    const Sample some = SampleOf(evidence_, kSome);
+    const SampledElements some = SampleOf(evidence_, kSome);
     Score(found, some, small_sample_.wrong.size() < kSome ? small_sample_ : some);
     if (found.size() > kMostCounted) found.resize(kMostCounted);
     Score(found, sample_, small_sample_);
@@ -250,7 +249,8 @@ class Diagnostician {
     std::ranges::stable_sort(counted_, {}, [](const Counted& one) { return one.order(); });
   }
 
-  void Score(std::vector<Counted>& found, const Sample& sample, const Sample& of_slow) const {
+  void Score(std::vector<Counted>& found, const SampledElements& sample,
+             const SampledElements& of_slow) const {
     ParallelFor(std::ssize(found), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
         const Hypothesis& hypothesis = found[i].hypothesis;
@@ -302,9 +302,9 @@ class Diagnostician {
   const DiagnosisOptions& options_;
   Evidence evidence_;
   WrongElements different_;
-  Sample sample_;
-  Sample small_sample_;  // for slow hypotheses
-  Sample few_;
+  SampledElements sample_;
+  SampledElements small_sample_;  // for slow hypotheses
+  SampledElements few_;
   std::vector<Counted> counted_;
   Diagnosis result_;
 };

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/explain/exact_arithmetic.h"
+#include "core/explain/formula_value.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {

@@ -53,7 +53,7 @@ bool IsChanged(const Evidence& evidence, int64_t element, double varied) {
 }
 
 // Returns how many wrong elements of the sample a right one counts for.
-double WeightOfRight(const Evidence& evidence, const Sample& sample) {
+double WeightOfRight(const Evidence& evidence, const SampledElements& sample) {
   const auto ratio = [](const std::vector<int64_t>& all, const std::vector<int64_t>& some) {
     return static_cast<double>(all.size()) / static_cast<double>(std::max<size_t>(some.size(), 1));
   };
@@ -74,7 +74,7 @@ class Scoring {
     units_ = own_units_ ? &*own_units_ : evidence.units ? &*evidence.units : nullptr;
   }
 
-  Score Of(const Sample& sample) {
+  Score Of(const SampledElements& sample) {
     const auto varied = hypothesis_.compute(sample.all());
     const size_t wrong = sample.wrong.size();
     for (size_t i = 0; i < wrong; ++i) CountWrong(sample.wrong[i], varied[i]);
@@ -175,21 +175,22 @@ Hypothesis OfComputation(std::string id, std::string text, Computation changed, 
   return hypothesis;
 }
 
-Sample SampleOf(const Evidence& evidence, size_t most) {
+SampledElements SampleOf(const Evidence& evidence, size_t most) {
   return {Spread(evidence.wrong, most), Spread(evidence.right, most)};
 }
 
-std::vector<int64_t> Sample::all() const {
+std::vector<int64_t> SampledElements::all() const {
   std::vector<int64_t> elements = wrong;
   elements.insert(elements.end(), right.begin(), right.end());
   return elements;
 }
 
-bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis, const Sample& few) {
+bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
+                 const SampledElements& few) {
   return ArePromising(evidence, few, hypothesis.compute(few.all()));
 }
 
-bool ArePromising(const Evidence& evidence, const Sample& few,
+bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::span<const VariedElement> varied) {
   int64_t known = 0, nearer = 0, changed = 0;
   const auto value = [&](size_t i) {
@@ -209,7 +210,8 @@ bool ArePromising(const Evidence& evidence, const Sample& few,
          share >= kPromising * static_cast<double>(known);
 }
 
-Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const Sample& sample) {
+Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis,
+              const SampledElements& sample) {
   return Scoring(evidence, hypothesis).Of(sample);
 }
 

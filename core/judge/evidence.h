@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -104,20 +105,100 @@ struct Score {
 };
 
 // The elements that are looked at: evenly spread ones of the evidence, if there are too many.
-struct Sample {
+struct SampledElements {
   std::vector<int64_t> wrong;
   std::vector<int64_t> right;
 
   std::vector<int64_t> all() const;  // the wrong ones, then the right ones
 };
-Sample SampleOf(const Evidence& evidence, size_t most);
+SampledElements SampleOf(const Evidence& evidence, size_t most);
 
 // Whether a hypothesis brings most of a few wrong elements much closer to what the device has, and
 // leaves most right ones as they are. `varied` has the wrong ones, then the right ones.
-bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis, const Sample& few);
-bool ArePromising(const Evidence& evidence, const Sample& few,
+bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
+                 const SampledElements& few);
+bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::span<const VariedElement> varied);
 
-Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const Sample& sample);
+Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis,
+              const SampledElements& sample);
+
+// --- hypotheses of all kinds ---------------------------------------------------------------------
+
+// The hypotheses about an output, of all kinds, that are promising on a few elements.
+
+// The least rank decides between equally good hypotheses.
+struct Rank {
+  int kind = 0;
+  size_t number = 0;
+
+  auto operator<=>(const Rank&) const = default;
+};
+
+struct RankedHypothesis {
+  Hypothesis hypothesis;
+  Rank rank;
+};
+
+// Each stage is tried only if those before it found no cause.
+enum class Stage {
+  kSimple,      // single changes of the descriptor, of the arithmetic, and of places
+  kInputs,      // inputs in another layout, parts of them, and paddings
+  kPairs,       // two changes of the descriptor
+  kLastResort,  // functions that are not accurate
+  kAmongNoise,  // only arithmetics, whose bits count
+};
+
+std::vector<RankedHypothesis> HypothesesOf(const Evidence& evidence, const SampledElements& few,
+                                           Stage stage);
+
+// --- places --------------------------------------------------------------------------------------
+
+// Variations of place: right values in wrong places, and elements that no computation explains.
+//
+//   not-written                 one value, or an untouched pattern, everywhere
+//   not-written:[*, 8..15]      in a box; `120..159`: from one element to another in memory;
+//                               `blocks,[*, *]`: in blocks within the box
+//   from-input:ATensor          elements of an input
+//   shifted:[0,0,1,1]           each element is the one so much further along each axis
+//   reversed:axis=2             from the last to the first
+//   permuted:[0,2,3,1]          written as if the axes were in this order
+//   exchanged:[0,16]            two blocks, so far from one another, in each other's place
+
+// Finds those that are promising, the simplest first. `few` are elements to try them on.
+std::vector<Hypothesis> PlaceChangesOf(const Evidence& evidence, const SampledElements& few);
+
+// Returns the forms that unwritten elements may have, promising or not.
+std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
+
+// --- what is read --------------------------------------------------------------------------------
+
+// Variations of what is read: terms of sums that are left out, inputs in another layout, and
+// padding with what is at the edge.
+//
+//   tail-missing:axis=1,from=80            the terms from 80 on, along an axis of an input
+//   head-missing:axis=1,to=16              the terms before 16
+//   part-missing:axis=1,from=3,to=4        the terms between
+//   head-missing:axis=1,every=1024         sums, or states, begin anew at every 1024-th element
+//   other-layout:BTensor=[1,0]             read as if its axes were in this order in memory
+//   other-layout:BTensor:written=[1,0]     laid out so in memory, and read in the usual order
+//   padding-edge                           the nearest element of the input in place of padding
+
+// Finds those that are promising, the simplest first. `few` are elements to try them on.
+std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few);
+std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const SampledElements& few);
+std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few);
+
+// --- the changed computations --------------------------------------------------------------------
+
+// The axes of an input are in this order in memory and read in the usual one, or the other way
+// round.
+Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
+                       bool is_written);
+
+enum class Beyond { kNearest, kMirrored, kWrapped };
+
+// Padding is made of elements; none if there is no padding.
+std::optional<Computation> WithEdges(const Computation& original, Beyond beyond);
 
 }  // namespace dmlop

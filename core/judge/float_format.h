@@ -9,7 +9,11 @@
 #include <limits>
 #include <string_view>
 
-#include "core/exact/error_free.h"
+#include "core/base/integers.h"
+#include "core/exact/double_double.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 
@@ -77,6 +81,27 @@ inline double SumRoundedToOdd(double a, double b) {
   const uint64_t is_moved = static_cast<uint64_t>(is_inexact) & ~bits & 1;
   const bool is_outward = (sum.tail > 0) == (sum.head > 0);
   return std::bit_cast<double>(is_outward ? bits + is_moved : bits - is_moved);
+}
+
+// --- stored elements -----------------------------------------------------------------------------
+
+// Numbers as elements of tensors.
+
+// Rounds a number to the type of an output. A NaN becomes 0 as an integer; other numbers are whole
+// then, and in the type's range.
+inline ElementBytes Stored(DataType type, DoubleDouble number) {
+  ElementBytes bytes{};
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    if constexpr (std::is_same_v<T, double>) {
+      bytes = BytesOf(number.head);
+    } else if constexpr (!std::is_integral_v<T>) {
+      bytes = BytesOf(RoundOnce<T>(number.head, number.tail));
+    } else if (!std::isnan(number.head)) {
+      bytes = BytesOf(
+          static_cast<T>(static_cast<Int128>(number.head) + static_cast<Int128>(number.tail)));
+    }
+  });
+  return bytes;
 }
 
 }  // namespace dmlop

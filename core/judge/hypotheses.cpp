@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/hypotheses.h"
+#include "core/judge/evidence.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,6 @@
 
 #include "core/base/parallel.h"
 #include "core/judge/descriptor_change.h"
-#include "core/judge/input_change.h"
-#include "core/judge/place_change.h"
 #include "core/judge/varied_values.h"
 
 namespace dmlop {
@@ -50,7 +48,8 @@ int KindOfPlace(const std::string& id) {
 
 class HypothesisList {
  public:
-  HypothesisList(const Evidence& evidence, const Sample& few) : evidence_(evidence), few_(few) {}
+  HypothesisList(const Evidence& evidence, const SampledElements& few)
+      : evidence_(evidence), few_(few) {}
 
   std::vector<RankedHypothesis> Of(Stage stage) {
     switch (stage) {
@@ -161,7 +160,7 @@ class HypothesisList {
         ArithmeticVariationsOf(op, inputs, evidence_.output);
     constexpr int64_t kLong = 2000;
     const bool is_long = FormulaWork(op, inputs, evidence_.output) > kLong;
-    const Sample few = is_long ? SampleOf(evidence_, kFewer) : few_;
+    const SampledElements few = is_long ? SampleOf(evidence_, kFewer) : few_;
     const std::vector<int64_t> elements = few.all();
     const auto values = ComputeVaried(op, inputs, all, evidence_.output, elements);
     for (size_t i = 0; i < all.size(); ++i) {
@@ -250,13 +249,13 @@ class HypothesisList {
   }
 
   const Evidence& evidence_;
-  const Sample& few_;
+  const SampledElements& few_;
   std::vector<RankedHypothesis> list_;
 };
 
 }  // namespace
 
-std::vector<RankedHypothesis> HypothesesOf(const Evidence& evidence, const Sample& few,
+std::vector<RankedHypothesis> HypothesesOf(const Evidence& evidence, const SampledElements& few,
                                            Stage stage) {
   return HypothesisList(evidence, few).Of(stage);
 }

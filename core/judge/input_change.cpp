@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/input_change.h"
+#include "core/judge/evidence.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -132,7 +132,7 @@ std::optional<Computation> WithEdges(const Computation& original, Beyond beyond)
   return faults.has_errors() ? std::nullopt : std::optional(std::move(changed));
 }
 
-std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const Sample& few) {
+std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few) {
   std::vector<Hypothesis> found;
   const std::vector<TensorSlot> slots = TensorSlots(evidence.computation.op, TensorRole::kInput);
   for (size_t input = 0; input < slots.size(); ++input) {
@@ -154,7 +154,7 @@ std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const Sample& 
   return found;
 }
 
-std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const Sample& few) {
+std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const SampledElements& few) {
   constexpr std::tuple<Beyond, const char*, const char*> kKinds[] = {
       {Beyond::kNearest, "padding-edge", "padding is the nearest element"},
       {Beyond::kMirrored, "padding-edge:mirrored", "padding is a mirror image"},

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/explain/exact_arithmetic.h"
+#include "core/explain/formula_value.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

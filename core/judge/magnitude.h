@@ -8,8 +8,10 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/ops/formula.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 
@@ -49,6 +51,71 @@ struct MagnitudeArithmetic {
                         std::span<const Value> operands);
 
   const Places* places = nullptr;  // where elements are, if not where the formula has them
+};
+
+// --- sizes of elements ---------------------------------------------------------------------------
+
+// The sizes that formulas have in the arithmetic of magnitudes, element by element, and the share
+// of rounded coordinates in the sizes of interpolated elements.
+
+struct SizesAndTerms {
+  std::vector<double> sizes;
+  std::vector<int64_t> terms;
+};
+
+// These are those of all elements of an output, in row-major order.
+SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
+                            size_t output);
+
+// Adds, for each dimension of a linear interpolation, the magnitude of the coordinate times the
+// difference of the neighbours; nothing for operators that interpolate in another way. `sizes` are
+// those of the output.
+void AddCoordinateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
+                        std::vector<double>& scale);
+
+// Whether an operator samples regions, which its second input has, of images.
+bool SamplesRegions(const OperatorDesc& op, InputViews inputs);
+
+// The sizes of what such an operator samples, with the larger coordinate times difference on either
+// side of each neighbour. `sample` are some elements of the output.
+std::vector<double> RegionSizes(const OperatorDesc& op, InputViews inputs,
+                                std::span<const Dims> sample);
+
+// --- operators run on magnitudes -----------------------------------------------------------------
+
+// An operator run on the magnitudes of its inputs and parameters, which gives the sums of the
+// magnitudes of their terms where the operator is nothing but sums and products.
+
+class MagnitudeRun {
+ public:
+  // Takes an operator without a fused activation and some elements of the output. FLOAT16 becomes
+  // FLOAT32, since sums may exceed FLOAT16.
+  MagnitudeRun(const OperatorDesc& op, InputViews inputs, size_t output,
+               std::span<const Dims> elements);
+
+  // False if no signs of the inputs make all terms of the sums positive.
+  bool is_possible() const { return is_possible_; }
+
+  // Whether there are numbers such as Alpha.
+  bool has_parameters() const { return !parameters_.empty(); }
+
+  // By row-major number of the element; infinite beyond the type.
+  std::vector<double> Sizes() const;
+  // The same with every magnitude of an element 1; with `factors`, parameters keep theirs.
+  std::vector<double> Ones(bool factors) const;
+
+ private:
+  bool HasSigns(std::span<const Dims> elements);
+  bool IsOfOneSign(std::span<const Dims> elements) const;
+  std::vector<double> Run(const OperatorDesc& op, InputViews inputs) const;
+
+  OperatorDesc op_;
+  InputViews inputs_;
+  size_t output_;
+  std::vector<int> signs_;     // by which the magnitudes of each input's elements are multiplied
+  std::vector<bool> is_read_;  // whether elements of the input are in formulas
+  std::vector<size_t> parameters_;  // numbers of the fields whose numbers are in formulas
+  bool is_possible_ = false;
 };
 
 }  // namespace dmlop

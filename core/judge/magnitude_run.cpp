@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/magnitude_run.h"
+#include "core/judge/magnitude.h"
 
 #include <algorithm>
 #include <cmath>

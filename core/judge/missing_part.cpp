@@ -13,8 +13,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/judge/axis_part.h"
-#include "core/judge/input_change.h"
+#include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
 
 namespace dmlop {
@@ -214,7 +213,7 @@ class PartSearch {
 // Tries omissions until one is right.
 class OmissionList {
  public:
-  OmissionList(const Evidence& evidence, const Sample& few, std::vector<Hypothesis>& found)
+  OmissionList(const Evidence& evidence, const SampledElements& few, std::vector<Hypothesis>& found)
       : evidence_(evidence),
         few_(few),
         some_(SampleOf(evidence, kSearched).all()),
@@ -272,7 +271,7 @@ class OmissionList {
   }
 
   const Evidence& evidence_;
-  const Sample& few_;
+  const SampledElements& few_;
   std::vector<int64_t> some_;
   std::vector<TermAxis> axes_;
   std::vector<Hypothesis>& found_;
@@ -325,7 +324,7 @@ std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
 }
 
 // Finds promising hypotheses that sums or states begin anew, the simplest first.
-std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const Sample& few) {
+std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const SampledElements& few) {
   std::vector<Hypothesis> found;
   for (const size_t axis : AxesOf(evidence)) {
     for (const int64_t length : LengthsOfPieces(evidence, axis)) {
@@ -345,7 +344,7 @@ std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const Sample& 
 
 }  // namespace
 
-std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const Sample& few) {
+std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few) {
   std::vector<Hypothesis> found = NewBeginningsOf(evidence, few);
   OmissionList(evidence, few, found).Find();
   return found;

@@ -2,14 +2,17 @@
 #include "core/judge/omitted_terms.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "core/base/parallel.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/judge/element_formula.h"
-#include "core/judge/stored_element.h"
+#include "core/judge/float_format.h"
 
 namespace dmlop {
+
 namespace {
 
 using Node = FormulaNode;
@@ -171,6 +174,189 @@ std::vector<VariedElement> OmittedTerms::Without(int64_t from, int64_t to, bool 
     }
   });
   return varied;
+}
+
+// --- parts of axes -------------------------------------------------------------------------------
+
+namespace {
+
+// The parts of an input before and behind the part that is left out.
+ConstTensorView Joined(const ConstTensorView& input, const TermAxis& axis, const AxisPart& part,
+                       Computation& owner) {
+  const size_t d = axis.axis;
+  const ConstTensorView second = input.Slice(d, part.to, axis.size - part.to);
+  if (part.from == 0) return second;
+  if (part.to == axis.size) return input.Slice(d, 0, part.from);
+  const TensorView joined = PackedCopy(input.Slice(d, 0, axis.size - part.count()), owner);
+  const Move move{second, joined.Slice(d, part.from, second.layout.sizes[d])};
+  CopyAll({&move, 1});
+  return AsConst(joined);
+}
+
+// Shortens inputs, each along its axis; none if DirectML would refuse that.
+std::optional<Computation> Shortened(const Computation& original, std::span<const TermAxis> axes,
+                                     const AxisPart& part) {
+  Computation changed = original;
+  std::vector<TensorDesc*> inputs;
+  for (const MutableTensorSlot& slot : TensorSlots(changed.op)) {
+    if (slot.role() == TensorRole::kInput) inputs.push_back(slot.desc);
+  }
+  for (const auto& [input, axis, size] : axes) {
+    (*inputs[input]->sizes)[axis] = static_cast<uint32_t>(size - part.count());
+    inputs[input]->strides.reset();
+    inputs[input]->total_tensor_size_in_bytes = 0;
+  }
+  Diagnostics faults;
+  Check(changed.op, kHighestFeatureLevel, faults);
+  if (faults.has_errors()) return std::nullopt;
+  for (const TermAxis& axis : axes) {
+    changed.inputs[axis.input] = Joined(original.inputs[axis.input], axis, part, changed);
+  }
+  return changed;
+}
+
+// Cuts the tensors of a scan along an axis of the output and computes each piece by itself.
+class Pieces {
+ public:
+  Pieces(const Computation& original, size_t output, size_t axis, int64_t length)
+      : original_(original),
+        output_(output),
+        sizes_(OutputSizes(original, output)),
+        axis_(axis),
+        length_(length) {}
+
+  std::vector<ElementBytes> Of(std::span<const int64_t> elements,
+                               const ElementsFunction& compute) const {
+    if (!Cut(0, std::min(length_, sizes_[axis_]))) return {};
+    std::map<int64_t, std::vector<size_t>> by_piece;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      by_piece[IndexOf(sizes_, elements[i])[axis_] / length_].push_back(i);
+    }
+    std::vector<ElementBytes> values(elements.size());
+    for (const auto& [piece, members] : by_piece) {
+      Compute(piece, members, elements, compute, values);
+    }
+    return values;
+  }
+
+ private:
+  void Compute(int64_t piece, const std::vector<size_t>& members, std::span<const int64_t> elements,
+               const ElementsFunction& compute, std::vector<ElementBytes>& values) const {
+    const int64_t begin = piece * length_;
+    const auto computation = Cut(begin, std::min(length_, sizes_[axis_] - begin));
+    if (!computation) return;
+    const Dims cut = OutputSizes(*computation, output_);
+    std::vector<int64_t> numbers;
+    for (const size_t i : members) {
+      Dims index = IndexOf(sizes_, elements[i]);
+      index[axis_] -= begin;
+      numbers.push_back(OffsetOf(PackedLayout(cut), index));
+    }
+    const std::vector<ElementBytes> found = compute(*computation, output_, numbers);
+    for (size_t k = 0; k < members.size(); ++k) values[members[k]] = found[k];
+  }
+
+  std::optional<Computation> Cut(int64_t begin, int64_t size) const {
+    Computation cut = original_;
+    size_t input = 0;
+    for (const MutableTensorSlot& slot : TensorSlots(cut.op)) {
+      const auto axis = AxisOf(slot, input);
+      const bool is_input = slot.role() == TensorRole::kInput;
+      if (axis && is_input) cut.inputs[input] = cut.inputs[input].Slice(*axis, begin, size);
+      input += is_input ? 1 : 0;
+      if (!axis) continue;
+      (*slot.desc->sizes)[*axis] = static_cast<uint32_t>(size);
+      slot.desc->strides.reset();
+      slot.desc->total_tensor_size_in_bytes = 0;
+    }
+    Diagnostics faults;
+    Check(cut.op, kHighestFeatureLevel, faults);
+    return faults.has_errors() ? std::nullopt : std::optional(std::move(cut));
+  }
+
+  // The axis of a tensor that is cut.
+  std::optional<size_t> AxisOf(const MutableTensorSlot& slot, size_t input) const {
+    const Dims own(slot.desc->sizes->begin(), slot.desc->sizes->end());
+    const bool is_output = slot.role() == TensorRole::kOutput;
+    if (!IsNetwork(original_.op) || is_output) {
+      return own == sizes_ ? std::optional(axis_) : std::nullopt;
+    }
+    return input == 0 ? std::optional<size_t>(1) : std::nullopt;
+  }
+
+  const Computation& original_;
+  size_t output_;
+  Dims sizes_;
+  size_t axis_;
+  int64_t length_;
+};
+
+// The least region that has both.
+Region Hull(const Region& a, const Region& b) {
+  Region hull = a;
+  for (size_t d = 0; d < a.begin.size(); ++d) {
+    hull.begin[d] = std::min(a.begin[d], b.begin[d]);
+    hull.sizes[d] = std::max(a.begin[d] + a.sizes[d], b.begin[d] + b.sizes[d]) - hull.begin[d];
+  }
+  return hull;
+}
+
+// The parts of inputs that an element needs, by input. A convolution has a source for each tap.
+std::map<size_t, Region> NeededBy(const std::vector<SourceMap>& sources, const Region& element) {
+  std::map<size_t, Region> needed;
+  for (const SourceMap& source : sources) {
+    const auto part = source(element);
+    if (!part) continue;
+    const auto [place, is_new] = needed.emplace(part->tensor, *part);
+    if (!is_new) place->second = Hull(place->second, *part);
+  }
+  return needed;
+}
+
+}  // namespace
+
+std::vector<TermAxis> ReducedAxesOf(const Computation& computation, size_t output,
+                                    std::span<const int64_t> elements) {
+  const std::vector<SourceMap> sources = SourcesOf(computation.op);
+  const Dims outputs = OutputSizes(computation, output);
+  std::set<TermAxis> axes;
+  for (const int64_t element : elements) {
+    const Region one{output, IndexOf(outputs, element), Dims::Filled(outputs.size(), 1)};
+    for (const auto& [input, region] : NeededBy(sources, one)) {
+      const Dims& sizes = computation.inputs[input].layout.sizes;
+      for (size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] > 1 && region.sizes[d] == sizes[d]) axes.insert({input, d, sizes[d]});
+      }
+    }
+  }
+  return {axes.begin(), axes.end()};
+}
+
+Computation WithZeros(const Computation& original, const TermAxis& axis, const AxisPart& part) {
+  Computation changed = original;
+  const TensorView copy = PackedCopy(original.inputs[axis.input], changed);
+  const TensorView zeroed = copy.Slice(axis.axis, part.from, part.count());
+  static constexpr ElementBytes kZero{};
+  const Move move{
+      {kZero.data(), copy.type, {zeroed.layout.sizes, Dims::Filled(zeroed.layout.rank(), 0)}},
+      zeroed};
+  CopyAll({&move, 1});
+  changed.inputs[axis.input] = AsConst(copy);
+  return changed;
+}
+
+std::optional<Computation> Without(const Computation& original, const TermAxis& axis,
+                                   std::vector<TermAxis> all, const AxisPart& part) {
+  if (part.count() == axis.size) return std::nullopt;
+  if (auto alone = Shortened(original, {&axis, 1}, part)) return alone;
+  std::erase_if(all, [&](const TermAxis& other) { return other.size != axis.size; });
+  return all.size() > 1 ? Shortened(original, all, part) : std::nullopt;
+}
+
+std::vector<ElementBytes> BegunAnew(const Computation& original, size_t output, size_t axis,
+                                    int64_t length, std::span<const int64_t> elements,
+                                    const ElementsFunction& compute) {
+  return Pieces(original, output, axis, length).Of(elements, compute);
 }
 
 }  // namespace dmlop

@@ -3,16 +3,67 @@
 // too early: of a softmax, of a mean, of a window.
 #pragma once
 
+#include <compare>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "core/judge/axis_part.h"
+#include "core/judge/computation.h"
 #include "core/judge/evidence.h"
 
 namespace dmlop {
+
+// --- parts of axes -------------------------------------------------------------------------------
+
+// Computations in which a part of an axis is left out, or that begin anew along one.
+
+// Computes elements of an output by their row-major numbers.
+using ElementsFunction = std::function<std::vector<ElementBytes>(
+    const Computation& computation, size_t output, std::span<const int64_t> elements)>;
+
+// The coordinates [from, to).
+struct AxisPart {
+  int64_t from;
+  int64_t to;
+
+  int64_t count() const { return to - from; }
+  auto operator<=>(const AxisPart&) const = default;
+};
+
+// An axis of an input along which terms lie. Its coordinates are those of the input or, where an
+// operator has windows, those within a window.
+struct TermAxis {
+  size_t input;
+  size_t axis;
+  int64_t size;
+
+  auto operator<=>(const TermAxis&) const = default;
+};
+
+// Returns the axes along which one of the elements of an output needs all coordinates, by input and
+// axis.
+std::vector<TermAxis> ReducedAxesOf(const Computation& computation, size_t output,
+                                    std::span<const int64_t> elements);
+
+// The part is 0, as for sums whose terms were never added.
+Computation WithZeros(const Computation& original, const TermAxis& axis, const AxisPart& part);
+
+// The input is shorter, as for a mean of fewer terms or a maximum, with those of `all` that have as
+// many coordinates, if it cannot be so alone; none if it cannot be so at all.
+std::optional<Computation> Without(const Computation& original, const TermAxis& axis,
+                                   std::vector<TermAxis> all, const AxisPart& part);
+
+// Elements of an output of which each `length` coordinates along an axis are computed by
+// themselves, as of running sums that begin anew; none if the tensors cannot be cut so.
+std::vector<ElementBytes> BegunAnew(const Computation& original, size_t output, size_t axis,
+                                    int64_t length, std::span<const int64_t> elements,
+                                    const ElementsFunction& compute);
+
+// --- omitted terms -------------------------------------------------------------------------------
 
 class ElementFormula;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/place_change.h"
+#include "core/judge/evidence.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,7 +27,7 @@ using SourceOf = std::function<int64_t(const Dims& index)>;
 
 class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
  public:
-  PlaceSearch(const Evidence& evidence, const Sample& few)
+  PlaceSearch(const Evidence& evidence, const SampledElements& few)
       : evidence_(evidence),
         few_(few),
         sizes_(evidence.expected.sizes),
@@ -296,7 +296,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   }
 
   const Evidence& evidence_;
-  const Sample& few_;
+  const SampledElements& few_;
   Dims sizes_;
   Dims strides_;
   std::vector<Stretch> box_;  // of the wrong elements
@@ -306,7 +306,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
 
 }  // namespace
 
-std::vector<Hypothesis> PlaceChangesOf(const Evidence& evidence, const Sample& few) {
+std::vector<Hypothesis> PlaceChangesOf(const Evidence& evidence, const SampledElements& few) {
   return std::make_shared<PlaceSearch>(evidence, few)->All();
 }
 

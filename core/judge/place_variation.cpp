@@ -10,9 +10,9 @@
 #include <limits>
 #include <numeric>
 
-#include "core/judge/input_change.h"
+#include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variations of place by id, computed from the operator alone. diagnose finds them from a device's
-// values (place_change.h, input_change.h); run and explain take them as they are told.
+// values (evidence.h, evidence.h); run and explain take them as they are told.
 //
 //   not-written, not-written:[0, 128..255], not-written:120..159    0 everywhere, in a box, or from
 //                                       one element in memory to another; `=VALUE` behind it states
@@ -11,7 +11,7 @@
 //   reversed:axis=2, reversed:axes=[1,2]
 //   permuted:[0,2,3,1]                  written as if the axes were in this order
 //   exchanged:[16,-16],block=[0..15, 16..31]    this block and the one so far from it
-//   tail-missing, head-missing, part-missing, other-layout, padding-edge    as in input_change.h
+//   tail-missing, head-missing, part-missing, other-layout, padding-edge    as in evidence.h
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/judge/axis_part.h"
 #include "core/judge/computation.h"
+#include "core/judge/omitted_terms.h"
 
 namespace dmlop {
 

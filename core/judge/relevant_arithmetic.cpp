@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/judge/element_formula.h"
-#include "core/judge/varied_tensors.h"
 #include "core/judge/varied_values.h"
 #include "core/ops/fused.h"
 

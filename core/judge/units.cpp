@@ -7,8 +7,7 @@
 
 #include "core/judge/computation.h"
 #include "core/judge/formula_character.h"
-#include "core/judge/magnitude_run.h"
-#include "core/judge/size_evaluation.h"
+#include "core/judge/magnitude.h"
 #include "core/ops/formula.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"

@@ -14,7 +14,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/compare/error_measure.h"
 #include "core/ops/operator.h"
+#include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {
 
@@ -51,5 +53,14 @@ struct ErrorUnits {
 // result; none where equality is asked for: of integers, and of floats that are only moved.
 std::optional<ErrorUnits> ErrorUnitsOf(const OperatorDesc& op, InputViews inputs,
                                        const ConstTensorView& exact_output, size_t output);
+
+// --- errors in units -----------------------------------------------------------------------------
+
+// The errors of an output in units, and how many of them a tolerance allows each element.
+
+// Takes floats of any type, as many as the units are of. Throws an Error of kind kUsage for sums in
+// FLOAT16 of so many terms that zeros would pass.
+UnitErrors MeasureErrors(const ErrorUnits& units, const ConstTensorView& actual,
+                         const ConstTensorView& expected, const UnitTolerance& tolerance);
 
 }  // namespace dmlop

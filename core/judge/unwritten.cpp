@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/judge/place_change.h"
+#include "core/judge/evidence.h"
 #include "core/judge/place_variation.h"
 
 namespace dmlop {

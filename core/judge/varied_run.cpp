@@ -11,7 +11,6 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/judge/element_formula.h"
-#include "core/judge/varied_tensors.h"
 #include "core/judge/varied_values.h"
 
 namespace dmlop {

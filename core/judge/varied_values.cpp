@@ -7,13 +7,10 @@
 #include <optional>
 
 #include "core/base/parallel.h"
-#include "core/judge/chosen_arithmetic.h"
 #include "core/judge/computation.h"
 #include "core/judge/element_formula.h"
-#include "core/judge/slice_formula.h"
-#include "core/judge/stored_element.h"
+#include "core/judge/float_format.h"
 #include "core/judge/sum_orders.h"
-#include "core/judge/varied_tensors.h"
 #include "core/ops/fused.h"
 
 namespace dmlop {

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/exact/double_double.h"
 #include "core/judge/arithmetic.h"
+#include "core/judge/computation.h"
+#include "core/ops/formula.h"
 
 namespace dmlop {
 
@@ -34,5 +38,50 @@ std::vector<std::vector<ElementBytes>> ComputeVaried(
 std::vector<ElementBytes> ComputeVaried(const OperatorDesc& op, InputViews inputs,
                                         const ArithmeticVariation& variation, size_t output,
                                         std::span<const int64_t> elements);
+
+// --- what is read, and what becomes of results ---------------------------------------------------
+
+// Arithmetics that change what an operator reads, or what becomes of its results.
+
+// --- inputs --------------------------------------------------------------------------------------
+
+bool ChangesInputs(const ArithmeticVariation& variation);
+
+// The inputs whose elements are multiplied by those of other ones, by number; all if none are.
+std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output);
+
+// The same operator on the inputs as the device reads them.
+Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
+                              size_t output);
+
+// --- outputs -------------------------------------------------------------------------------------
+
+bool ChangesOutputs(const ArithmeticVariation& variation);
+
+void ChangeOutputs(const ArithmeticVariation& variation, DataType type,
+                   std::span<ElementBytes> elements);
+
+// `rounded` is the element that is nearest to an exact number.
+ElementBytes TowardZero(DataType type, const ElementBytes& rounded, DoubleDouble exact);
+// A FLOAT16 that is rounded to FLOAT32 before.
+ElementBytes ThroughFloat32(DoubleDouble exact);
+
+// --- other operands and other integers -----------------------------------------------------------
+
+// Formulas in which another operand is chosen than the pages say, or integers become others;
+// nothing else is rounded.
+
+// The kinds nan-passes, starts-at-zero, last-of-equals, saturated and wrapped.
+bool Chooses(ArithmeticKind kind);
+
+// Elements of a type in such an arithmetic. Each ends with one of these nodes of a formula.
+std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
+                                         const Formula& formula, std::span<const FormulaNode> ends,
+                                         DataType type);
+
+// An element of an output that has the places of the maxima in the first one: that of the last of
+// the greatest elements; none if the first output has no maxima.
+std::optional<ElementBytes> LastPlaceOfMaximum(const OperatorDesc& op, InputViews inputs,
+                                               const Region& element);
 
 }  // namespace dmlop

@@ -7,10 +7,10 @@
 #include <set>
 #include <span>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/integers.h"
 #include "core/base/memory.h"
+#include "core/base/text.h"
 #include "core/graph/graph_run.h"
 #include "core/io/picture_file.h"
 #include "core/tensor/nibbles.h"

@@ -2,6 +2,7 @@
 // Dispatchables of a DxDispatch model that are operators of DirectML or serialized graphs of them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/model/model_document.h"
+#include "core/onnx/onnx_import.h"
 
 namespace dmlop {
 
@@ -43,6 +45,56 @@ class DispatchableReader {
   const ModelDocument::OpenFile& open_;
   Diagnostics& diagnostics_;
   ValueReader values_;
+};
+
+// --- ONNX models ---------------------------------------------------------------------------------
+
+// Dispatchables of a DxDispatch model that are ONNX models. Each dispatch of one has a graph for
+// the shapes that its bindings state.
+
+inline constexpr std::string_view kOnnxType = "onnx";
+
+class OnnxDispatchables {
+ public:
+  OnnxDispatchables(FeatureLevel level, const StatedSizes& sizes,
+                    const ModelDocument::OpenFile& open, Diagnostics& diagnostics)
+      : level_(level),
+        sizes_(sizes),
+        open_(open),
+        diagnostics_(diagnostics),
+        values_(diagnostics, Dialect::kModel) {}
+
+  static bool IsOnnx(JsonCursor dispatchable);
+
+  // Opens the model of a dispatchable; faults are reported.
+  void Read(JsonCursor dispatchable);
+
+  bool Has(std::string_view name) const { return all_.contains(name); }
+
+  // Makes the graph for a dispatch, whose bindings may state shapes. Null if that fails, which is
+  // reported.
+  std::optional<ModelDispatchable> ForDispatch(const std::string& name, JsonCursor bindings);
+
+ private:
+  struct One {
+    JsonCursor place, path_place;
+    std::vector<ModelFile> files;  // the model's, then those of external data
+    std::shared_ptr<const InputFile> file;
+    OnnxModel model;
+    std::map<std::string, int64_t> free_sizes, free_denotations;
+  };
+
+  std::map<std::string, int64_t> ReadSizes(JsonCursor dispatchable, std::string_view name) const;
+  std::map<std::string, std::vector<int64_t>> ShapesIn(JsonCursor bindings) const;
+  InputFile OpenExternal(One& one, const std::string& location) const;
+  void Report(const One& one, const Diagnostics& found) const;
+
+  FeatureLevel level_;
+  const StatedSizes& sizes_;
+  const ModelDocument::OpenFile& open_;
+  Diagnostics& diagnostics_;
+  ValueReader values_;
+  std::map<std::string, One, std::less<>> all_;
 };
 
 }  // namespace dmlop

@@ -10,7 +10,6 @@
 #include "core/base/text.h"
 #include "core/model/model_dispatchables.h"
 #include "core/model/model_document.h"
-#include "core/model/model_onnx.h"
 
 namespace dmlop {
 namespace {

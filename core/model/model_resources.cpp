@@ -6,17 +6,16 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
 #include "core/base/integers.h"
 #include "core/base/memory.h"
 #include "core/base/progress.h"
+#include "core/base/text.h"
 #include "core/io/npy.h"
 #include "core/io/picture_file.h"
 #include "core/io/tensor_file.h"
-#include "core/io/tensor_path.h"
-#include "core/ops/buffer_run.h"
 #include "core/ops/picture_scale.h"
+#include "core/ops/pieces.h"
 
 namespace dmlop {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/io/file.h"
 #include "core/model/model_document.h"
 #include "core/tensor/data_type.h"
-#include "core/tensor/dims.h"
+#include "core/tensor/layout.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

@@ -14,7 +14,6 @@
 #include "core/io/npy.h"
 #include "core/io/npz.h"
 #include "core/io/tensor_file.h"
-#include "core/tensor/convert_element.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/nibbles.h"

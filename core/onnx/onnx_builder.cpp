@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/counted.h"
-#include "core/ops/buffer_run.h"
-#include "core/tensor/convert_element.h"
+#include "core/base/text.h"
+#include "core/ops/pieces.h"
+#include "core/tensor/element.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

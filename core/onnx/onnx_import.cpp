@@ -7,11 +7,10 @@
 #include <set>
 #include <utility>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/onnx/onnx_builder.h"
 #include "core/onnx/onnx_functions.h"
-#include "core/onnx/onnx_inputs.h"
 #include "core/onnx/onnx_node.h"
 
 namespace dmlop {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/onnx/onnx_inputs.h"
+#include "core/onnx/onnx_import.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "core/base/counted.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 

@@ -7,7 +7,7 @@
 #include <cassert>
 #include <limits>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/onnx/onnx_builder.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "core/base/counted.h"
 #include "core/base/integers.h"
+#include "core/base/text.h"
 #include "core/onnx/onnx_node.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 

@@ -2,7 +2,6 @@
 // RNN, GRU and LSTM.
 #include <algorithm>
 
-#include "core/base/counted.h"
 #include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 
 namespace dmlop::onnx_shape {

@@ -6,11 +6,10 @@
 
 #include <algorithm>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/ops/fused.h"
 #include "core/ops/inference.h"
 #include "core/ops/operator.h"
-#include "core/ops/support_check.h"
 
 namespace dmlop {
 namespace {

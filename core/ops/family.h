@@ -15,9 +15,9 @@
 #include "core/engine/element_wise/loop.h"
 #include "core/engine/fill/diagonal_band.h"
 #include "core/engine/weighted/weighted_sum.h"
-#include "core/exact/reduce_function.h"
-#include "core/tensor/dims.h"
+#include "core/exact/functions.h"
 #include "core/tensor/element.h"
+#include "core/tensor/layout.h"
 #include "core/tensor/scale_bias.h"
 #include "core/tensor/tensor.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/ops/meanings.h"
+#include "core/tensor/data_type.h"
 #include "core/tensor/element.h"
-#include "core/tensor/feature_level.h"
 #include "core/tensor/scale_bias.h"
 #include "core/tensor/tensor_desc.h"
 

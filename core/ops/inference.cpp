@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {

@@ -62,3 +62,17 @@ inline constexpr std::string_view kVarianceTensor =
     "The variance, with the size of the input or 1 in each dimension.";
 
 }  // namespace dmlop::meaning
+
+// --- lists of names ------------------------------------------------------------------------------
+
+// Names of operators that share fields, separated by blanks, for tables by field.
+
+namespace dmlop {
+
+inline constexpr std::string_view kConvolutions =
+    "CONVOLUTION CONVOLUTION_INTEGER QUANTIZED_LINEAR_CONVOLUTION";
+inline constexpr std::string_view kIntegerProducts =
+    "MATRIX_MULTIPLY_INTEGER MATRIX_MULTIPLY_INTEGER_TO_FLOAT QUANTIZED_LINEAR_MATRIX_MULTIPLY";
+inline constexpr std::string_view kMaxima = "MAX_POOLING MAX_POOLING1 MAX_POOLING2";
+
+}  // namespace dmlop

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "core/ops/name_lists.h"
+#include "core/ops/meanings.h"
 #include "core/ops/other_names.h"
 
 namespace dmlop {

@@ -73,4 +73,17 @@ const OperatorInfo* NearestOperator(std::string_view name,
 std::string DidYouMeanOperator(std::string_view name,
                                std::span<const OperatorInfo* const> among = Operators());
 
+// --- groups --------------------------------------------------------------------------------------
+
+// Groups of operators by what they do, for users who look for one.
+
+struct OperatorGroup {
+  std::string_view name;   // "reduction"
+  std::string_view title;  // a short description
+  std::vector<const OperatorInfo*> operators = {};
+};
+
+// Each operator is in exactly one group.
+std::span<const OperatorGroup> OperatorGroups();
+
 }  // namespace dmlop

@@ -2,8 +2,10 @@
 #include "core/ops/pieces.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/base/integers.h"
+#include "core/tensor/nibbles.h"
 
 namespace dmlop {
 
@@ -54,6 +56,27 @@ Region PartGrid::PartAt(int64_t number) const {
   part.begin[dim_] = place[dim_] * range_;
   part.sizes[dim_] = std::min(range_, sizes_[dim_] - part.begin[dim_]);
   return part;
+}
+
+// --- packed buffers ------------------------------------------------------------------------------
+
+void RunOnBuffers(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  std::vector<ConstTensorView> from(inputs.begin(), inputs.end());
+  std::vector<TensorView> to(outputs.begin(), outputs.end());
+  std::vector<UnpackedNibbles> unpacked;
+  unpacked.reserve(from.size() + to.size());
+  for (ConstTensorView& input : from) {
+    if (HasNibbles(input.type)) input = AsConst(unpacked.emplace_back(input).view());
+  }
+  const size_t first_output = unpacked.size();
+  for (TensorView& output : to) {
+    if (HasNibbles(output.type)) output = unpacked.emplace_back(AsConst(output)).view();
+  }
+  Run(op, from, to);
+  size_t next = first_output;
+  for (const TensorView& output : outputs) {
+    if (HasNibbles(output.type)) unpacked[next++].PackInto(output.data);
+  }
 }
 
 }  // namespace dmlop

@@ -69,4 +69,12 @@ class Pieces {
   size_t buffer_size_ = 0;
 };
 
+// --- packed buffers ------------------------------------------------------------------------------
+
+// Runs operators on buffers as DirectML has them, in which 4-bit elements are packed.
+
+// Like Run, but views of 4-bit elements describe buffers; see core/tensor/nibbles.h. Bytes between
+// the elements of an output keep their values.
+void RunOnBuffers(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+
 }  // namespace dmlop

@@ -10,7 +10,6 @@
 
 #include "core/ops/field.h"
 #include "core/tensor/data_type.h"
-#include "core/tensor/feature_level.h"
 
 namespace dmlop {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/support_check.h"
+#include "core/ops/operator.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/ops/fused.h"
 #include "core/ops/inference.h"
 #include "core/ops/support.h"

@@ -5,8 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/model/model_dispatchables.h"
 #include "core/model/model_document.h"
-#include "core/model/model_onnx.h"
 #include "core/schema/schema_parts.h"
 
 namespace dmlop {

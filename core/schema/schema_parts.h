@@ -114,4 +114,9 @@ void DefineOperators(const SchemaDialect& dialect, Json& definitions);
 void DefineModel(Json& definitions);
 void DefineReports(Json& definitions);
 
+// The JSON Schema (draft 2020-12) of operator descriptors and DxDispatch models, generated from the
+// lists of fields and names that their readers use.
+
+std::string SchemaText();
+
 }  // namespace dmlop

@@ -2,6 +2,7 @@
 // The element types of DirectML tensors (DML_TENSOR_DATA_TYPE in DirectML.h).
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -85,5 +86,28 @@ class DataTypeSet {
 
 // "FLOAT32, FLOAT16": floats, signed, unsigned, 4-bit integers, each widest first, as in the docs.
 std::string ToString(DataTypeSet set);
+
+// --- feature levels ------------------------------------------------------------------------------
+
+// DML_FEATURE_LEVEL: the version of DirectML by which a descriptor is judged.
+
+struct FeatureLevel {
+  uint16_t value;  // (major << 12) | (minor << 8), as in DirectML.h
+
+  friend constexpr auto operator<=>(FeatureLevel, FeatureLevel) = default;
+};
+
+constexpr FeatureLevel Level(int major, int minor) {
+  return {static_cast<uint16_t>((major << 12) | (minor << 8))};
+}
+
+// Every level that exists, oldest first.
+std::span<const FeatureLevel> FeatureLevels();
+inline constexpr FeatureLevel kHighestFeatureLevel = Level(6, 4);
+
+std::string ToString(FeatureLevel level);  // "5_0"
+
+// Parses "5_0", "5.0" or "DML_FEATURE_LEVEL_5_0"; empty for anything that is not a level.
+std::optional<FeatureLevel> ParseFeatureLevel(std::string_view text);
 
 }  // namespace dmlop

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/tensor/offset_window.h"
+#include "core/tensor/loop_nest.h"
 
 namespace dmlop {
 namespace {

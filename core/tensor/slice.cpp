@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/slice.h"
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 
 #include <fmt/format.h>
 

@@ -62,7 +62,7 @@ class MeaningTest(ProgramTest):
         fields = {name: {field["name"] for field in info["fields"]} for name, info in operators().items()}
         for source in ("meanings", "other_arguments"):
             text = re.sub(r'"\s*\n\s*"', "", (ROOT / f"core/ops/{source}.cpp").read_text())
-            constants = text + (ROOT / "core/ops/name_lists.h").read_text()
+            constants = text + (ROOT / "core/ops/meanings.h").read_text()
             lists = dict(re.findall(r'constexpr std::string_view (k\w+) =\s*"([A-Z0-9_ ]+)";', constants))
             rows = re.findall(r'\{(?:(k\w+)|"([^"]*)"),\s*"(\w+)",', text)
             self.assertGreater(len(rows), 60)

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/text/text_width.h"
+#include "app/text/table_text.h"
 
 namespace dmlop {
 namespace {

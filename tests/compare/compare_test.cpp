@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons with results computed by hand.
 
-#include "core/compare/compare.h"
+#include "core/compare/comparison.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // The comparison of two tensors by its definition, one element at a time.
 #pragma once
 
-#include "core/compare/compare.h"
+#include "core/compare/comparison.h"
 
 namespace dmlop {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compare/compare.h"
+#include "core/compare/comparison.h"
 #include "core/tensor/element.h"
 #include "tests/compare/tensor_of.h"
 #include "tests/support/case_name.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Initializers: every value follows from the one before, and long sequences report progress.
 
-#include "core/document/value_sequence.h"
+#include "core/document/random_values.h"
 
 #include <gtest/gtest.h>
 

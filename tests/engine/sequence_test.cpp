@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that depend only on their place.
 
-#include "core/engine/element_wise/sequence.h"
+#include "core/engine/element_wise/loop.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,6 @@
 #include <cstring>
 #include <vector>
 
-#include "core/engine/element_wise/loop.h"
 #include "tests/reference/element.h"
 #include "tests/reference/element_wise.h"
 #include "tests/support/random_tensor.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/exact/rounding.h"
 #include "tests/support/float_families.h"
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "core/fuzz/named_fields.h"
+#include "core/fuzz/field_value.h"
 #include "core/fuzz/random_desc.h"
 #include "core/fuzz/settings.h"
-#include "core/ops/support_check.h"
+#include "core/ops/operator.h"
 #include "tests/support/random.h"
 
 namespace dmlop {

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/judge/size_evaluation.h"
+#include "core/judge/magnitude.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

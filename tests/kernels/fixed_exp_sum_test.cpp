@@ -2,7 +2,7 @@
 // Fixed-point sums of exponentials keep their bound on every instruction set, and have the same
 // bits in any order.
 
-#include "core/kernels/reduce/fixed_exp_sum.h"
+#include "core/kernels/reduce/exp_sum.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/fuzz/random_desc.h"
-#include "core/ops/support_check.h"
+#include "core/ops/operator.h"
 #include "tests/kernels/kernel_cases.h"
 #include "tests/support/desc.h"
 #include "tests/support/operator_call.h"

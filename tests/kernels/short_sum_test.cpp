@@ -2,7 +2,7 @@
 // On every instruction set, sums of a few terms round as the exact sum does, or are reported as
 // unresolved.
 
-#include "core/kernels/reduce/short_sum.h"
+#include "core/kernels/reduce/approximate_sum.h"
 
 #include <gtest/gtest.h>
 

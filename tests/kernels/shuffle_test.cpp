@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shuffle programs on every instruction set, among guard bytes.
 
-#include "core/kernels/copy/shuffle.h"
+#include "core/kernels/copy/copy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on buffers in which 4-bit elements share bytes.
 
-#include "core/ops/buffer_run.h"
+#include "core/ops/pieces.h"
 
 #include <gtest/gtest.h>
 

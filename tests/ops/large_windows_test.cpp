@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/engine/window/sliding_windows.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 #include "tests/reference/element.h"
 #include "tests/reference/operators.h"
 #include "tests/support/case_name.h"

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/fuzz/random_desc.h"
-#include "core/ops/support_check.h"
+#include "core/ops/operator.h"
 #include "core/tensor/visit_data_type.h"
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"

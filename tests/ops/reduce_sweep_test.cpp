@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/ops/support_check.h"
+#include "core/ops/operator.h"
 #include "tests/support/desc.h"
 #include "tests/support/operator_call.h"
 #include "tests/support/random_tensor.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/exact/reduce_function.h"
+#include "core/exact/functions.h"
 #include "tests/reference/expectation.h"
 
 namespace dmlop::reference {

@@ -2,4 +2,4 @@
 // Builds descriptors for tests by the names of their fields.
 #pragma once
 
-#include "core/fuzz/named_fields.h"
+#include "core/fuzz/field_value.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/fuzz/index_values.h"
+#include "core/fuzz/values.h"
 #include "core/judge/computation.h"
 #include "tests/support/desc.h"
 #include "tests/support/random_tensor.h"
@@ -64,7 +64,7 @@ OperatorCall RandomCall(const Entropy& from, const OperatorDesc& begun) {
       return CallOf(from, std::move(desc));
     }
   }
-  throw std::logic_error(fmt::format("no valid {} in {} draws; {}; see core/fuzz/rows.h",
+  throw std::logic_error(fmt::format("no valid {} in {} draws; {}; see core/fuzz/random_desc.h",
                                      begun.name(), kMaxDraws, refusal));
 }
 

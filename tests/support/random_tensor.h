@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/fuzz/elements.h"
-#include "core/fuzz/random_layout.h"
+#include "core/fuzz/random_desc.h"
 #include "tests/support/random.h"
 #include "tests/support/test_tensor.h"
 

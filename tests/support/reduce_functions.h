@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/exact/reduce_function.h"
+#include "core/exact/functions.h"
 
 namespace dmlop {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "core/fuzz/random_layout.h"
+#include "core/fuzz/random_desc.h"
 #include "tests/reference/element.h"
 #include "tests/support/case_name.h"
 #include "tests/support/random.h"

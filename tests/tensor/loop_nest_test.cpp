@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/fuzz/random_layout.h"
+#include "core/fuzz/random_desc.h"
 #include "tests/reference/element.h"
 #include "tests/support/random.h"
 

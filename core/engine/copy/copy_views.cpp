@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/row_group.h"
-#include "core/engine/copy/tiled_move.h"
+#include "core/engine/copy/tile_shape.h"
 #include "core/kernels/copy/stream.h"
 #include "core/tensor/loop_nest.h"
 

@@ -2,13 +2,12 @@
 // Rows that lie side by side in one destination, and the quickest way to pack them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/kernels/copy/copy.h"
-#include "core/kernels/copy/short_rows.h"
-#include "core/kernels/copy/shuffle.h"
 
 namespace dmlop {
 
@@ -46,5 +45,22 @@ class RowGroup {
 
 // Divides the copies, in their order, into groups that are as long as possible.
 std::vector<RowGroup> GroupsOf(std::span<const RowsCopy> copies, int64_t width);
+
+// --- shuffles ------------------------------------------------------------------------------------
+
+// Plans how vector shuffles compose short rows and small planes.
+
+// The place from which an element of a block's destination is copied.
+struct Origin {
+  size_t source;
+  int64_t offset;  // in bytes from the beginning of the source's block
+};
+
+// The program for blocks of consecutive elements of `width` bytes; elements without an origin
+// become zero. It touches only each block's destination and, in each source, what lies between the
+// first and the last origin. Null if one of these is shorter than a vector.
+std::optional<ShuffleProgram> PlanShuffle(std::span<const std::optional<Origin>> origins,
+                                          int64_t width, int64_t to_step,
+                                          std::vector<int64_t> from_steps);
 
 }  // namespace dmlop

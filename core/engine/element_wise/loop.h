@@ -23,4 +23,15 @@ struct ElementWiseCall {
 void ComputeElements(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
                      const TensorView& output);
 
+// --- sequences -----------------------------------------------------------------------------------
+
+// Values that depend only on their place.
+
+// Element number k is start + k * delta, rounded once, or modulo 2^width for integers; `start` and
+// `delta` are numbers 0 and 1 of the parameters. The output's first element has the number `first`,
+// and `steps` are the differences between the numbers of neighbours along each dimension. Numbers
+// are less than 2^50.
+void FillSequence(const ElementParameters& parameters, int64_t first, const Dims& steps,
+                  const TensorView& output);
+
 }  // namespace dmlop

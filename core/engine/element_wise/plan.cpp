@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/element_wise/plan.h"
+#include "core/engine/element_wise/row_pipeline.h"
 
 #include <algorithm>
 #include <cstdlib>

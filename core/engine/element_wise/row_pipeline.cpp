@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/copy/copy.h"
 #include "core/tensor/half.h"

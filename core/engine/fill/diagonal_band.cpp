@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <tuple>
 
-#include "core/engine/matrix/aligned_numbers.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/exact_sum.h"

@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
-#include "core/engine/matrix/aligned_numbers.h"
 #include "core/engine/matrix/product_grid.h"
-#include "core/kernels/matrix/byte_tile.h"
 #include "core/kernels/matrix/integer_tile.h"
 
 namespace dmlop {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/engine/matrix/aligned_numbers.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

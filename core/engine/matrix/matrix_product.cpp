@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
-#include "core/engine/matrix/aligned_numbers.h"
 #include "core/engine/matrix/product_grid.h"
 #include "core/engine/matrix/tile_results.h"
 #include "core/kernels/matrix/product.h"

@@ -4,10 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 
 namespace dmlop {
@@ -78,6 +82,30 @@ class ProductGrid {
   Side rows_, columns_;
   Outer outer_;
   int64_t length_;
+};
+
+// --- numbers -------------------------------------------------------------------------------------
+
+// Uninitialized numbers for kernels, aligned to 64 bytes.
+
+template <typename T>
+class AlignedNumbers {
+ public:
+  explicit AlignedNumbers(int64_t count)
+      : numbers_(
+            static_cast<T*>(operator new(static_cast<size_t>(count) * sizeof(T), kAlignment))) {
+    PreferHugePages(std::as_writable_bytes(std::span(data(), static_cast<size_t>(count))));
+  }
+
+  T* data() const { return numbers_.get(); }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(T* numbers) const { operator delete(numbers, kAlignment); }
+  };
+
+  std::unique_ptr<T, Free> numbers_;
 };
 
 }  // namespace dmlop

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
-#include "core/engine/matrix/aligned_numbers.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/engine/matrix/tile_results.h"
-#include "core/kernels/matrix/thin.h"
+#include "core/kernels/matrix/product.h"
 
 namespace dmlop {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/base/integers.h"
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/kernels/matrix/pack.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

@@ -9,7 +9,6 @@
 
 #include "core/engine/matrix/matrix_product.h"
 #include "core/kernels/matrix/product.h"
-#include "core/kernels/matrix/round_tile.h"
 
 namespace dmlop {
 

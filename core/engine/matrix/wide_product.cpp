@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/engine/normalization/slice_function.h"
 #include "core/exact/elementary.h"
-#include "core/kernels/normalization/softmax.h"
+#include "core/kernels/normalization/normalize.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

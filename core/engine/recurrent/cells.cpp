@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/engine/recurrent/gates.h"
+#include "core/engine/recurrent/network.h"
 #include "core/exact/exact_sum.h"
 
 namespace dmlop {

@@ -3,13 +3,22 @@
 // type, and all values in between once to FLOAT32 (REC-11 to REC-14).
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "core/base/integers.h"
+#include "core/base/parallel.h"
+#include "core/engine/matrix/matrix_product.h"
+#include "core/exact/double_double.h"
+#include "core/exact/rounding.h"
+#include "core/tensor/element.h"
 #include "core/tensor/half.h"
 #include "core/tensor/tensor.h"
+#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 
@@ -68,5 +77,112 @@ struct SequenceViews {
 
 template <typename T>
 void RunSequence(const SequenceViews& views, int64_t units, Cell<T>& cell);
+
+// --- gates ---------------------------------------------------------------------------------------
+
+// Code that the cells of recurrent networks share.
+
+// Packed rows of FLOAT32 or FLOAT16 numbers.
+struct PackedRows {
+  const std::byte* data;
+  DataType type;
+  int64_t length;  // of a row
+};
+
+// The sums that gates of a recurrent network are computed from: exact sums of products of weights
+// with an input and a state, rounded once to FLOAT32.
+class GateProduct {
+ public:
+  // Each of `weights` has a row for each unit of the gates, and all have equally many.
+  explicit GateProduct(std::span<const ConstTensorView> weights);
+
+  int64_t units() const { return units_; }
+
+  // Computes, for `count` rows of each of `inputs` (one input for each of the weights), the sum of
+  // their products and of the addends; an addend's element for row r and unit u is at OffsetOf of
+  // both. Rows of results are packed.
+  void Run(int64_t count, std::span<const PackedRows> inputs,
+           const std::vector<MatrixAddend>& addends, float* results) const;
+
+ private:
+  int64_t units_;
+  std::vector<std::unique_ptr<ViewLines>> parts_;
+  std::unique_ptr<JoinedLines> columns_;
+  std::unique_ptr<PackedLines> packed_;
+};
+
+// The values of consecutive gates for some items: {items, gates * H}.
+class GateValues {
+ public:
+  GateValues(int64_t items, int64_t gates, int64_t units)
+      : gates_(gates), units_(units), values_(static_cast<size_t>(items * gates * units)) {}
+
+  float* data() { return values_.data(); }
+  float At(int64_t item, int64_t gate, int64_t unit) const {
+    return values_[static_cast<size_t>((item * gates_ + gate) * units_ + unit)];
+  }
+
+  void Activate(int64_t gate, Range items, const ActivationFunction& function) {
+    float* first = values_.data() + (items.begin * gates_ + gate) * units_;
+    function({reinterpret_cast<std::byte*>(first),
+              DataType::kFloat32,
+              {{1, 1, items.count(), units_}, {0, 0, gates_ * units_, 1}}});
+  }
+
+  void Clip(float most) {
+    for (float& value : values_) value = value < -most ? -most : value > most ? most : value;
+  }
+
+ private:
+  int64_t gates_, units_;
+  std::vector<float> values_;
+};
+
+// Calls body with ranges of items, in parallel if that pays. It suits all that an item does by
+// itself, which is everything but the products.
+template <typename Body>
+void ForItems(int64_t items, int64_t units, Body&& body) {
+  constexpr int64_t kLeastElements = 1 << 9;
+  ParallelFor(items, std::max<int64_t>(1, kLeastElements / units), 0,
+              [&](int64_t begin, int64_t end) {
+                body(Range{begin, end});
+              });
+}
+
+template <typename T>
+PackedRows RowsOf(const T* data, int64_t length) {
+  return {reinterpret_cast<const std::byte*>(data), kDataTypeOf<T>, length};
+}
+
+// The part of the weights that belongs to some gates.
+inline ConstTensorView GatesOf(const ConstTensorView& weights, int64_t units, int64_t first,
+                               int64_t count) {
+  return weights.Slice(0, first * units, count * units);
+}
+
+// The bias of some gates, the same for every item; 0 if it is left out. `rest` is 0 for the
+// weights' bias, 1 for the recurrence's.
+struct BiasPart {
+  int64_t rest, first_gate, gates;
+};
+MatrixAddend BiasOf(const CellParameters& parameters, int64_t items, int64_t units,
+                    const BiasPart& part);
+// The biases of both the weights and the recurrence.
+std::vector<MatrixAddend> BiasesOf(const CellParameters& parameters, int64_t items, int64_t units,
+                                   int64_t first_gate, int64_t gates);
+
+// Exact products of FLOAT32 numbers, packed, for each item and unit.
+MatrixAddend ProductsOf(const std::vector<double>& products, int64_t units);
+
+// a * b and a * b + c * d, computed exactly and rounded once.
+template <typename T>
+T RoundProduct(double a, double b) {
+  return RoundOnce<T>(a * b);
+}
+template <typename T>
+T RoundProducts(double a, double b, double c, double d) {
+  const HeadTail sum = TwoSum(a * b, c * d);
+  return RoundOnce<T>(sum.head, sum.tail);
+}
 
 }  // namespace dmlop

@@ -13,7 +13,6 @@
 #include "core/exact/elementary.h"
 #include "core/exact/exact_sum.h"
 #include "core/kernels/reduce/exp_sum.h"
-#include "core/kernels/reduce/fixed_exp_sum.h"
 #include "core/kernels/reduce/sum_finalizers.h"
 
 namespace dmlop {

@@ -6,9 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
-#include "core/engine/reduce/reduce_batches.h"
 
 namespace dmlop {
 namespace {

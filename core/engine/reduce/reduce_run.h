@@ -7,7 +7,7 @@
 
 #include "core/engine/reduce/reduce_loop.h"
 #include "core/engine/reduce/reduce_plan.h"
-#include "core/exact/reduce_function.h"
+#include "core/exact/functions.h"
 
 namespace dmlop {
 

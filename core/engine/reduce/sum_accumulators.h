@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "core/engine/reduce/vector_accumulators.h"
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/exact/exact_sum.h"
 #include "core/kernels/reduce/approximate_sum.h"
 #include "core/kernels/reduce/binned_sum.h"
-#include "core/kernels/reduce/short_sum.h"
 #include "core/kernels/reduce/sum_finalizers.h"
 
 namespace dmlop {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/engine/copy/tile_shape.h"
 #include "core/engine/reduce/reduce_loop.h"
 #include "core/kernels/copy/copy.h"

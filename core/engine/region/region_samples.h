@@ -5,8 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "core/base/integers.h"
+#include "core/engine/index/place_rule.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
@@ -206,5 +209,78 @@ T ExactMean(const Times& all, ForEachTerm&& for_each_term) {
   });
   return RoundRatio<T>(numerator, Dyadic(all.rows) * Dyadic(all.columns));
 }
+
+// --- alignment -----------------------------------------------------------------------------------
+
+// Samples regions of images at a grid of points, and passes gradients of the samples back.
+
+// The reduction of an output's samples.
+struct SampleReduction {
+  bool is_max;     // maximum instead of mean
+  double outside;  // value of samples out of bounds
+};
+
+// Computes the part of the output {R, C, height, width} that begins at an index.
+void AlignRegions(const RegionRule& rule, const SampleReduction& reduction,
+                  const RegionTensors& tensors, const Dims& begin, const TensorView& output);
+
+// --- the gradient --------------------------------------------------------------------------------
+
+// The first of the greatest samples gets the whole gradient of a maximum; samples out of bounds are
+// 0.
+struct AlignmentGradient {
+  const RegionRule& rule;
+  bool is_max;
+  // The image is read only for a maximum and for the corners; otherwise it may have no data, but it
+  // always has sizes.
+  const RegionTensors& tensors;
+  const ConstTensorView& gradient;  // gradient of the outputs {R, C, height, width}
+};
+
+// The place of the sample of an output of a channel that has all of its gradient; none where that
+// is out of bounds.
+struct WinningSample {
+  SampleRun y, x;
+};
+std::optional<WinningSample> WinnerOf(const RegionTensors& tensors, int64_t channel,
+                                      const RegionSamples& samples, size_t row, size_t column);
+
+// The gradient with respect to the image.
+void GradientOfImage(const AlignmentGradient& alignment, const TensorView& output);
+
+// The gradient with respect to the corners of the regions.
+void GradientOfCorners(const AlignmentGradient& alignment, const TensorView& output);
+
+// --- pooling -------------------------------------------------------------------------------------
+
+// Finds the greatest elements in the bins of regions.
+
+// The height and width that regions are pooled to.
+struct PooledSizes {
+  int64_t height, width;
+};
+
+// Regions are rows {batch, x1, y1, x2, y2} of a tensor {1, 1, R, 5}. Their corners, both of which
+// belong to the region, are scaled and rounded to elements of the input. Computes the part of the
+// output {R, C, height, width} that begins at an index; an empty bin gives 0. All tensors have the
+// same type, FLOAT32 or FLOAT16.
+void PoolRegions(float scale, const PooledSizes& pooled, const ConstTensorView& input,
+                 const ConstTensorView& regions, const Dims& begin, const TensorView& output);
+
+// The box of a region, scaled and rounded, and the elements that one of its outputs is the greatest
+// of.
+struct RegionBin {
+  int64_t item;  // of the batch
+  int64_t top, left, bottom, right;
+  Range rows, columns;
+};
+RegionBin BinOf(float scale, const PooledSizes& pooled, const Dims& input_sizes,
+                const ConstTensorView& regions, const Dims& output);
+
+// Finds batches that, truncated, are not in [0, count - 1].
+StrayIndices FindStrayBatches(const ConstTensorView& regions, int64_t count);
+
+// The batches of such regions as a view {1, 1, R, 1}.
+ConstTensorView BatchesOf(const ConstTensorView& regions);
 
 }  // namespace dmlop

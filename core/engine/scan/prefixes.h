@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/engine/reduce/product_accumulators.h"
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/scan/prefix_product.h"

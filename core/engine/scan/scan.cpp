@@ -11,7 +11,7 @@
 
 #include "core/base/parallel.h"
 #include "core/engine/scan/prefixes.h"
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/kernels/copy/copy.h"
 #include "core/tensor/element.h"
 #include "core/tensor/half.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/exact/double_double.h"
 #include "core/exact/rounding.h"

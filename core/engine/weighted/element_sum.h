@@ -12,13 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/weighted/taps.h"
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
-#include "core/tensor/convert_element.h"
 #include "core/tensor/element.h"
 #include "core/tensor/tensor_desc.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/weighted/taps.h"
+#include "core/engine/weighted/weighted_sum.h"
 
 #include <algorithm>
 #include <bit>

@@ -8,12 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
-#include "core/engine/copy/shuffle_plan.h"
+#include "core/engine/copy/row_group.h"
 #include "core/engine/weighted/element_sum.h"
-#include "core/engine/weighted/taps.h"
-#include "core/kernels/copy/shuffle.h"
+#include "core/kernels/copy/copy.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/engine/window/pool_max.h"
-#include "core/exact/error_free.h"
+#include "core/engine/window/pool_sum.h"
+#include "core/exact/double_double.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"

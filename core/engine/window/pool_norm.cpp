@@ -9,8 +9,8 @@
 #include <span>
 
 #include "core/base/integers.h"
+#include "core/exact/double_double.h"
 #include "core/exact/elementary.h"
-#include "core/exact/error_free.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/window/pool_quantized.h"
+#include "core/engine/window/pool_sum.h"
 
 #include <algorithm>
 #include <cstddef>

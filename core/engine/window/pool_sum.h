@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/engine/window/pool_windows.h"
 #include "core/engine/window/sliding_windows.h"
@@ -51,5 +52,53 @@ void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, u
 template <typename T>
 void SlideNorms(const PoolDims& dims, const SlideAxes& axes, const ConstTensorView& input,
                 uint32_t exponent, const TensorView& norms);
+
+// --- maxima --------------------------------------------------------------------------------------
+
+// Maxima of windows, the places of these, and the gradient.
+//
+// -0 is less than +0, and NaN is ignored; if all elements are NaN, so is the maximum, and the first
+// tap wins. A window without taps has the least value of its type (-infinity for floats), and the
+// index -1, that is, all bits are 1.
+
+// Computes the part of an output from index `begin` on. Elements are FLOAT32, FLOAT16 or integers
+// of at least 8 bits.
+void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
+                const TensorView& maxima);
+
+// Also finds the winners: the number in the whole input of the first greatest element of each
+// window in row-major order, modulo 2^width of its type, which is UINT32 or UINT64. `maxima`
+// without data are not computed.
+void FindWinners(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
+                 const TensorView& maxima, const TensorView& winners);
+
+// --- the gradient --------------------------------------------------------------------------------
+
+// Computes the part of an output, which has the input's sizes, from index `begin` on: for each
+// element the exact sum, rounded once, of the gradients of the windows that it wins, or +0 if it
+// wins none. All tensors are FLOAT32 or FLOAT16.
+void SumOfWinners(const PoolDims& dims, const ConstTensorView& input,
+                  const ConstTensorView& gradient, const Dims& begin, const TensorView& sums);
+
+// --- integers ------------------------------------------------------------------------------------
+
+// Averages of windows of integers that stand for real numbers by a scale and a zero point.
+
+// Each has one number per channel, or one for all channels.
+struct ChannelQuantization {
+  std::vector<double> scales;
+  std::vector<int64_t> zero_points;
+};
+
+struct QuantizedAverage {
+  bool counts_padding;  // whether padding counts as the real number 0
+  ChannelQuantization input, output;
+};
+
+// Computes the part of an output from index `begin` on: the exact real average, rounded once with
+// ties to even, plus the zero point, clamped to the output's type. Elements have 8 bits. A window
+// without taps has the zero point.
+void AverageQuantized(const QuantizedAverage& call, const PoolDims& dims,
+                      const ConstTensorView& input, const Dims& begin, const TensorView& averages);
 
 }  // namespace dmlop

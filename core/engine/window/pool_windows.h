@@ -8,7 +8,7 @@
 
 #include "core/base/integers.h"
 #include "core/engine/window/window_axis.h"
-#include "core/exact/reduce_function.h"
+#include "core/exact/functions.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "core/kernels/simd/exp_coefficients.h"
+#include "core/kernels/reduce/powers_of_two.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE

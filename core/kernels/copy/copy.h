@@ -2,8 +2,11 @@
 // Moves tiles of elements from one layout to another. Only the width of an element matters.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace dmlop {
 
@@ -23,5 +26,68 @@ using CopyTileFunction = void (*)(const CopyTile& tile, std::byte* to, const std
 
 // Returns the function for elements of 1, 2, 4 or 8 bytes.
 CopyTileFunction CopyTileFor(size_t element_width);
+
+// --- short rows ----------------------------------------------------------------------------------
+
+// Copies short rows of several tensors at a time.
+
+// Rows of adjacent elements at a constant pitch in bytes.
+struct RowsCopy {
+  int64_t rows;
+  int64_t row_bytes;
+  std::byte* to;
+  const std::byte* from;
+  int64_t to_pitch;
+  int64_t from_pitch;
+};
+
+// CopyShortRows takes two to kMaxShortCopies copies, each of rows of at most kMaxShortCopyBytes.
+inline constexpr size_t kMaxShortCopies = 4;
+inline constexpr int64_t kMaxShortCopyBytes = 32;
+
+// Copies the first row of every copy, then the second, and so on, in the order of `copies`. All
+// copies have as many rows as the first. Each row may read and write past its end; later writes
+// repair that. So the rows of a source must lie apart, the destinations together must fill their
+// memory, and copies into the same memory must be in its order. Returns how many rows were copied:
+// all but the last few.
+using ShortRowsFunction = int64_t (*)(std::span<const RowsCopy> copies);
+
+ShortRowsFunction ShortRowsForIsa();
+
+// --- shuffles ------------------------------------------------------------------------------------
+
+// Packs blocks of bytes from several sources by vector shuffles, following a program that is
+// planned once.
+
+inline constexpr int64_t kShuffleBytes = 16;  // bytes in a vector
+
+// Some bytes of a vector, all taken from one vector of a source.
+struct ShuffleTerm {
+  static constexpr uint8_t kNone = 0x80;
+
+  alignas(kShuffleBytes) std::array<uint8_t, kShuffleBytes> table;  // the byte to take, or kNone
+  size_t source;
+  int64_t from;  // where to read, in bytes from the beginning of the source's block
+};
+
+// A vector of the destination. It is written with all its terms at once, and is zero where no term
+// has a byte.
+struct ShuffleVector {
+  int64_t to;  // in bytes from the beginning of the block
+  size_t term_count;
+};
+
+struct ShuffleProgram {
+  int64_t to_step;                  // bytes from one block to the next
+  std::vector<int64_t> from_steps;  // the same for each source
+  std::vector<ShuffleVector> vectors;
+  std::vector<ShuffleTerm> terms;  // the terms of all vectors, in the order of the vectors
+};
+
+// Packs `blocks` blocks; `from` has a pointer for each source.
+using ShuffleFunction = void (*)(const ShuffleProgram& program, int64_t blocks, std::byte* to,
+                                 const std::byte* const* from);
+
+ShuffleFunction ShuffleForIsa();
 
 }  // namespace dmlop

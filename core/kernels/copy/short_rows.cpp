@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kernels/copy/short_rows.h"
+#include "core/kernels/copy/copy.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
@@ -60,7 +60,7 @@ int64_t CopyShortRows(std::span<const RowsCopy> copies) {
       [](const RowsCopy& a, const RowsCopy& b) { return a.row_bytes < b.row_bytes; });
   if (longest->row_bytes <= 8) return CopyPieces<8>(copies, shortest->row_bytes);
   if (longest->row_bytes <= 16) return CopyPieces<16>(copies, shortest->row_bytes);
-  return CopyPieces<kMaxShortRow>(copies, shortest->row_bytes);
+  return CopyPieces<kMaxShortCopyBytes>(copies, shortest->row_bytes);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 
 namespace dmlop {
 

@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "core/kernels/element_wise/odd-inl.h"
+#include "core/kernels/element_wise/row.h"
 #include "core/kernels/element_wise/rows-inl.h"
-#include "core/kernels/element_wise/tables.h"
 #include "core/kernels/reduce/round_results-inl.h"
 #include "core/kernels/simd/dispatch.h"
 

@@ -6,7 +6,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/kernels/element_wise/approximations.h"
+#include "core/kernels/element_wise/row.h"
 
 #include "core/kernels/element_wise/narrow-inl.h"
 #include "core/kernels/simd/dispatch.h"

@@ -6,8 +6,8 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "core/kernels/element_wise/row.h"
 #include "core/kernels/element_wise/rows-inl.h"
-#include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

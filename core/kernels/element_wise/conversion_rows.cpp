@@ -6,7 +6,7 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/kernels/element_wise/conversion_rows.h"
+#include "core/kernels/element_wise/convert.h"
 
 #include <limits>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/element_wise/convert.h"
 
-#include "core/kernels/element_wise/conversion_rows.h"
-
 namespace dmlop {
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include <cmath>
 
+#include "core/kernels/element_wise/row.h"
 #include "core/kernels/element_wise/rows-inl.h"
-#include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,9 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/isa.h"
-#include "core/tensor/convert_element.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

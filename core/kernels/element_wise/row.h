@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/exact/functions.h"
 #include "core/tensor/data_type.h"
@@ -68,5 +69,27 @@ struct ElementWiseRow {
 // Returns the row of `function`, which is not kCast, from a first input of `type` to `output`.
 // There must be one.
 const ElementWiseRow& RowFor(ElementWiseFunction function, DataType type, DataType output);
+
+// --- tables --------------------------------------------------------------------------------------
+
+// The tables of rows; see row.h.
+
+using RowTable = std::span<const ElementWiseRow>();
+
+// Each returns its table for the current instruction set.
+RowTable ArithmeticRows, AffineRows, UnaryRows, DivisionRows, LogicalRows, SelectionRows;
+RowTable AngleRows, CircularRows, ErrorFunctionRows, ExponentialRows, LogarithmRows;
+RowTable IntegerPowerRows;
+
+// --- approximations ------------------------------------------------------------------------------
+
+// Rounds results that are known within a relative error, where that suffices.
+
+// Rounds FLOAT64 results, known within a relative error, to FLOAT32 or FLOAT16; `count` is a
+// multiple of kRowBlock. Returns how many of them the error leaves undecided, and their indices in
+// `unresolved`.
+using RoundFunction = int64_t(double relative_error, int64_t count, std::byte* to,
+                              const std::byte* from, int32_t* unresolved);
+RoundFunction* RoundFunctionFor(DataType type);
 
 }  // namespace dmlop

@@ -13,7 +13,6 @@
 #include <limits>
 
 #include "core/kernels/element_wise/half_scale_bias-inl.h"
-#include "core/kernels/element_wise/scale_bias_element.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "core/kernels/element_wise/row.h"
 #include "core/kernels/element_wise/rows-inl.h"
-#include "core/kernels/element_wise/tables.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

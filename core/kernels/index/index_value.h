@@ -39,4 +39,16 @@ int64_t CountOf(T count) {
   return static_cast<int64_t>(std::min<uint64_t>(count, kMost));
 }
 
+// --- places --------------------------------------------------------------------------------------
+
+// Converts indices along a dimension to offsets.
+
+// Adds the position of each index in a dimension of `size`, times the stride, to its offset.
+template <typename T>
+using AddPlacesFunction = void (*)(int64_t count, const T* indices, int64_t size, int64_t stride,
+                                   int64_t* offsets);
+
+template <typename T>
+AddPlacesFunction<T> AddPlacesForIsa();
+
 }  // namespace dmlop

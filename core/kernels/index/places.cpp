@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kernels/index/places.h"
+#include "core/kernels/index/index_value.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
@@ -8,7 +8,6 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include "core/kernels/index/index_value.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kernels/matrix/byte_tile.h"
+#include "core/kernels/matrix/integer_tile.h"
 
 #if defined(__x86_64__)
 

@@ -25,4 +25,25 @@ using PackFunction = void(const PackCall& call);
 // Returns the function for FLOAT32 or FLOAT16.
 PackFunction* PackFunctionFor(DataType type);
 
+// --- windows -------------------------------------------------------------------------------------
+
+// Packs the elements of windows into a panel as FLOAT64.
+
+// One tap of adjacent windows in each channel: element [c, i] is at `data` + c * channel_stride + i
+// * stride, in elements, and goes to to[c * width + before + i]. The `before` and `after` places
+// around those become 0.
+struct WindowTapCall {
+  const std::byte* data;
+  int64_t channels;
+  int64_t channel_stride;
+  int64_t before, count, after;
+  int64_t stride;
+  int64_t width;
+  double* to;
+};
+using PackTapFunction = void(const WindowTapCall& call);
+
+// Returns the function for FLOAT32 or FLOAT16.
+PackTapFunction* PackTapFunctionFor(DataType type);
+
 }  // namespace dmlop

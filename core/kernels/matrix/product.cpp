@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

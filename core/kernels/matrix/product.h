@@ -4,9 +4,11 @@
 // width + i.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/exact/exact_sum.h"
+#include "core/tensor/data_type.h"
 
 namespace dmlop {
 
@@ -53,5 +55,51 @@ PreciseDotFunction* FineDotFunctionNow();
 // Adds the products a[i] * b[i], which are finite and exact.
 using ExactDotFunction = void(int64_t count, const double* a, const double* b, ExactSum& sum);
 ExactDotFunction* ExactDotFunctionNow();
+
+// --- rounding ------------------------------------------------------------------------------------
+
+// Rounds sums with a known error bound to results, unless the bound leaves them in doubt.
+
+// A row of results, round(factor * sum + addend). Each sum is off by at most row_error *
+// column_norms[i], or exact if that is below `exact_below`.
+struct RoundingCall {
+  const double* sums;
+  double row_error;
+  const double* column_norms;
+  double exact_below;
+  double factor;
+  const double* addends;        // null if there are none, not even zeros
+  const double* addend_errors;  // null if addends are exact
+  void* results;
+};
+
+// Rounds `count` sums, a multiple of the column width of ProductKernels, and returns a bit for each
+// result in doubt. Numbers that are not finite are never in doubt.
+using RoundingFunction = uint32_t(int64_t count, const RoundingCall& call);
+
+// Returns the function for results of FLOAT32 or FLOAT16.
+RoundingFunction* RoundingFunctionFor(DataType type);
+
+// --- thin products -------------------------------------------------------------------------------
+
+// Computes products of many lines with one vector, reading each element once.
+
+// Element k of line i is at `data` + i * line_stride + k * inner_stride, in elements; one of the
+// strides is 1. If the inner stride is 1, no chain of additions is longer than kChainLength,
+// otherwise than `depth`. Each chain begins with -0.
+struct ThinCall {
+  const std::byte* data;
+  int64_t lines;
+  int64_t line_stride;
+  int64_t depth;
+  int64_t inner_stride;
+  const double* vector;
+  double* sums;        // the products of each line are added to these
+  double* magnitudes;  // and their magnitudes to these
+};
+using ThinFunction = void(const ThinCall& call);
+
+// Returns the function for FLOAT32, FLOAT16 or, in lines that have been packed, FLOAT64.
+ThinFunction* ThinFunctionFor(DataType type);
 
 }  // namespace dmlop

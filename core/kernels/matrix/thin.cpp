@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kernels/matrix/thin.h"
+#include "core/kernels/matrix/product.h"
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "core/kernels/matrix/product.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/prefetch.h"
 #include "core/kernels/simd/widen-inl.h"

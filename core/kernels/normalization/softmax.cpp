@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "core/kernels/normalization/blocks-inl.h"
+#include "core/kernels/normalization/normalize.h"
 #include "core/kernels/normalization/shifted_exp-inl.h"
-#include "core/kernels/normalization/softmax.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

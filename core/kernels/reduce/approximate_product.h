@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/tensor/half.h"
 
 namespace dmlop {

@@ -14,7 +14,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/exact/error_free.h"
+#include "core/exact/double_double.h"
 #include "core/kernels/reduce/accumulator-inl.h"
 #include "core/kernels/reduce/columns-inl.h"
 #include "core/kernels/reduce/finalize_sums-inl.h"

@@ -14,12 +14,12 @@
 #include <type_traits>
 
 #include "core/kernels/reduce/accumulator-inl.h"
+#include "core/kernels/reduce/approximate_sum.h"
 #include "core/kernels/reduce/bin_vectors-inl.h"
 #include "core/kernels/reduce/finalize_sums-inl.h"
 #include "core/kernels/reduce/magnitudes-inl.h"
 #include "core/kernels/reduce/next_rows-inl.h"
 #include "core/kernels/reduce/round_results-inl.h"
-#include "core/kernels/reduce/short_sum.h"
 #include "core/kernels/reduce/sum_maps-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kernels/reduce/fixed_exp_sum.h"
+#include "core/kernels/reduce/exp_sum.h"
 
 #include <bit>
 #include <cmath>

@@ -15,8 +15,8 @@
 #include <optional>
 #include <type_traits>
 
+#include "core/exact/double_double.h"
 #include "core/exact/elementary.h"
-#include "core/exact/error_free.h"
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/reduce/sum_map.h"

@@ -89,7 +89,7 @@ HWY_INLINE void SumColumns(D d, const WeightedRow<T>& row, const T* x, double* s
 template <typename T>
 HWY_INLINE void SumRuns(const WeightedRow<T>& row, SeenElements& seen) {
   double* sums = row.scratch;
-  for (const ColumnRun& run : row.runs) {
+  for (const AdjacentColumns& run : row.runs) {
     ForEachWindowVector(Wide(), run.count, [&](auto d, int64_t first) HWY_ATTR {
       SumColumns(d, row, row.x + run.offset + first, sums + first, seen);
     });

@@ -17,7 +17,7 @@ struct WeightedTap {
 inline constexpr size_t kColumnRoom = 16;
 
 // Adjacent elements.
-struct ColumnRun {
+struct AdjacentColumns {
   int64_t offset;
   int64_t count;
 };
@@ -28,7 +28,7 @@ template <typename T>
 struct WeightedRow {
   const T* x;
   std::span<const WeightedTap> outer;
-  std::span<const ColumnRun> runs;
+  std::span<const AdjacentColumns> runs;
   double* scratch;  // room for all columns, one more, which is 0, and then kColumnRoom
   int64_t count;    // number of results
   int64_t taps;     // number of taps of a result, besides the outer ones

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/engine/attention/attention.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/element_wise/loop.h"

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/ops/contraction/convolution_windows.h"
 #include "core/ops/hardware_tolerance.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/integers.h"
-#include "core/base/machine.h"
+#include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
 #include "core/engine/matrix/product_grid.h"

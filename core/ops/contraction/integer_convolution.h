@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/engine/matrix/integer_windows.h"
+#include "core/engine/matrix/window_lines.h"
 #include "core/ops/families.h"
 #include "core/ops/quantization.h"
 #include "core/ops/windows.h"

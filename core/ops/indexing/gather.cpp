@@ -3,7 +3,7 @@
 // Axis.
 #include <algorithm>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/ops/indexing/shared.h"
 
 namespace dmlop::gather {

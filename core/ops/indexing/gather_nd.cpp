@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices select slices.
-#include "core/ops/indexing/tuples.h"
+#include "core/ops/indexing/shared.h"
 
 namespace dmlop::gather_nd {
 namespace {

@@ -3,7 +3,7 @@
 // write elements to the places that indices select. If several share a place, the last one wins.
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/index/indexed_rows.h"
-#include "core/ops/indexing/tuples.h"
+#include "core/ops/indexing/shared.h"
 
 namespace dmlop::scatter {
 namespace {

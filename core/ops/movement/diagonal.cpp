@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/ops/inference.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 
 namespace dmlop::diagonal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/integers.h"
 #include "core/ops/inference.h"
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 
 namespace dmlop::padding {
 namespace {

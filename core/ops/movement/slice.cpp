@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/ops/inference.h"
 
 namespace dmlop::slice {

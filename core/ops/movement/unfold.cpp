@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/counted.h"
+#include "core/base/text.h"
 #include "core/engine/window/unfold.h"
 #include "core/ops/inference.h"
 #include "core/ops/windows.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "core/base/counted.h"
 #include "core/base/integers.h"
+#include "core/base/text.h"
 #include "core/ops/fused.h"
 #include "core/ops/signature.h"
 #include "core/tensor/visit_data_type.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/recurrent/unit_step.h"
+#include "core/ops/recurrent/shared.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "core/ops/fused.h"
-#include "core/ops/recurrent/shared.h"
 
 namespace dmlop::recurrent {
 namespace {

@@ -2,6 +2,7 @@
 #include "core/engine/reduce/reduce_run.h"
 #include "core/ops/families.h"
 #include "core/ops/formula.h"
+#include "core/ops/reduction/shared.h"
 
 namespace dmlop {
 namespace {
@@ -38,3 +39,27 @@ std::optional<FormulaNode> FormulaOf(const Reduction& reduction, const OperatorD
 }
 
 }  // namespace dmlop
+
+namespace dmlop::reduction {
+
+void InferIndexType(const OperatorDesc& op, std::string_view function, Inference& infer) {
+  infer.OutputType(kOutput, DataType::kUint32);
+  const DataType output = *op[kOutput].data_type;
+  infer.Require(kIndexTypes.Contains(output), "RED-2", {kOutput.name, std::nullopt, "DataType"},
+                "{} cannot hold the index that {} gives; expected one of {}", Name(output),
+                function, ToString(kIndexTypes));
+}
+
+void InferReducedSizes(const OperatorDesc& op, Inference& infer) {
+  if (!CheckAxes("RED-3", "RED-4", kAxes, op, infer.tensor(kInputTensor), infer)) {
+    if (op[kOutput].sizes) {
+      infer.RequireSameRank("RED-1", infer.tensor(kOutput), infer.tensor(kInputTensor));
+    }
+    return;
+  }
+  Sizes sizes = op.sizes(kInputTensor);
+  for (const uint32_t axis : op[kAxes]) sizes[axis] = 1;
+  infer.Output("RED-1", kOutput, sizes);
+}
+
+}  // namespace dmlop::reduction

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which get size 1;
-// see reduce_function.h.
+// see functions.h.
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/reduction/shared.h"
 

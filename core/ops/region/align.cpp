@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_ROI_ALIGN_OPERATOR_DESC and DML_ROI_ALIGN1_OPERATOR_DESC: sample regions of images on a grid
 // of points.
-#include "core/engine/region/align_regions.h"
+#include "core/engine/region/region_samples.h"
 #include "core/ops/region/shared.h"
 
 namespace dmlop::region_alignment {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradient of ROI_ALIGN1 with respect to the images and the
 // corners of the regions.
-#include "core/engine/region/align_regions.h"
+#include "core/engine/region/region_samples.h"
 
 #include "core/ops/region/shared.h"
 

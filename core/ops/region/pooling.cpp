@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_ROI_POOLING_OPERATOR_DESC: the greatest elements in the bins of regions.
-#include "core/engine/index/stray_indices.h"
-#include "core/engine/region/pool_regions.h"
+#include "core/engine/index/place_rule.h"
+#include "core/engine/region/region_samples.h"
 #include "core/ops/inference.h"
 #include "core/ops/region/shared.h"
 

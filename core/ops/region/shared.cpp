@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/engine/index/stray_indices.h"
+#include "core/engine/index/place_rule.h"
 
 namespace dmlop::region {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/engine/region/region_samples.h"
-#include "core/exact/reduce_function.h"
+#include "core/exact/functions.h"
 #include "core/ops/formula.h"
 #include "core/ops/inference.h"
 

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <optional>
 
-#include "core/base/counted.h"
 #include "core/base/integers.h"
+#include "core/base/text.h"
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/ops/windows.h"
 

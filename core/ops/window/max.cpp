@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and DML_MAX_POOLING2_OPERATOR_DESC:
 // the greatest element of each window, and its index in the whole input.
-#include "core/engine/window/pool_max.h"
+#include "core/engine/window/pool_sum.h"
 
 #include <limits>
 

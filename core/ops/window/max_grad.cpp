@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/engine/window/pool_max.h"
+#include "core/engine/window/pool_sum.h"
 #include "core/ops/window/shared.h"
 
 namespace dmlop::pool_max_grad {

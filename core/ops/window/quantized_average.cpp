@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/engine/window/pool_quantized.h"
+#include "core/engine/window/pool_sum.h"
 #include "core/ops/quantization.h"
 #include "core/ops/window/shared.h"
 

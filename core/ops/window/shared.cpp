@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/counted.h"
 #include "core/base/integers.h"
-#include "core/engine/window/pool_max.h"
+#include "core/base/text.h"
+#include "core/engine/window/pool_sum.h"
 
 namespace dmlop::pooling {
 namespace {

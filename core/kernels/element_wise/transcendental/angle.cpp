@@ -7,7 +7,7 @@
 #include <hwy/highway.h>
 
 #include "core/kernels/element_wise/quick-inl.h"
-#include "core/kernels/element_wise/tables.h"
+#include "core/kernels/element_wise/row.h"
 #include "core/kernels/element_wise/transcendental/angle-inl.h"
 #include "core/kernels/simd/dispatch.h"
 

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/exact/half_pi.h"
+#include "core/exact/elementary.h"
 #include "core/kernels/element_wise/transcendental/polynomial-inl.h"
 
 HWY_BEFORE_NAMESPACE();

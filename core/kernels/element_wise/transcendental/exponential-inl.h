@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "core/kernels/element_wise/transcendental/polynomial-inl.h"
-#include "core/kernels/simd/exp_coefficients.h"
+#include "core/kernels/reduce/powers_of_two.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "core/kernels/element_wise/row.h"
-#include "core/kernels/element_wise/tables.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

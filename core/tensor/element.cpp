@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor/convert_element.h"
+#include "core/tensor/element.h"
 
 #include <cmath>
 #include <cstring>
