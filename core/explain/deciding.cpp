@@ -269,11 +269,15 @@ Decision DecisionOfZero(const Formula& formula, Node node, FormulaSteps& steps) 
       const auto zero =
           std::ranges::find_if(operands, [&](Node x) { return IsZero(steps.ValueOf(x)); });
       if (zero == operands.end()) break;
-      return {ValueRule::kZeroSign,
-              fmt::format("{} is 0; an {} number of {} is negative", steps.TextOf(*zero),
-                          std::ranges::count_if(operands, is_minus) % 2 == 0 ? "even" : "odd",
-                          formula.HasList(node) ? "elements" : "factors"),
-              {*zero}};
+      Decision decision{
+          ValueRule::kZeroSign,
+          fmt::format("{} is 0; an {} number of {} is negative", steps.TextOf(*zero),
+                      std::ranges::count_if(operands, is_minus) % 2 == 0 ? "even" : "odd",
+                      formula.HasList(node) ? "elements" : "factors"),
+          {}};
+      // A field's number or a step's result may be 0, too.
+      if (formula.operation(*zero) == kElement) decision.deciding.push_back(*zero);
+      return decision;
     }
     case kSum:
     case kMean: {

@@ -801,6 +801,16 @@ class ExplainTest(ProgramTest):
                              "-i", "ATensor=a.npy", "-i", "BTensor=b.npy")
         self.assertNotIn("calculation", found)
 
+    def test_a_zero_need_not_be_an_element(self):
+        self.save(x=np.array([-2], "f4"))
+        for name, fields, reason in [
+                ("LEAKY_RELU", {"Alpha": 0}, "0 is 0; an odd number of factors is negative"),
+                ("HARD_SWISH", {"Alpha": 0, "Beta": 0}, "hard sigmoid is 0; an odd number of factors is negative")]:
+            with self.subTest(name):
+                found = self.explain(json.dumps({"type": f"ACTIVATION_{name}", "desc": fields}),
+                                     "OutputTensor[0]", "-i", "x.npy")["calculation"]
+                self.assertEqual((found["rule"], found["reason"], found.get("deciding")), ("zero-sign", reason, None))
+
     def check_wraps(self, found, total, dtype):
         calculation = found["calculation"]
         self.assertEqual(int(Fraction(calculation["exact"])), total)
