@@ -316,6 +316,12 @@ Sizes DescEntropy::Numbers(size_t count, uint64_t low, uint64_t high) const {
   return numbers;
 }
 
+Sizes DescEntropy::Few(size_t count, uint64_t usual, uint64_t most) const {
+  Sizes numbers(count);
+  for (uint32_t& number : numbers) number = Few(usual, most);
+  return numbers;
+}
+
 uint32_t DescEntropy::Size(uint64_t most) const {
   return static_cast<uint32_t>(RandomSize(*this, static_cast<int64_t>(most)));
 }

@@ -71,6 +71,10 @@ class DescEntropy : public Entropy {
     return OneIn(4) ? Size(most) : Number(1, usual);
   }
 
+  // A number of steps, taps, groups or the like: seldom more than is usual.
+  uint32_t Few(uint64_t usual, uint64_t most) const { return Number(1, OneIn(8) ? most : usual); }
+  Sizes Few(size_t count, uint64_t usual, uint64_t most) const;
+
   // A size: mostly 1 to 9, otherwise powers of two, their neighbours and multiples, or any other
   // number up to `most`.
   uint32_t Size(uint64_t most) const;

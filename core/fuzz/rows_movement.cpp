@@ -24,7 +24,7 @@ TensorDesc TensorOf(Sizes sizes) {
 void DrawParts(const DescEntropy& from, Sizes sizes, std::string_view parts_field,
                std::string_view whole_field, OperatorDesc& op) {
   const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
-  const uint64_t count = from.OneIn(8) ? 1 : from.Between(2, 5);
+  const uint64_t count = from.OneIn(8) ? 1 : 1 + from.Few(4, 16);
   const uint64_t longest = from.OneIn(6) ? 70 : 3;
   std::vector<TensorDesc> parts;
   uint32_t sum = 0;
@@ -50,9 +50,9 @@ void DrawSplit(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 // --- windows -------------------------------------------------------------------------------------
 
 void DrawWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
-  Set(op, "WindowSizes", from.Numbers(count, 1, count > 3 ? 2 : 4));
-  Set(op, "Strides", from.Numbers(count, 1, 3));
-  Set(op, "Dilations", from.Numbers(count, 1, 3));
+  Set(op, "WindowSizes", from.Few(count, count > 3 ? 2 : 4, 9));
+  Set(op, "Strides", from.Few(count, 3, 9));
+  Set(op, "Dilations", from.Few(count, 3, 7));
   const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(4) ? 12 : 3;
   Set(op, "StartPadding", from.Numbers(count, 0, padding));
   Set(op, "EndPadding", from.Numbers(count, 0, padding));
@@ -104,7 +104,7 @@ Window DrawWindow(const DescEntropy& from, const Sizes& sizes) {
   for (const uint32_t size : sizes) {
     window.sizes.push_back(from.Number(1, size));
     window.offsets.push_back(from.Number(0, size - window.sizes.back()));
-    window.steps.push_back(from.Number(1, 4));
+    window.steps.push_back(from.Few(4, 17));
     window.most.push_back((window.sizes.back() - 1) / window.steps.back() + 1);
   }
   return window;
@@ -209,7 +209,7 @@ void DrawTile(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 // --- blocks of planes ----------------------------------------------------------------------------
 
 void DrawDepthToSpace(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const uint32_t block = from.Number(1, 4);
+  const uint32_t block = from.Few(4, 8);
   Set(op, "BlockSize", block);
   Set(op, "InputTensor",
       TensorOf(
@@ -217,7 +217,7 @@ void DrawDepthToSpace(const DescEntropy& from, const Sizes& sizes, OperatorDesc&
 }
 
 void DrawSpaceToDepth(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const uint32_t block = from.Number(1, 4);
+  const uint32_t block = from.Few(4, 8);
   Set(op, "BlockSize", block);
   Set(op, "InputTensor",
       TensorOf(

@@ -52,7 +52,8 @@ void DrawMatrices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op)
                             : DataType::kFloat32;
   AddSomeTensors(from, op, real);
   Sizes a = sizes;
-  for (size_t d = 0; d + 2 < a.size(); ++d) a[d] = std::min(a[d], 3u);
+  const uint32_t most_matrices = from.OneIn(8) ? 9 : 3;
+  for (size_t d = 0; d + 2 < a.size(); ++d) a[d] = std::min(a[d], most_matrices);
   const uint32_t longest = from.OneIn(4) ? 60 : 9;
   const uint32_t rows = from.Size(longest);
   const uint32_t columns = from.Size(longest);
@@ -88,20 +89,21 @@ Sizes ChannelSizes(const DescEntropy& from, size_t rank, uint32_t count) {
 void DrawIntegerConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   AddSomeTensors(from, op, DataType::kInt32);
   const size_t count = sizes.size() - 2;
-  const uint32_t groups = Groups(op, from.Number(1, 3));
-  const uint32_t channels = from.SmallSize(3, 20);
-  const uint32_t outputs = groups * from.SmallSize(3, 20);
-  Sizes input = {from.Number(1, 2), groups * channels};
+  const uint32_t groups = Groups(op, from.Few(3, 12));
+  const uint32_t most = groups > 3 ? 3 : 20;
+  const uint32_t channels = from.SmallSize(3, most);
+  const uint32_t outputs = groups * from.SmallSize(3, most);
+  Sizes input = {from.Few(2, 5), groups * channels};
   Sizes filter = {outputs, channels};
   for (size_t d = 0; d < count; ++d) {
     input.push_back(from.SmallSize(8, 33));
-    filter.push_back(from.Number(1, 3));
+    filter.push_back(from.Few(3, 9));
   }
   SetSizes(op, "InputTensor", input);
   SetSizes(op, "FilterTensor", filter);
   Set(op, "GroupCount", groups);
-  Set(op, "Strides", from.Numbers(count, 1, 3));
-  Set(op, "Dilations", from.Numbers(count, 1, 3));
+  Set(op, "Strides", from.Few(count, 3, 9));
+  Set(op, "Dilations", from.Few(count, 3, 7));
   const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(4) ? 9 : 2;
   Set(op, "StartPadding", from.Numbers(count, 0, padding));
   Set(op, "EndPadding", from.Numbers(count, 0, padding));
@@ -139,16 +141,18 @@ void DrawGemm(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 // Draws a filter that fits in the input and, sometimes, a larger output than necessary.
 void DrawConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const size_t rank = sizes.size() - 2;
-  const uint32_t groups = Groups(op, from.OneIn(3) ? from.Number(1, 4) : 1);
+  const uint32_t groups = Groups(op, from.OneIn(3) ? from.Few(4, 16) : 1);
+  const bool has_many = groups > 4;
   const bool is_forward = Get<uint32_t>(op, "Direction") == 0;
   Sizes input = sizes;
-  input[1] = groups * from.SmallSize(4, 40);
-  const uint32_t outputs = from.SmallSize(3, 32);
+  input[1] = groups * from.SmallSize(has_many ? 2 : 4, has_many ? 4 : 40);
+  const uint32_t outputs = from.SmallSize(3, has_many ? 4 : 32);
   Sizes filter = is_forward ? Sizes{outputs * groups, input[1] / groups} : Sizes{input[1], outputs};
-  const Sizes kernel = from.Numbers(rank, 1, rank > 2 ? 2 : 4);
-  const Sizes dilations = from.Numbers(rank, 1, 3);
-  Sizes paddings = from.Numbers(rank, 0, from.OneIn(2) ? 0 : 3);
-  Sizes ends = from.Numbers(rank, 0, is_forward || from.OneIn(2) ? 3 : 0);
+  const Sizes kernel = from.Few(rank, rank > 2 ? 2 : 4, 9);
+  const Sizes dilations = from.Few(rank, 3, 7);
+  const uint64_t padding = from.OneIn(8) ? 9 : 3;
+  Sizes paddings = from.Numbers(rank, 0, from.OneIn(2) ? 0 : padding);
+  Sizes ends = from.Numbers(rank, 0, is_forward || from.OneIn(2) ? padding : 0);
   Sizes more(rank, 0);
   for (size_t d = 0; d < rank; ++d) {
     filter.push_back(kernel[d]);
@@ -161,7 +165,7 @@ void DrawConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& 
     }
     if (from.OneIn(4)) more[d] = from.Number(1, 3);
   }
-  Set(op, "Strides", from.Numbers(rank, 1, 4));
+  Set(op, "Strides", from.Few(rank, 4, 9));
   Set(op, "Dilations", dilations);
   Set(op, "StartPadding", paddings);
   Set(op, "EndPadding", ends);

@@ -27,7 +27,7 @@ struct Network {
 };
 
 void DrawNetwork(const DescEntropy& from, const Network& network, OperatorDesc& op) {
-  const uint32_t steps = from.Number(1, 3);
+  const uint32_t steps = from.Few(3, 12);
   const uint32_t items = from.SmallSize(3, 18);
   const uint32_t inputs = from.SmallSize(5, 33);
   const uint32_t units = from.SmallSize(3, 18);
@@ -102,10 +102,10 @@ class Drawer {
     const bool is_grouped = op_.name() == "MULTIHEAD_ATTENTION1";
     const uint32_t form = Number(0, 4);
     const bool are_stacked = form == 1 || form == 3;
-    batches_ = Number(1, 3);
+    batches_ = from_.Few(3, 7);
     queries_ = from_.SmallSize(4, 33);
     fresh_ = are_stacked ? queries_ : form == 4 ? 0 : from_.SmallSize(5, 33);
-    key_heads_ = from_.SmallSize(2, 5);
+    key_heads_ = from_.Few(2, 12);
     query_heads_ = is_grouped && !are_stacked ? key_heads_ * Number(1, 2) : key_heads_;
     size_ = from_.SmallSize(5, 33);
     value_size_ = form == 0 || form == 1 || form == 4 ? from_.SmallSize(5, 33) : size_;

@@ -17,11 +17,11 @@ namespace {
 void DrawWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
   const bool is_wide = from.OneIn(6);
   Set(op, "WindowSize", from.Numbers(count, 1, is_wide ? 9 : 3));
-  Set(op, "Strides", from.Numbers(count, 1, from.OneIn(3) ? 1 : 3));
+  Set(op, "Strides", from.Few(count, from.OneIn(3) ? 1 : 3, 9));
   const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(5) ? 9 : 2;
   Set(op, "StartPadding", from.Numbers(count, 0, padding));
   Set(op, "EndPadding", from.Numbers(count, 0, padding));
-  if (HasField(op, "Dilations")) Set(op, "Dilations", from.Numbers(count, 1, 3));
+  if (HasField(op, "Dilations")) Set(op, "Dilations", from.Few(count, 3, 7));
 }
 
 // The sizes that windows make of a tensor's sizes, perhaps one more if there is a remainder.
@@ -133,12 +133,12 @@ float DrawScale(const DescEntropy& from) {
 }
 
 void DrawPooling(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
-  Sizes image = from.Numbers(4, 1, 7);
+  Sizes image = from.Few(4, 7, 12);
   image[2] = from.SmallSize(7, 17);
   image[3] = from.SmallSize(7, 33);
   SetSizes(op, "InputTensor", image);
-  SetSizes(op, "ROITensor", {1, 1, from.Number(1, 4), 5});
-  const Sizes pooled = from.Numbers(2, 1, 6);
+  SetSizes(op, "ROITensor", {1, 1, from.Few(4, 17), 5});
+  const Sizes pooled = from.Few(2, 6, 9);
   Set(op, "PooledSize", Size2d{pooled[0], pooled[1]});
   Set(op, "SpatialScale", DrawScale(from));
 }
@@ -162,9 +162,9 @@ void DrawSamples(const DescEntropy& from, OperatorDesc& op) {
 // Sets the sizes of the image, the output and one region for each output.
 void DrawAlignment(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   const bool is_gradient = op.name() == "ROI_ALIGN_GRAD";
-  Sizes image = from.Numbers(4, 1, 6);
+  Sizes image = from.Few(4, 6, 12);
   image[3] = from.SmallSize(6, 17);
-  Sizes output = from.Numbers(4, 1, 3);
+  Sizes output = from.Few(4, 3, 9);
   output[1] = image[1];
   DrawSamples(from, op);
   SetSizes(op, "ROITensor", BehindOnes(from, 4, {output[0], 4}));
