@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/batch/batch_files.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 #include <optional>
 #include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "app/batch/batch_case.h"
 #include "app/files/file_roles.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases that are models: their outputs are written, or compared as those of operators are.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
-
-#include <fmt/format.h>
 
 #include "app/batch/batch_case.h"
 #include "app/batch/model_case.h"

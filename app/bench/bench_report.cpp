@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/bench_report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "app/files/output.h"
 #include "core/base/error.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/bench/bench_ring.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -9,8 +11,6 @@
 #include <numeric>
 #include <optional>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "app/files/descriptor.h"
 #include "app/files/output.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/files/file_roles.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <functional>
 #include <span>
-
-#include <fmt/format.h>
 
 #include "app/files/output.h"
 #include "core/base/error.h"

@@ -2,6 +2,10 @@
 // Options that several commands share, and kinds of options.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -12,10 +16,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include "app/options/options.h"
 #include "core/base/text.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/run/kept_tensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <optional>
-
-#include <fmt/format.h>
 
 #include "app/graph/graph_model.h"
 #include "app/run/filled_tensors.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/text/progress_text.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 #include <mutex>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "app/files/output.h"
 #include "app/text/table_text.h"

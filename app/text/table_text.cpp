@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/text/table_text.h"
 
+#include <fmt/format.h>
 #include <wchar.h>
 
 #include <algorithm>
 #include <clocale>
 #include <cmath>
 #include <cwchar>
-
-#include <fmt/format.h>
 
 #include "app/files/output.h"
 #include "core/base/text.h"

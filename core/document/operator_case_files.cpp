@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Determines which files are for which tensors, and how many tensors that makes.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string_view>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/base/error.h"
 #include "core/base/text.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/document/random_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -8,8 +10,6 @@
 #include <limits>
 #include <span>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fuzz/setting.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <set>
 #include <span>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/ops/operator.h"
 

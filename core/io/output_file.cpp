@@ -2,6 +2,7 @@
 #include "core/io/output_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/xattr.h>
 
@@ -14,8 +15,6 @@
 #include <string_view>
 #include <system_error>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "core/base/error.h"
 #include "core/io/file.h"

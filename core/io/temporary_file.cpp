@@ -2,13 +2,12 @@
 #include "core/io/temporary_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <atomic>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "core/base/error.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cctype>
-#include <limits>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include <cctype>
+#include <limits>
 
 #include "core/schema/schema_parts.h"
 #include "core/tensor/nibbles.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/data_type.h"
 
-#include <array>
-
 #include <fmt/format.h>
+
+#include <array>
 
 #include "core/base/text.h"
 
