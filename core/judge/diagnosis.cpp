@@ -207,7 +207,9 @@ class Diagnostician {
   // Sums of FLOAT32 in some order are what a right device has, and so are other steps in FLOAT32.
   void FindArithmetic() {
     result_.verdict = DiagnosisVerdict::kNoise;
-    if (!FindAmongNoise(Criterion::kBits, kEnough)) FindAmongNoise(Criterion::kNearer, kMost);
+    if (FindAmongNoise(Criterion::kBits, kEnough)) return;
+    // Where most are as near as roundings can be, nothing is nearer but by chance.
+    if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kMost);
   }
 
   bool FindAmongNoise(Criterion criterion, double least) {

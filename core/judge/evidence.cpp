@@ -48,7 +48,7 @@ bool IsChanged(const Evidence& evidence, int64_t element, double varied) {
   const double actual = evidence.actual.Value(element);
   const double error = std::abs(actual - evidence.expected.Value(element));
   if (AreEqual(actual, varied) || std::abs(actual - varied) <= 2 * error) return false;
-  const bool needs_bits = !evidence.units || evidence.criterion == Criterion::kBits;
+  const bool needs_bits = !evidence.units || evidence.criterion != Criterion::kRounding;
   return !IsNoise(evidence, needs_bits ? nullptr : &*evidence.units, element, actual, varied);
 }
 
@@ -96,11 +96,17 @@ class Scoring {
       case Criterion::kRounding:
         return IsNoise(evidence_, units_, varied.place, actual.Value(element), value);
       case Criterion::kNearer:
-        return UnitsOf(element, varied) == 0 || IsNearer(evidence_, element, value);
+        return IsWithoutUnits(element, varied) || IsNearer(evidence_, element, value);
       case Criterion::kBits:
         break;
     }
     return IsFloat(actual.type) && AreEqual(actual.Value(element), value);
+  }
+
+  // Whether no unit is left of some. Where the right value has none either, only bits tell.
+  bool IsWithoutUnits(int64_t element, const VariedElement& varied) const {
+    const VariedElement right{evidence_.expected.Bytes(element), element};
+    return UnitsOf(element, varied) == 0 && UnitsOf(element, right) > 0;
   }
 
   void CountWrong(int64_t element, const VariedElement& varied) {

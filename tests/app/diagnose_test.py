@@ -75,6 +75,36 @@ def running_sums(x, length):
     return np.concatenate([x[:, i:i + length].cumsum(1) for i in range(0, x.shape[1], length)], 1)
 
 
+def over(x, axes):
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 0.01)
+
+
+def in_bfloat16(x):
+    """The nearest numbers of bfloat16 as 2 bytes each, ties to even."""
+    bits = x.astype(F4).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).view("V2")
+
+
+def neighbours(x, seed):
+    """Every fifth element is the next one, up or down by chance."""
+    chance = np.random.default_rng(seed).random((2, *x.shape))
+    return np.where(chance[0] < 0.2, np.nextafter(x, x.dtype.type(np.inf) * np.where(chance[1] < 0.5, 1, -1).astype(x.dtype)), x)
+
+
+def cut(x, *elements):
+    """The elements with these numbers are the next ones toward 0."""
+    device = x.copy().reshape(-1)
+    device[list(elements)] = np.nextafter(device[list(elements)], x.dtype.type(0))
+    return device.reshape(x.shape)
+
+
+def replaced(x, *places):
+    device = x.copy()
+    for place in places:
+        device[place] = (device[place] + 1) % 6
+    return device
+
+
 AB = A @ B
 CONVOLVED = convolution(X, FILTER, (1, 1), (1, 1))
 
@@ -109,6 +139,14 @@ RNN = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTI
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
 POOL = {"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
 MVN = {"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [2], "NormalizeVariance": True, "Epsilon": 0.01}
+
+FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
+MAXIMA = np.maximum(FEW, FEW_MORE)
+HALVES = CUBE.astype(np.float16)
+SIGMOIDS = (1 / (1 + np.exp(-HALVES.astype("f8")))).astype(np.float16)
+SMALL = A * F4(2**-13)  # some elements are subnormal in FLOAT16
+QUANTIZE = {"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor": {"DataType": "UINT8", "Sizes": [3, 8, 40]}}
+MEANS_BESIDE_AN_EDGE = windows(padded(X, (0, 0), (0, 1)), (3, 3)).mean((-1, -2), dtype=F4)
 
 # A descriptor, its inputs, what the device has, and the ids of the cause: alternatives if there are several.
 FAULTS = {
@@ -223,6 +261,14 @@ class DiagnoseTest(ProgramTest):
                 output = self.diagnosis(document, inputs, actual, status=0)
                 self.assertEqual((output["verdict"], output["beyondNoise"]), ("noise", 0))
                 self.assertGreater(output["different"], 0)
+
+    def test_neighbours_of_right_values_are_not_blamed(self):
+        """Whichever of them are nearer to 0."""
+        right = np.cos(CUBE.astype("f8")).astype(F4)
+        for seed in range(12):
+            with self.subTest(seed):
+                output = self.diagnosis({"type": "ELEMENT_WISE_COS"}, [CUBE], neighbours(right, seed), status=0)
+                self.assertEqual(output["verdict"], "noise", output)
 
     def test_what_nothing_explains_has_no_cause(self):
         for name, (document, inputs, actual) in UNEXPLAINED.items():
