@@ -27,9 +27,18 @@ Json Flat(const Json& activation) {
   return flat;
 }
 
+// Leaves counts to be told by their arrays, which may become longer or shorter.
+void LeaveOutCounts(const OperatorDesc& op, Json& desc) {
+  for (size_t i = 0; i + 1 < op.fields().size(); ++i) {
+    const bool is_told = desc.contains(op.fields()[i + 1]->name);
+    if (op.fields()[i]->kind == FieldKind::kCount && is_told) desc.erase(op.fields()[i]->name);
+  }
+}
+
 // Returns the descriptor without what would not hold for a changed one, as its pointers see it.
 Json ChangeableJson(const OperatorDesc& op) {
   Json json = OperatorJson(op);
+  LeaveOutCounts(op, json["desc"]);
   for (const TensorSlot& slot : TensorSlots(op)) {
     Json& tensor = json[Json::json_pointer(std::string(kDesc) + slot.path)];
     tensor = {{"DataType", tensor["DataType"]}, {"Sizes", tensor["Sizes"]}};
