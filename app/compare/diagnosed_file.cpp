@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/compare/diagnosed_file.h"
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -54,20 +55,24 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
   const TensorSlot slot = TensorSlots(computation.op, TensorRole::kOutput)[output];
   const DataType type = StoredAs(*slot.desc->data_type);
   const Buffer whole = WholeOutput(computation, output);
-  const ConstTensorView expected{whole.data(), type, PackedLayout(LayoutOf(*slot.desc).sizes)};
-  const AlignedTensors aligned = Align(Compared(actual), {expected, Name(type)}, leniency);
+  const ConstTensorView exact{whole.data(), type, PackedLayout(LayoutOf(*slot.desc).sizes)};
+  const AlignedTensors aligned = Align(Compared(actual), {exact, Name(type)}, leniency);
   if (!aligned.mismatches.empty()) return Mismatched(slot, path, aligned.mismatches);
-  ConstTensorView view = aligned.actual.view;
-  Buffer converted;
-  if (view.type != type) {
-    converted = InType(view, type);
-    view = {converted.data(), type, expected.layout};
-  }
+  std::array<Buffer, 2> converted;
+  const auto in_type = [&](const ConstTensorView& view, Buffer& buffer) {
+    if (view.type == type) return view;
+    buffer = InType(view, type);
+    return ConstTensorView{buffer.data(), type, exact.layout};
+  };
+  // Types of floats differ where they may. In bfloat16, the expected elements are rounded, too.
+  const ConstTensorView view = in_type(aligned.actual.view, converted[0]);
+  const ConstTensorView expected =
+      aligned.in_bfloat16 ? in_type(aligned.expected.view, converted[1]) : exact;
   return {DisplayName(slot.path),
           path,
           {},
           false,
-          Diagnose(computation, output, view, expected, options)};
+          Diagnose(computation, output, view, expected, options, aligned.in_bfloat16)};
 }
 
 }  // namespace dmlop

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/parallel.h"
+#include "core/compare/alignment.h"
 #include "core/compare/comparison.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/judge/evidence.h"
@@ -51,7 +52,16 @@ ErrorFigures FiguresOf(std::vector<double> errors) {
   return {at(50), at(99), at(100)};
 }
 
-double UlpOf(const PackedOutput& actual, const PackedOutput& expected, int64_t element) {
+double UlpOf(const Evidence& evidence, int64_t element) {
+  const PackedOutput& actual = evidence.actual;
+  const PackedOutput& expected = evidence.expected;
+  if (evidence.in_bfloat16) {
+    const auto as_float = [&](const PackedOutput& output) {
+      return static_cast<float>(output.Value(element));
+    };
+    return static_cast<double>(UlpDistance(as_float(actual), as_float(expected))) /
+           kFloatStepsOfBfloat16;
+  }
   double ulp = 0;
   VisitDataType(AllTypes(), actual.type, [&]<typename T>() {
     ulp = static_cast<double>(
@@ -82,10 +92,12 @@ struct Counted {
 class Diagnostician {
  public:
   Diagnostician(const Computation& computation, size_t output, const ConstTensorView& actual,
-                const ConstTensorView& expected, const DiagnosisOptions& options)
+                const ConstTensorView& expected, const DiagnosisOptions& options, bool in_bfloat16)
       : options_(options),
         evidence_{computation, output, Packed(actual), Packed(expected), std::nullopt},
-        different_(evidence_.count()) {}
+        different_(evidence_.count()) {
+    evidence_.in_bfloat16 = in_bfloat16;
+  }
 
   Diagnosis Execute() {
     FindDifferent();
@@ -110,18 +122,32 @@ class Diagnostician {
   void TakeUnits() {
     evidence_.units = ErrorUnitsOf(evidence_.computation.op, evidence_.computation.inputs,
                                    evidence_.expected.view(), evidence_.output);
+    if (evidence_.units) evidence_.units->in_bfloat16 = evidence_.in_bfloat16;
   }
 
   void FindDifferent() {
-    const ConstTensorView actual = evidence_.actual.view();
-    const ConstTensorView expected = evidence_.expected.view();
+    const AlignedTensors aligned = Aligned();
+    const ConstTensorView& actual = aligned.actual.view;
+    const ConstTensorView& expected = aligned.expected.view;
     std::optional<UnitErrors> errors;
     if (options_.units.allows_any()) TakeUnits();
     if (evidence_.units) {
       errors = dmlop::MeasureErrors(*evidence_.units, actual, expected, options_.units);
     }
-    Compare(actual, expected, options_.tolerance,
+    Compare(aligned, options_.tolerance,
             {.wrong = &different_, .units = errors ? &*errors : nullptr});
+  }
+
+  AlignedTensors Aligned() const {
+    AlignedTensors aligned{{evidence_.actual.view(), ""}, {evidence_.expected.view(), ""}, {}, {}};
+    if (!evidence_.in_bfloat16) return aligned;
+    for (ComparedTensor* tensor : {&aligned.actual, &aligned.expected}) {
+      const auto rounded = RoundedToBfloat16(tensor->view);
+      tensor->view = {rounded->data(), DataType::kFloat32, tensor->view.layout};
+      aligned.storage.push_back(rounded);
+    }
+    aligned.in_bfloat16 = true;
+    return aligned;
   }
 
   // Whether the output has integers that stand for others, with a scale.
@@ -146,7 +172,7 @@ class Diagnostician {
       const double expected = evidence_.expected.Value(element);
       toward_zero += std::abs(actual) < std::abs(expected);
       if (!std::isfinite(actual) || !std::isfinite(expected)) return;
-      ulps.push_back(UlpOf(evidence_.actual, evidence_.expected, element));
+      ulps.push_back(UlpOf(evidence_, element));
       if (evidence_.units) {
         units.push_back(evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type));
       }
@@ -319,8 +345,9 @@ std::string_view Name(DiagnosisVerdict verdict) {
 }
 
 Diagnosis Diagnose(const Computation& computation, size_t output, const ConstTensorView& actual,
-                   const ConstTensorView& expected, const DiagnosisOptions& options) {
-  return Diagnostician(computation, output, actual, expected, options).Execute();
+                   const ConstTensorView& expected, const DiagnosisOptions& options,
+                   bool in_bfloat16) {
+  return Diagnostician(computation, output, actual, expected, options, in_bfloat16).Execute();
 }
 
 }  // namespace dmlop

@@ -60,8 +60,9 @@ struct DiagnosisOptions {
 };
 
 // `actual` and `expected` have the type and sizes of the output with that number, which `expected`
-// is computed for.
+// is computed for. `in_bfloat16`: both have been rounded to that.
 Diagnosis Diagnose(const Computation& computation, size_t output, const ConstTensorView& actual,
-                   const ConstTensorView& expected, const DiagnosisOptions& options);
+                   const ConstTensorView& expected, const DiagnosisOptions& options,
+                   bool in_bfloat16 = false);
 
 }  // namespace dmlop

@@ -5,6 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <string_view>
+#include <utility>
+
+#include "core/compare/alignment.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
 namespace {
@@ -65,17 +70,29 @@ uint64_t Mixed(uint64_t hash, const ElementBytes& bytes) {
   return hash * 0x9E3779B97F4A7C15 + std::hash<std::string_view>()(text);
 }
 
+// Elements as the device's file has them.
+std::vector<VariedElement> AsInFile(const Evidence& evidence, std::vector<VariedElement> varied) {
+  if (!evidence.in_bfloat16) return varied;
+  const DataType type = evidence.actual.type;
+  for (VariedElement& element : varied) {
+    const auto rounded = RoundedToBfloat16({element.bytes.data(), type, {{1}, {1}}});
+    element.bytes = ConvertElement(ElementOf<float>(rounded->data()), type);
+  }
+  return varied;
+}
+
 // Counts one hypothesis on a sample.
 class Scoring {
  public:
   Scoring(const Evidence& evidence, const Hypothesis& hypothesis)
       : evidence_(evidence), hypothesis_(hypothesis) {
     if (evidence.units && hypothesis.units) own_units_ = hypothesis.units();
+    if (own_units_) own_units_->in_bfloat16 = evidence.in_bfloat16;
     units_ = own_units_ ? &*own_units_ : evidence.units ? &*evidence.units : nullptr;
   }
 
   Score Of(const SampledElements& sample) {
-    const auto varied = hypothesis_.compute(sample.all());
+    const auto varied = AsInFile(evidence_, hypothesis_.compute(sample.all()));
     const size_t wrong = sample.wrong.size();
     for (size_t i = 0; i < wrong; ++i) CountWrong(sample.wrong[i], varied[i]);
     int64_t broken = 0;
@@ -158,7 +175,28 @@ bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element,
     return may_step && std::abs(actual - value) <= 1;
   }
   const auto allowed = units->AllowedSums(element);
-  return allowed && units->UnitsOf(element, actual, value, type) <= *allowed;
+  if (!allowed) return false;
+  // What has its results in bfloat16 keeps sums in FLOAT32, too, unless that is what is wrong.
+  const double most = evidence.in_bfloat16 ? *allowed / kFloatStepsOfBfloat16 : *allowed;
+  return units->UnitsOf(element, actual, value, type) <= most;
+}
+
+double ShareOfValue(const Evidence& evidence, const ElementBytes& value) {
+  constexpr int kSteps = 16;
+  int64_t equal = 0, close = 0;
+  VisitDataType(AllTypes(), evidence.actual.type, [&]<typename T>() {
+    const T one = ElementOf<T>(value.data());
+    for (int64_t i = 0; i < evidence.count(); ++i) {
+      const auto steps = UlpDistance(one, ElementOf<T>(evidence.expected.at(i)));
+      equal += steps == 0;
+      close += steps <= kSteps;
+    }
+  });
+  const auto others = [](int64_t count) {
+    return static_cast<double>(std::max<int64_t>(count - 1, 0));
+  };
+  return std::max(others(equal), others(close) / (2 * kSteps + 1)) /
+         static_cast<double>(evidence.count());
 }
 
 Hypothesis OfComputation(std::string id, std::string text, Computation changed, size_t output) {
@@ -197,7 +235,8 @@ bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
 }
 
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
-                  std::span<const VariedElement> varied) {
+                  std::vector<VariedElement> computed) {
+  const std::vector<VariedElement> varied = AsInFile(evidence, std::move(computed));
   int64_t known = 0, nearer = 0, changed = 0;
   const auto value = [&](size_t i) {
     return ValueOf(evidence.actual.type, varied[i].bytes.data());

@@ -47,6 +47,7 @@ struct Evidence {
   std::vector<int64_t> right{};     // the others, which it must leave as they are
   Criterion criterion = Criterion::kRounding;
   bool is_quantized = false;  // an integer may be off by a step
+  bool in_bfloat16 = false;   // both outputs are of numbers of bfloat16
 
   int64_t count() const { return Product(expected.sizes); }
   Region At(int64_t element) const {
@@ -114,11 +115,11 @@ struct SampledElements {
 SampledElements SampleOf(const Evidence& evidence, size_t most);
 
 // Whether a hypothesis brings most of a few wrong elements much closer to what the device has, and
-// leaves most right ones as they are. `varied` has the wrong ones, then the right ones.
+// leaves most right ones as they are. `computed` has the wrong ones, then the right ones.
 bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
                  const SampledElements& few);
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
-                  std::span<const VariedElement> varied);
+                  std::vector<VariedElement> computed);
 
 Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis,
               const SampledElements& sample);

@@ -62,7 +62,7 @@ Magnitude Negated(Magnitude x) {
   return x;
 }
 
-Magnitude Difference(const Magnitude& a, const Magnitude& b) {
+Magnitude DifferenceOf(const Magnitude& a, const Magnitude& b) {
   const Magnitude terms[] = {a, Negated(b)};
   return Sum(terms);
 }
@@ -240,7 +240,7 @@ Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
     case Operation::kIfGreater:
       return x[x[0].value > x[1].value ? 2 : 3];
     case Operation::kDifference:
-      return Difference(x[0], x[1]);
+      return DifferenceOf(x[0], x[1]);
     case Operation::kQuotient:
       return Quotient(x[0], x[1]);
     case Operation::kQuotientOrDividend:

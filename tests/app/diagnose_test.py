@@ -223,6 +223,9 @@ HEALTHY = {
     "a convolution": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED + BIAS),
     "exponentials and their sums": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE)),
     "running sums": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG], LONG.cumsum(1)),
+    "a product in bfloat16": (gemm(), [A, B], in_bfloat16(AB * F4(1 + 2**-20))),
+    "an element of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345)),
+    "elements of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345, 678)),
     "means": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.mean(2, keepdims=True)),
 }
 
