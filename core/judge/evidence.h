@@ -69,6 +69,13 @@ struct VariedElement {
   bool is_known() const { return place >= 0; }
 };
 
+// The share of the right elements that have a value of the device's by chance: of those that are
+// equal or, where few are, of those that are close. What has it on purpose is one of them.
+double ShareOfValue(const Evidence& evidence, const ElementBytes& value);
+
+// What chance does less often than this is evidence.
+inline constexpr double kByChance = 0.01;
+
 // A change of the computation that may be what the device does.
 struct Hypothesis {
   std::vector<std::string> ids;

@@ -79,6 +79,14 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return true;
   }
 
+  // Likewise, if it is one of so many that chance may make one of them promising.
+  bool TryOneOf(double changes, Hypothesis hypothesis) {
+    if (!Try(std::move(hypothesis))) return false;
+    const bool is_by_chance = IsByChance(found_.back(), changes);
+    if (is_by_chance) found_.pop_back();
+    return !is_by_chance;
+  }
+
   // A device that forgets the operation writes an input's elements: in the same places or order,
   // or those that a larger input begins with.
   void Inputs() {
@@ -116,10 +124,30 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     }
   }
 
+  // Whether chance alone gives the few elements such values for one of so many changes.
+  bool IsByChance(const Hypothesis& hypothesis, double changes) const {
+    const auto varied = hypothesis.compute(few_.wrong);
+    double chance = changes;
+    for (size_t i = 0; i < varied.size() && chance >= kByChance; ++i) {
+      const int64_t element = few_.wrong[i];
+      if (!varied[i].is_known() || !IsValueOf(element, varied[i].place)) continue;
+      chance *= ShareOfValue(evidence_, evidence_.actual.Bytes(element));
+    }
+    return chance >= kByChance;
+  }
+
+  // How many shifts there are.
+  double CountOfShifts() const {
+    double count = std::pow(3, axes_.size());
+    for (const size_t d : axes_) count += 2 * static_cast<double>(std::min(sizes_[d], kMostShift));
+    return count;
+  }
+
   void Shifts() {
     size_t count = 0;
+    const double all = CountOfShifts();
     const auto attempt = [&](const Dims& shift) {
-      if (count < kMostOfAKind) count += Try(Shifted(shift));
+      if (count < kMostOfAKind) count += TryOneOf(all, Shifted(shift));
     };
     for (const size_t d : axes_) {
       for (int64_t distance = 1; distance < std::min(sizes_[d], kMostShift); ++distance) {
@@ -191,8 +219,9 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     const auto source = [this, distance = *distance](const Dims& index) {
       return PartnerOf(index, distance);
     };
-    Try(From(fmt::format("exchanged:{},block={}", text, FirstBlock(*distance)),
-             "two blocks exchanged, " + text + " apart", source));
+    const auto count = static_cast<double>(evidence_.wrong.size());
+    TryOneOf(count * count, From(fmt::format("exchanged:{},block={}", text, FirstBlock(*distance)),
+                                 "two blocks exchanged, " + text + " apart", source));
   }
 
   // The elements whose partners are behind them.

@@ -26,6 +26,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     value_ = *value;
     elements_ = evidence_.wrong;
     std::erase_if(elements_, [&](int64_t element) { return !IsUnwritten(element); });
+    if (IsByChance()) return {};
     return {OfBox(), OfRun(), OfBlocks()};
   }
 
@@ -40,6 +41,15 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     const auto most =
         std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
     return most == counts.end() || most->second < 2 ? std::nullopt : std::optional(most->first);
+  }
+
+  // Integers are equal by chance where there are few values. Which value it is surprises in all
+  // elements if it is 0, and else in all but the first.
+  bool IsByChance() const {
+    if (IsFloat(evidence_.actual.type)) return false;
+    const size_t given = value_ == ElementBytes{} ? 0 : 1;
+    const auto surprising = static_cast<double>(elements_.size() - given);
+    return std::pow(ShareOfValue(evidence_, value_), surprising) >= kByChance;
   }
 
   bool IsUnwritten(int64_t element) const {

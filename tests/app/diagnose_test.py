@@ -233,6 +233,8 @@ UNEXPLAINED = {
     "all a little larger": (gemm(), [A, B], AB * F4(1.01)),
     "other numbers here and there": (gemm(), [A, B], np.where(numbers(*AB.shape, seed=4) > 1, numbers(*AB.shape, seed=5), AB)),
     "another function": ({"type": "ACTIVATION_SIGMOID"}, [CUBE], np.arctan(CUBE)),
+    "another one of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7))),
+    "two other ones of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7), (20, 11))),
 }
 
 
