@@ -78,14 +78,16 @@ struct Counted {
   const SampledElements* sample = nullptr;  // that it has been counted on
 
   bool is_cause() const { return score.share() >= kEnough; }
+  bool is_complete() const { return score.explained == score.of && score.broken == 0; }
 
-  // Shares that are nearly equal are taken for equal, so that rounding does not decide. Within a
-  // kind, what is left tells apart roundings that differ in few inputs.
+  // Shares that are nearly equal are taken for equal, so that rounding does not decide, but what
+  // explains all that it knows goes before what does not. Within a kind, what is left tells apart
+  // roundings that differ in few inputs.
   auto order() const {
     const double rest = std::log2(1 + score.rest);
-    return std::tuple(!is_cause(), -std::lround(score.share_of_all() * 50),
+    return std::tuple(!is_cause(), -std::lround(score.share_of_all() * 50), !is_complete(),
                       -std::lround(score.exact_share() * 10), std::lround(rest), rank.kind,
-                      std::lround(rest * 8), rank.number);
+                      score.rest, rank.number);
   }
 };
 

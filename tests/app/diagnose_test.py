@@ -178,7 +178,17 @@ FAULTS = {
     "padding of the window counted": ({"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [1, 1],
                                        "EndPadding": [1, 1], "IncludePadding": False}, [X],
                                       windows(padded(X, (1, 1), (1, 1)), (3, 3)).mean((-1, -2), dtype=F4), "/desc/IncludePadding=true"),
+    "an axis more": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], np.exp(CUBE) / np.exp(CUBE).sum((1, 2), keepdims=True), "/desc/Axes=[1,2]"),
+    "an axis less": (MVN | {"Axes": [1, 2]}, [CUBE], over(CUBE, 2), "/desc/Axes=[2]"),
+    "mostly 0 by the other sign": ({"type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.2, "Beta": 0.5}, [CUBE],
+                                   np.clip(F4(0.2) * CUBE - F4(0.5), 0, 1), "/desc/Beta=-0.5"),
+    # arithmetics
+    "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
+    "integers cut off": (QUANTIZE, [CUBE, np.full((3, 8, 40), 0.0371, F4), ("ZeroPointTensor", np.full((3, 8, 40), 100, np.uint8))],
+                         np.clip(np.trunc(CUBE.astype("f8") / F4(0.0371)) + 100, 0, 255).astype(np.uint8), "toward-zero"),
     # places
+    "means moved by a column": (POOL | {"EndPadding": [0, 1], "IncludePadding": True}, [X], np.roll(MEANS_BESIDE_AN_EDGE, 1, 3), "shifted"),
+    "a tile of bfloat16 not written": (gemm(), [A, B], in_bfloat16(unwritten(AB, np.s_[16:32, 32:48])), "not-written"),
     "a tile not written": (gemm(), [A, B], unwritten(AB, np.s_[16:32, 32:48]), "not-written"),
     "a pattern at the end": (gemm(), [A, B], unwritten(AB, np.s_[30:, :], F4(-4.3e8)), "not-written"),
     "tiles not written": (gemm(), [A, B], several(AB, np.s_[0:8, 16:24], np.s_[8:16, 40:48], np.s_[32:40, 0:8]), "not-written"),
