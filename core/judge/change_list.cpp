@@ -21,6 +21,10 @@ Json Short(float number) {
   if (number == std::trunc(number) && std::abs(number) < 1e6f) return static_cast<int>(number);
   return Json::parse(fmt::format("{}", number));
 }
+Json Short(double number) {
+  const bool is_short = number == std::trunc(number) && std::abs(number) < 1e6;
+  return is_short ? Json(static_cast<int>(number)) : Json(number);
+}
 Json Short(auto number) {
   return number;
 }
@@ -93,7 +97,7 @@ class ChangeList {
     for (const int other : {0, 1}) {
       if (value != other) Add(pointer, other);
     }
-    if (value.is_number_float()) Add(pointer, -value.get<double>());
+    if (value.is_number_float()) Add(pointer, Short(-value.get<double>()));
     if (!value.is_number_integer()) return;
     const auto number = value.get<int64_t>();
     if (IsSigned(scalar.type)) Add(pointer, -number);
