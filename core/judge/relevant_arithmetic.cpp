@@ -27,6 +27,7 @@ struct Features {
   bool has_places = false;
   bool has_clamps = false;
   bool has_wraps = false;
+  bool has_whole_roundings = false;  // to the nearest whole number
   bool has_functions = false;
   bool has_integer_differences = false;
 };
@@ -98,6 +99,7 @@ Features FeaturesOf(const ElementFormula& element) {
     features.has_places |= GivesPlace(operation);
     features.has_clamps |= operation == Operation::kClamp;
     features.has_wraps |= operation == Operation::kWrap;
+    features.has_whole_roundings |= operation == Operation::kRound;
     features.has_functions |= IsFunction(formula, node);
     features.has_integer_differences |= IsDifferenceOfIntegers(formula, node);
   }
@@ -115,6 +117,7 @@ class Relevance {
   Relevance(const OperatorDesc& op, InputViews inputs, size_t output)
       : inputs_(inputs),
         has_places_of_maxima_(output > 0 && IsMaximum(op, inputs)),
+        marks_maxima_(MarksFirstMaximum(op)),
         type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
         factors_(FactorsOf(op, inputs, output)) {
     const Region middle = MiddleOf(op, output);
@@ -141,7 +144,7 @@ class Relevance {
       case Kind::kThrough:
         return IsFloat(type_) && IsThrough(v.format);
       case Kind::kTowardZero:
-        return IsFloat(type_) && features_.roundings > 0;
+        return IsFloat(type_) ? features_.roundings > 0 : features_.has_whole_roundings;
       case Kind::kFlushSubnormals:
         return IsFlushed(v.flushed);
       case Kind::kNanPasses:
@@ -149,7 +152,7 @@ class Relevance {
       case Kind::kStartsAtZero:
         return features_.has_maximum_of_list;
       case Kind::kLastOfEquals:
-        return features_.has_places || has_places_of_maxima_;
+        return features_.has_places || has_places_of_maxima_ || marks_maxima_;
       case Kind::kFastFunctions:
         return features_.has_functions;
       case Kind::kSaturated:
@@ -192,6 +195,7 @@ class Relevance {
 
   InputViews inputs_;
   bool has_places_of_maxima_;
+  bool marks_maxima_;
   DataType type_;
   std::vector<bool> factors_;
   Features features_;

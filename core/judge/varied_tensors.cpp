@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -204,6 +205,9 @@ Operation Exchanged(ArithmeticKind kind, Operation operation) {
       {Operation::kFirstMinimum, Operation::kLastMinimum}};
   if (kind == ArithmeticKind::kSaturated && operation == Operation::kWrap) return Operation::kClamp;
   if (kind == ArithmeticKind::kWrapped && operation == Operation::kClamp) return Operation::kWrap;
+  if (kind == ArithmeticKind::kTowardZero && operation == Operation::kRound) {
+    return Operation::kTruncate;
+  }
   if (kind != ArithmeticKind::kLastOfEquals) return operation;
   for (const auto& [first, last] : kPairs) {
     if (operation == first || operation == last) return operation == first ? last : first;
@@ -281,6 +285,8 @@ std::vector<FormulaValue> ChosenValues(const ArithmeticVariation& variation, con
       return ValuesOf<ArithmeticKind::kLastOfEquals>(formula, ends);
     case ArithmeticKind::kSaturated:
       return ValuesOf<ArithmeticKind::kSaturated>(formula, ends);
+    case ArithmeticKind::kTowardZero:
+      return ValuesOf<ArithmeticKind::kTowardZero>(formula, ends);
     default:
       return variation.of_differences ? ValuesOf<ArithmeticKind::kWrapped, true>(formula, ends)
                                       : ValuesOf<ArithmeticKind::kWrapped>(formula, ends);
@@ -304,10 +310,19 @@ std::optional<FormulaValue> LastPlace(const OperatorDesc& op, InputViews inputs,
   return Exactly(Dyadic(OffsetOf(PackedLayout(sizes), formula.index(*greatest))));
 }
 
+// An element's number in a tensor whose slices are read from the last element to the first.
+int64_t NumberBackwards(const Dims& sizes, std::span<const uint32_t> dimensions, int64_t number) {
+  Dims index = IndexOf(sizes, number);
+  for (const uint32_t d : dimensions) index[d] = sizes[d] - 1 - index[d];
+  return OffsetOf(PackedLayout(sizes), index);
+}
+
 }  // namespace
 
-bool Chooses(ArithmeticKind kind) {
+bool Chooses(ArithmeticKind kind, DataType type) {
   switch (kind) {
+    case ArithmeticKind::kTowardZero:
+      return !IsFloat(type);
     case ArithmeticKind::kNanPasses:
     case ArithmeticKind::kStartsAtZero:
     case ArithmeticKind::kLastOfEquals:
@@ -327,6 +342,32 @@ std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
     elements.push_back(Stored(type, value.number));
   }
   return elements;
+}
+
+bool MarksFirstMaximum(const OperatorDesc& op) {
+  return op.name().starts_with("ACTIVATION_HARDMAX");
+}
+
+// The first one of a slice that is read backwards is the last one.
+std::vector<ElementBytes> LastMaximaMarked(const Computation& computation,
+                                           std::span<const int64_t> elements) {
+  const ConstTensorView& input = computation.inputs[0];
+  const Dims& sizes = input.layout.sizes;
+  const auto dimensions = DimensionsOfSlices(computation.op, sizes.size()).value();
+  const auto width = static_cast<int64_t>(ByteWidth(input.type));
+  const auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes) * width));
+  for (int64_t i = 0; i < Product(sizes); ++i) {
+    const int64_t from = OffsetOfElement(input.layout, NumberBackwards(sizes, dimensions, i));
+    std::copy_n(input.data + from * width, width, buffer->data() + i * width);
+  }
+  Computation backwards = computation;
+  backwards.inputs[0] = {buffer->data(), input.type, PackedLayout(sizes)};
+  backwards.storage.push_back(buffer);
+  std::vector<int64_t> asked;
+  for (const int64_t element : elements) {
+    asked.push_back(NumberBackwards(sizes, dimensions, element));
+  }
+  return ElementsOf(backwards, 0, asked);
 }
 
 std::optional<ElementBytes> LastPlaceOfMaximum(const OperatorDesc& op, InputViews inputs,

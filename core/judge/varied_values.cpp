@@ -256,8 +256,9 @@ bool NeedsFormula(const ArithmeticVariation& variation, DataType type) {
     case Kind::kSums:
     case Kind::kProductRounded:
     case Kind::kSteps:
-    case Kind::kTowardZero:
       return true;
+    case Kind::kTowardZero:
+      return IsFloat(type);
     case Kind::kThrough:
       return variation.format == FloatFormat::kFloat32 && type == DataType::kFloat16;
     default:
@@ -289,7 +290,11 @@ class VariedElements {
           WithChangedInputs(question_.computation(), variation, question_.output);
       elements = ElementsOf(changed, question_.output, question_.elements);
     }
-    if (Chooses(variation.kind)) Choose(variation, elements);
+    if (variation.kind == Kind::kLastOfEquals && MarksFirstMaximum(question_.op)) {
+      elements = LastMaximaMarked(question_.computation(), question_.elements);
+    } else if (Chooses(variation.kind, question_.type)) {
+      Choose(variation, elements);
+    }
     if (ChangesOutputs(variation)) ChangeOutputs(variation, question_.type, elements);
   }
 

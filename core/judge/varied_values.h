@@ -71,13 +71,20 @@ ElementBytes ThroughFloat32(DoubleDouble exact);
 // Formulas in which another operand is chosen than the pages say, or integers become others;
 // nothing else is rounded.
 
-// The kinds nan-passes, starts-at-zero, last-of-equals, saturated and wrapped.
-bool Chooses(ArithmeticKind kind);
+// The kinds nan-passes, starts-at-zero, last-of-equals, saturated and wrapped, and toward-zero for
+// a result that is an integer.
+bool Chooses(ArithmeticKind kind, DataType type);
 
 // Elements of a type in such an arithmetic. Each ends with one of these nodes of a formula.
 std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
                                          const Formula& formula, std::span<const FormulaNode> ends,
                                          DataType type);
+
+// Whether an operator without a formula marks the first of the greatest elements; and its elements
+// if it marks the last one.
+bool MarksFirstMaximum(const OperatorDesc& op);
+std::vector<ElementBytes> LastMaximaMarked(const Computation& computation,
+                                           std::span<const int64_t> elements);
 
 // An element of an output that has the places of the maxima in the first one: that of the last of
 // the greatest elements; none if the first output has no maxima.

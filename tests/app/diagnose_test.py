@@ -98,11 +98,23 @@ def cut(x, *elements):
     return device.reshape(x.shape)
 
 
+def moved_tile(x):
+    device = x.copy()
+    device[8:16, 8:16] = x[8:16, 9:17]
+    return device
+
+
 def replaced(x, *places):
     device = x.copy()
     for place in places:
         device[place] = (device[place] + 1) % 6
     return device
+
+
+def last_marked(x):
+    """1 for the last of the greatest elements of each row, else 0."""
+    places = x.shape[1] - 1 - x[:, ::-1].argmax(1)
+    return (np.arange(x.shape[1]) == places[:, None]).astype(x.dtype)
 
 
 AB = A @ B
@@ -184,10 +196,13 @@ FAULTS = {
                                    np.clip(F4(0.2) * CUBE - F4(0.5), 0, 1), "/desc/Beta=-0.5"),
     # arithmetics
     "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
+    "the last of the greatest marked": ({"type": "ACTIVATION_HARDMAX1", "Axes": [1]}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
+    "the last of the greatest of a row marked": ({"type": "ACTIVATION_HARDMAX"}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
     "integers cut off": (QUANTIZE, [CUBE, np.full((3, 8, 40), 0.0371, F4), ("ZeroPointTensor", np.full((3, 8, 40), 100, np.uint8))],
                          np.clip(np.trunc(CUBE.astype("f8") / F4(0.0371)) + 100, 0, 255).astype(np.uint8), "toward-zero"),
     # places
     "means moved by a column": (POOL | {"EndPadding": [0, 1], "IncludePadding": True}, [X], np.roll(MEANS_BESIDE_AN_EDGE, 1, 3), "shifted"),
+    "a tile of few integers moved": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], moved_tile(MAXIMA), "shifted:[0,1]"),
     "a tile of bfloat16 not written": (gemm(), [A, B], in_bfloat16(unwritten(AB, np.s_[16:32, 32:48])), "not-written"),
     "a tile not written": (gemm(), [A, B], unwritten(AB, np.s_[16:32, 32:48]), "not-written"),
     "a pattern at the end": (gemm(), [A, B], unwritten(AB, np.s_[30:, :], F4(-4.3e8)), "not-written"),
