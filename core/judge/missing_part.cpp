@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Terms that are left out along an axis of an input. Where a part is missing, each element is off
 // by the sum of its terms, so that the squares of what remains fall toward the right ends of the
-// part from either side, and these are found by search.
+// part from either side, and these are found by search. In sums of products, they are looked up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/judge/axis_sums.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
 
@@ -37,6 +38,21 @@ class Omission {
 
   // Computes nothing if there is no such computation.
   virtual Hypothesis Without(const AxisPart& part) const = 0;
+
+  // The few elements, by which parts are found; empty if there is no such computation.
+  virtual std::vector<double> ValuesWithout(const AxisPart& part,
+                                            const std::vector<int64_t>& few) const {
+    const Hypothesis without = Without(part);
+    std::vector<double> values;
+    if (!without.compute) return values;
+    for (const VariedElement& varied : without.compute(few)) {
+      values.push_back(ValueOf(evidence_.actual.type, varied.bytes.data()));
+    }
+    return values;
+  }
+
+  // Parts that need not be searched for.
+  virtual std::vector<AxisPart> Known() const { return {}; }
 
   int64_t size() const { return axis_.size; }
 
@@ -71,6 +87,23 @@ class OtherInput : public Omission {
   const std::vector<TermAxis>* all_;
 };
 
+// Zeros in sums of products.
+class ZerosInSums : public OtherInput {
+ public:
+  ZerosInSums(const Evidence& evidence, const TermAxis& axis, std::shared_ptr<const AxisSums> sums)
+      : OtherInput(evidence, axis, nullptr), sums_(std::move(sums)) {}
+
+  std::vector<double> ValuesWithout(const AxisPart& part,
+                                    const std::vector<int64_t>&) const override {
+    return sums_->Without(part);
+  }
+
+  std::vector<AxisPart> Known() const override { return sums_->Fitting(); }
+
+ private:
+  std::shared_ptr<const AxisSums> sums_;
+};
+
 // The terms of sums that an element's formula has are left out.
 class WithoutTerms : public Omission {
  public:
@@ -103,9 +136,10 @@ class PartSearch {
   // Returns the best ones, one of which leaves much less than the right computation does.
   std::vector<AxisPart> Best() {
     std::vector<AxisPart> parts = {Tail(), Head()};
-    if (std::ranges::none_of(parts, [&](const AxisPart& part) { return IsRight(part); })) {
-      parts.push_back(Middle());
+    if (!IsAnyRight(parts)) {
+      for (const AxisPart& part : omission_.Known()) parts.push_back(part);
     }
+    if (!IsAnyRight(parts)) parts.push_back(Middle());
     const double least =
         Rest(std::ranges::min(parts, {}, [&](const AxisPart& p) { return Rest(p); }));
     std::erase_if(parts, [&](const AxisPart& part) {
@@ -118,6 +152,10 @@ class PartSearch {
 
  private:
   static constexpr int64_t kPoints = 16;
+
+  bool IsAnyRight(const std::vector<AxisPart>& parts) {
+    return std::ranges::any_of(parts, [&](const AxisPart& part) { return IsRight(part); });
+  }
 
   AxisPart Tail() {
     return Best([&](int64_t from) { return AxisPart{from, size_}; }, 1, size_ - 1);
@@ -172,10 +210,8 @@ class PartSearch {
     if (part.from == part.to) {
       return RestOf([&](size_t i) { return evidence_.expected.Value(few_[i]); });
     }
-    const Hypothesis without = omission_.Without(part);
-    if (!without.compute) return INFINITY;
-    const std::vector<VariedElement> varied = without.compute(few_);
-    return RestOf([&](size_t i) { return ValueOf(evidence_.actual.type, varied[i].bytes.data()); });
+    const std::vector<double> values = omission_.ValuesWithout(part, few_);
+    return values.empty() ? INFINITY : RestOf([&](size_t i) { return values[i]; });
   }
 
   template <typename ValueAt>
@@ -226,20 +262,26 @@ class OmissionList {
   static constexpr size_t kSearched = 12;
 
   bool FindAlongAxes() {
+    const LinearElements linear(evidence_, IsLinear() ? some_ : std::vector<int64_t>());
     for (const TermAxis& axis : axes_) {
-      const std::vector<TermAxis>* const zeros = nullptr;
-      for (const auto* all : {zeros, &std::as_const(axes_)}) {
-        if (Search(OtherInput(evidence_, axis, all))) return true;
+      const auto sums = linear.Along(axis);
+      if (sums ? Search(ZerosInSums(evidence_, axis, sums))
+               : Search(OtherInput(evidence_, axis, nullptr))) {
+        return true;
       }
+      if (Search(OtherInput(evidence_, axis, &axes_))) return true;
     }
     return false;
   }
 
+  bool IsLinear() const {
+    return evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kProved;
+  }
+
   // In sums of products of inputs, a part of zeros has the same effect as a missing one.
   bool FindInFormulas() {
-    const bool is_linear = evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kProved;
     for (const TermAxis& axis : TermAxes()) {
-      if (is_linear && std::ranges::find(axes_, axis) != axes_.end()) continue;
+      if (IsLinear() && std::ranges::find(axes_, axis) != axes_.end()) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
       for (const bool divides_by_all : {false, true}) {
         if (Search(WithoutTerms(evidence_, axis, terms, divides_by_all))) return true;
@@ -258,7 +300,9 @@ class OmissionList {
   }
 
   bool Search(const Omission& omission) {
-    if (omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
+    if (omission.size() < 2 || !omission.Without({0, 1}).compute || IsRefuted(omission)) {
+      return false;
+    }
     PartSearch search(evidence_, omission, some_);
     bool is_right = false;
     for (const AxisPart& part : search.Best()) {
@@ -268,6 +312,31 @@ class OmissionList {
       found_.push_back(std::move(hypothesis));
     }
     return is_right;
+  }
+
+  // If each of some coordinates matters to right elements, so does any part.
+  bool IsRefuted(const Omission& omission) const {
+    constexpr int64_t kTried = 16;
+    const std::vector<int64_t> right = SampleOf(evidence_, kSearched).right;
+    const int64_t tried = std::min(omission.size(), kTried);
+    for (int64_t i = 0; i < tried; ++i) {
+      const int64_t at = i * (omission.size() - 1) / (tried - 1);
+      if (!Breaks(omission.Without({at, at + 1}), right)) return false;
+    }
+    return true;
+  }
+
+  // Whether as many right elements would be wrong as are so.
+  bool Breaks(const Hypothesis& hypothesis, const std::vector<int64_t>& right) const {
+    if (!hypothesis.compute || right.empty()) return false;
+    const ErrorUnits* const units = evidence_.units ? &*evidence_.units : nullptr;
+    const std::vector<VariedElement> varied = hypothesis.compute(right);
+    int64_t broken = 0;
+    for (size_t i = 0; i < right.size(); ++i) {
+      broken += !IsNoise(evidence_, units, right[i], evidence_.actual.Value(right[i]),
+                         ValueOf(evidence_.actual.type, varied[i].bytes.data()));
+    }
+    return broken * std::ssize(evidence_.right) >= std::ssize(right) * std::ssize(evidence_.wrong);
   }
 
   const Evidence& evidence_;

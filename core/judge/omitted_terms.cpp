@@ -29,13 +29,18 @@ bool IsElement(const Formula& formula, Node node) {
 // The way from a term to an element that other terms have another one for: the places of operands.
 using Path = std::vector<size_t>;
 
-std::optional<Path> PathBetween(const Formula& formula, Node a, Node b) {
+// Returns nothing if terms have the same elements of the input, or of all inputs.
+std::optional<Path> PathBetween(const Formula& formula, Node a, Node b,
+                                std::optional<size_t> input) {
   if (a == b) return std::nullopt;
-  if (IsElement(formula, a) && IsElement(formula, b)) return Path();
+  if (IsElement(formula, a) && IsElement(formula, b)) {
+    const bool is_asked = !input || formula.tensor(a) == *input;
+    return is_asked ? std::optional(Path()) : std::nullopt;
+  }
   const auto ofs_a = formula.operands(a), ofs_b = formula.operands(b);
   if (formula.operation(a) != formula.operation(b)) return std::nullopt;
   for (size_t i = 0; i < std::min(ofs_a.size(), ofs_b.size()); ++i) {
-    auto rest = PathBetween(formula, ofs_a[i], ofs_b[i]);
+    auto rest = PathBetween(formula, ofs_a[i], ofs_b[i], input);
     if (!rest) continue;
     rest->insert(rest->begin(), i);
     return rest;
@@ -43,10 +48,11 @@ std::optional<Path> PathBetween(const Formula& formula, Node a, Node b) {
   return std::nullopt;
 }
 
-std::optional<Path> PathOf(const Formula& formula, std::span<const Node> terms) {
+std::optional<Path> PathOf(const Formula& formula, std::span<const Node> terms,
+                           std::optional<size_t> input) {
   constexpr size_t kTried = 8;
   for (size_t i = 0; i + 1 < std::min(terms.size(), kTried); ++i) {
-    if (auto path = PathBetween(formula, terms[i], terms[i + 1])) return path;
+    if (auto path = PathBetween(formula, terms[i], terms[i + 1], input)) return path;
   }
   return std::nullopt;
 }
@@ -61,9 +67,10 @@ std::optional<Node> Follow(const Formula& formula, Node node, const Path& path) 
   return IsElement(formula, node) ? std::optional(node) : std::nullopt;
 }
 
-std::vector<std::optional<Node>> ElementsOfTerms(const Formula& formula, Node list) {
+std::vector<std::optional<Node>> ElementsOfTerms(const Formula& formula, Node list,
+                                                 std::optional<size_t> input = std::nullopt) {
   const auto terms = formula.operands(list);
-  const auto path = PathOf(formula, terms);
+  const auto path = PathOf(formula, terms, input);
   std::vector<std::optional<Node>> elements(terms.size());
   if (!path) return elements;
   std::ranges::transform(terms, elements.begin(),
@@ -125,7 +132,22 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
   return {axes.begin(), axes.end()};
 }
 
-// A formula, and the coordinates of the terms of its lists; -1 for a term without one.
+std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Region& element,
+                                        const Formula& formula, FormulaNode list,
+                                        const TermAxis& axis, TermPath path) {
+  const Dims& sizes = computation.inputs[axis.input].layout.sizes;
+  const WindowAxis window = WindowOf(computation.op, sizes, element.begin, axis.axis);
+  const auto input = path == TermPath::kToInput ? std::optional(axis.input) : std::nullopt;
+  std::vector<int64_t> coordinates;
+  for (const auto& term : ElementsOfTerms(formula, list, input)) {
+    const bool is_there = term && formula.tensor(*term) == axis.input;
+    coordinates.push_back(is_there ? (formula.index(*term)[axis.axis] - window.origin) / window.step
+                                   : -1);
+  }
+  return coordinates;
+}
+
+// A formula, and the coordinates of the terms of its lists.
 struct OmittedTerms::Known {
   std::unique_ptr<ElementFormula> formula;
   std::map<Node, std::vector<int64_t>> coordinates;
@@ -143,15 +165,9 @@ std::shared_ptr<const OmittedTerms::Known> OmittedTerms::Make(int64_t element) c
   auto known = std::make_shared<Known>();
   known->formula = ElementFormula::Of(op, inputs, place);
   if (!known->formula) return known;
-  const Formula& formula = known->formula->formula();
-  const WindowAxis window = WindowOf(op, inputs[axis_.input].layout.sizes, place.begin, axis_.axis);
   for (const Node list : known->formula->lists()) {
-    std::vector<int64_t>& coordinates = known->coordinates[list];
-    for (const auto& term : ElementsOfTerms(formula, list)) {
-      const bool is_there = term && formula.tensor(*term) == axis_.input;
-      coordinates.push_back(
-          is_there ? (formula.index(*term)[axis_.axis] - window.origin) / window.step : -1);
-    }
+    known->coordinates[list] = CoordinatesOfTerms(
+        evidence_.computation, place, known->formula->formula(), list, axis_, TermPath::kAny);
   }
   return known;
 }

@@ -14,6 +14,7 @@
 
 #include "core/judge/computation.h"
 #include "core/judge/evidence.h"
+#include "core/ops/formula.h"
 
 namespace dmlop {
 
@@ -69,6 +70,15 @@ class ElementFormula;
 
 // The axes of the sums of an element. Where there are no sums, maxima and minima have terms.
 std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element);
+
+// The elements that tell the terms of a list apart: the first in which they differ, or those of
+// one input.
+enum class TermPath { kAny, kToInput };
+
+// The coordinates of the terms of a list along an axis; -1 for a term without one.
+std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Region& element,
+                                        const Formula& formula, FormulaNode list,
+                                        const TermAxis& axis, TermPath path);
 
 class OmittedTerms {
  public:

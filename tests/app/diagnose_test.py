@@ -44,6 +44,7 @@ SQUARE, OTHER = numbers(32, 32), numbers(32, 32, seed=1)
 X, FILTER, BIAS = numbers(2, 5, 12, 14), numbers(4, 5, 3, 3), numbers(1, 4, 1, 1)
 CUBE = numbers(3, 8, 40)
 LONG = numbers(4, 1000)
+LONG_TURNED = numbers(1000, 6)
 INDICES = np.random.default_rng(3).integers(0, 12, (12, 12)).astype(np.int32)
 GEMM = {"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 1}
 CONVOLUTION = {"type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "DimensionCount": 2,
@@ -225,6 +226,9 @@ FAULTS = {
     "the last products missing": (gemm(), [A, B], A[:, :50] @ B[:50], "tail-missing:axis=1,from=50"),
     "the first products missing": (gemm(), [A, B], A[:, 3:] @ B[3:], "head-missing:axis=1,to=3"),
     "products in the middle missing": (gemm(), [A, B], AB - A[:, 20:28] @ B[20:28], "part-missing:axis=1,from=20,to=28"),
+    "a few of many products missing": (gemm(), [LONG, LONG_TURNED], np.delete(LONG, np.s_[411:430], 1) @ np.delete(LONG_TURNED, np.s_[411:430], 0),
+                                       "part-missing:axis=1,from=411,to=430"),
+    "one of many products missing": (gemm(), [LONG, LONG_TURNED], LONG @ LONG_TURNED - LONG[:, 77:78] @ LONG_TURNED[77:78], "part-missing:axis=1,from=77,to=78"),
     "a channel missing": (conv(), [X, FILTER], convolution(X[:, [0, 1, 3, 4]], FILTER[:, [0, 1, 3, 4]], (1, 1), (1, 1)), "part-missing:axis=1,from=2,to=3"),
     "the last maxima missing": ({"type": "REDUCE", "Function": "MAX", "Axes": [2]}, [CUBE], CUBE[:, :, :33].max(2, keepdims=True), "tail-missing"),
     "a mean of fewer": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE[:, :, :32].mean(2, keepdims=True), "tail-missing:axis=2,from=32"),

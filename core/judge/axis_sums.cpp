@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/axis_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/judge/varied_values.h"
+
+namespace dmlop {
+namespace {
+
+// Longer formulas take too long.
+constexpr int64_t kMostWork = int64_t{1} << 18;
+
+double ExactSum(const ElementFormula& formula, FormulaNode sum) {
+  const std::vector<double> terms = formula.TermsOf(sum);
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
+}
+
+// What a unit of one sum is worth in the element. A mean and a scale make it less.
+double SlopeOf(ElementFormula& formula, FormulaNode sum) {
+  constexpr double kShare = 0x1p-10;
+  const auto with_step = [&](double step) {
+    return formula
+        .WithSums(
+            [&](FormulaNode node) { return ExactSum(formula, node) + (node == sum ? step : 0); })
+        .back()
+        .head;
+  };
+  const double step = std::max(std::abs(ExactSum(formula, sum)), 1.0) * kShare;
+  return (with_step(step) - with_step(0)) / step;
+}
+
+// The roundoff of sums, and of the elements.
+double RoundoffOfSums(DataType type) {
+  return type == DataType::kFloat64 ? 0x1p-53 : 0x1p-24;
+}
+double RoundoffOf(DataType type) {
+  return type == DataType::kFloat16 ? 0x1p-11 : RoundoffOfSums(type);
+}
+
+double NoiseOf(DataType type, const std::vector<double>& before, double actual) {
+  constexpr double kSafety = 4;
+  double most = 0;
+  for (const double sum : before) most = std::max(most, std::abs(sum));
+  const double of_sum = std::sqrt(static_cast<double>(before.size())) * RoundoffOfSums(type) * most;
+  return kSafety * (of_sum + std::abs(actual) * RoundoffOf(type));
+}
+
+}  // namespace
+
+bool AxisSums::OneSum::Fits(const AxisPart& part) const {
+  return std::abs(Without(part) - actual) <= noise;
+}
+
+std::vector<double> AxisSums::Without(const AxisPart& part) const {
+  std::vector<double> values;
+  for (const OneSum& sum : sums_) values.push_back(sum.Without(part));
+  return values;
+}
+
+const AxisSums::OneSum& AxisSums::FurthestOff() const {
+  return *std::ranges::max_element(sums_, {}, [](const OneSum& sum) {
+    const double off = std::abs(sum.exact - sum.actual);
+    return std::isfinite(off) && sum.noise > 0 ? off / sum.noise : 0;
+  });
+}
+
+double AxisSums::RestOf(const AxisPart& part) const {
+  const size_t most_others = sums_.size() / 8;
+  size_t others = 0;
+  double rest = 0;
+  for (const OneSum& sum : sums_) {
+    if (!sum.Fits(part) && ++others > most_others) return INFINITY;
+    const double error = sum.Without(part) - sum.actual;
+    rest += sum.Fits(part) ? error * error : 0;
+  }
+  return rest;
+}
+
+// Looks up both ends of each part that fits one element among the partial sums in rising order.
+std::vector<AxisPart> AxisSums::Fitting() const {
+  constexpr std::ptrdiff_t kMostOfEach = 256;
+  constexpr size_t kMost = 4;
+  const OneSum& sum = FurthestOff();
+  const double missing = sum.exact - sum.actual;
+  if (!std::isfinite(missing) || std::abs(missing) <= sum.noise) return {};
+  const auto at = [&](int64_t end) { return sum.before[static_cast<size_t>(end)]; };
+  std::vector<int64_t> rising(sum.before.size());
+  std::iota(rising.begin(), rising.end(), int64_t{0});
+  std::ranges::stable_sort(rising, {}, at);
+  std::vector<std::pair<double, AxisPart>> fitting;
+  for (int64_t from = 0; from < std::ssize(rising); ++from) {
+    auto next = std::ranges::lower_bound(rising, at(from) + missing - sum.noise, {}, at);
+    const auto last = next + std::min(kMostOfEach, rising.end() - next);
+    for (; next != last && at(*next) <= at(from) + missing + sum.noise; ++next) {
+      if (*next <= from) continue;
+      const double rest = RestOf({from, *next});
+      if (std::isfinite(rest)) fitting.push_back({rest, {from, *next}});
+    }
+  }
+  std::ranges::sort(fitting);
+  std::vector<AxisPart> parts;
+  for (size_t i = 0; i < std::min(fitting.size(), kMost); ++i) parts.push_back(fitting[i].second);
+  return parts;
+}
+
+LinearElements::LinearElements(const Evidence& evidence, std::span<const int64_t> few)
+    : evidence_(evidence) {
+  const auto& [op, inputs, storage] = evidence.computation;
+  if (FormulaWork(op, inputs, evidence.output) > kMostWork) return;
+  for (const int64_t element : few) {
+    known_.push_back({element, ElementFormula::Of(op, inputs, evidence.At(element))});
+    if (known_.back().formula) continue;
+    known_.clear();
+    break;
+  }
+}
+
+std::shared_ptr<const AxisSums> LinearElements::Along(const TermAxis& axis) const {
+  std::vector<AxisSums::OneSum> sums;
+  for (const Known& known : known_) {
+    auto sum = SumOf(known, axis);
+    if (!sum) return nullptr;
+    sums.push_back(std::move(*sum));
+  }
+  return sums.empty() ? nullptr : std::make_shared<const AxisSums>(std::move(sums));
+}
+
+std::optional<AxisSums::OneSum> LinearElements::SumOf(const Known& known,
+                                                      const TermAxis& axis) const {
+  ElementFormula& formula = *known.formula;
+  std::vector<double> before(static_cast<size_t>(axis.size) + 1);
+  const auto sums = formula.sums();
+  if (sums.size() != 1) return std::nullopt;
+  const std::vector<int64_t> coordinates =
+      CoordinatesOfTerms(evidence_.computation, evidence_.At(known.element), formula.formula(),
+                         sums[0], axis, TermPath::kToInput);
+  const std::vector<double> terms = formula.TermsOf(sums[0]);
+  const double slope = SlopeOf(formula, sums[0]);
+  bool is_any = false;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (coordinates[i] < 0) continue;
+    if (coordinates[i] >= axis.size) return std::nullopt;
+    before[static_cast<size_t>(coordinates[i]) + 1] += terms[i] * slope;
+    is_any = true;
+  }
+  if (!is_any) return std::nullopt;
+  std::partial_sum(before.begin(), before.end(), before.begin());
+  const double actual = evidence_.actual.Value(known.element);
+  const double noise = NoiseOf(evidence_.actual.type, before, actual);
+  return AxisSums::OneSum{std::move(before), formula.exact().back().head, actual, noise};
+}
+
+}  // namespace dmlop
