@@ -193,8 +193,9 @@ class UnitsOfOutput {
   // A sum of ones is the number of its terms, unless it is divided.
   void CountTerms(const std::vector<double>& sums_of_ones) {
     const bool are_equal = std::ranges::all_of(terms_, [&](int64_t n) { return n == terms_[0]; });
-    if (are_equal && IsUniform()) {
-      units_.terms = {terms_[0]};
+    // The number does not matter where nothing is rounded.
+    if (!character_.rounds || (are_equal && IsUniform())) {
+      units_.terms = {std::ranges::max(terms_)};
     } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(CountedByTaps()) &&
                !TakeIfRight(
                    CountedBySources([](const Region& source) { return source.count(); }))) {
