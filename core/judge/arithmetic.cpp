@@ -87,6 +87,28 @@ Detail OrderOf(const Variation& v) {
   }
 }
 
+Detail DetailOf(TermOrder terms) {
+  switch (terms) {
+    case TermOrder::kWithPadding:
+      return {"padded", "with zeros of padding"};
+    case TermOrder::kByChannel:
+      return {"by-channel", "channel by channel with zeros of padding"};
+    default:
+      return {};
+  }
+}
+
+Detail DetailOf(AddendOrder addend) {
+  switch (addend) {
+    case AddendOrder::kRounded:
+      return {"rounded-addend", "the addend, too"};
+    case AddendOrder::kFirst:
+      return {"addend-first", "from the addend on"};
+    default:
+      return {};
+  }
+}
+
 std::vector<Detail> DetailsOfSums(const Variation& v) {
   std::vector<Detail> details = {OrderOf(v)};
   if (v.order == SumOrder::kLanesOfNeighbours) {
@@ -96,6 +118,8 @@ std::vector<Detail> DetailsOfSums(const Variation& v) {
     details.push_back({"unfused", "products rounded"});
   }
   if (v.adds_blocks_in_float32) details.push_back({"in-float32", "these added in FLOAT32"});
+  details.push_back(DetailOf(v.terms));
+  details.push_back(DetailOf(v.addend));
   return details;
 }
 
@@ -151,24 +175,27 @@ void AddInputs(std::vector<Variation>& all) {
   }
 }
 
-void AddSums(FloatFormat format, SumOrder order, int count, std::vector<Variation>& all) {
-  Variation sums{.kind = Kind::kSums, .format = format, .order = order, .count = count};
-  sums.is_fused = order != SumOrder::kPairwise;
+// `sums` says how they are added; they are added with products rounded, too, and blocks in FLOAT32.
+void AddSums(Variation sums, std::vector<Variation>& all) {
+  sums.is_fused = sums.order != SumOrder::kPairwise;
   all.push_back(sums);
-  if (order == SumOrder::kPairwise) return;
+  if (sums.order == SumOrder::kPairwise) return;
   sums.is_fused = false;
   all.push_back(sums);
-  if (order != SumOrder::kBlocks || format == FloatFormat::kFloat32) return;
+  if (sums.order != SumOrder::kBlocks || sums.format == FloatFormat::kFloat32) return;
   sums.adds_blocks_in_float32 = true;
   all.push_back(sums);
   sums.is_fused = true;
   all.push_back(sums);
 }
 
+constexpr int kMostCount = 256;
+
 void AddSums(std::vector<Variation>& all) {
-  constexpr int kMostCount = 256;
   const auto add = [&](SumOrder order, int count) {
-    for (const FloatFormat format : kSumFormats) AddSums(format, order, count, all);
+    for (const FloatFormat format : kSumFormats) {
+      AddSums({.kind = Kind::kSums, .format = format, .order = order, .count = count}, all);
+    }
   };
   add(SumOrder::kInOrder, 0);
   add(SumOrder::kPairwise, 0);
@@ -176,6 +203,28 @@ void AddSums(std::vector<Variation>& all) {
   for (int count = 2; count <= kMostCount; count *= 2) {
     add(SumOrder::kLanes, count);
     if (count > 2) add(SumOrder::kLanesOfNeighbours, count);
+  }
+}
+
+// Other terms, and the addend as one of them, in formats in which that can be told.
+void AddSumsOfOtherTerms(std::vector<Variation>& all) {
+  const auto add = [&](Variation sums) {
+    for (const FloatFormat format : {FloatFormat::kFloat16, FloatFormat::kBfloat16}) {
+      sums.format = format;
+      AddSums(sums, all);
+    }
+  };
+  add({.kind = Kind::kSums, .terms = TermOrder::kByChannel});
+  for (const TermOrder terms : {TermOrder::kOfFormula, TermOrder::kByChannel}) {
+    for (const AddendOrder addend : {AddendOrder::kRounded, AddendOrder::kFirst}) {
+      add({.kind = Kind::kSums, .terms = terms, .addend = addend});
+    }
+  }
+  for (const TermOrder terms : {TermOrder::kWithPadding, TermOrder::kByChannel}) {
+    add({.kind = Kind::kSums, .order = SumOrder::kPairwise, .terms = terms});
+    for (int count = 4; count <= kMostCount; count *= 2) {
+      add({.kind = Kind::kSums, .order = SumOrder::kBlocks, .count = count, .terms = terms});
+    }
   }
 }
 
@@ -200,6 +249,7 @@ std::vector<Variation> MakeAll() {
   };
   AddInputs(all);
   AddSums(all);
+  AddSumsOfOtherTerms(all);
   return all;
 }
 

@@ -10,6 +10,10 @@
 //       and their sums in order; `lanes=L` take every L-th term and are added as a tree, by halves
 //       or `neighbours`. A product is added before it is rounded, unless it is `unfused` or sums
 //       are pairwise. `in-float32`: the sums of blocks are added in FLOAT32.
+//       The terms of windows are those of one tap after another, without those in padding;
+//       `padded`: with zeros in padding; `by-channel`: those of one channel after another, with
+//       zeros in padding. `rounded-addend`: the sum with the addend is rounded like the others;
+//       `addend-first`: sums begin with the addend.
 //   product-rounded        A sum of products is rounded to the output's type before the addend.
 //   float32-steps, float16-steps    Each operation of the formula is rounded.
 //   through-float16, through-float32    Results are rounded to this type on their way.
@@ -56,6 +60,16 @@ enum class ArithmeticKind : uint8_t {
 
 enum class SumOrder : uint8_t { kInOrder, kPairwise, kBlocks, kLanes, kLanesOfNeighbours };
 
+// The terms that are added in this order. Filters have a place for each of them.
+enum class TermOrder : uint8_t {
+  kOfFormula,    // by tap, without those in padding
+  kWithPadding,  // by tap, with zeros in padding
+  kByChannel     // all taps of a channel, then those of the next, with zeros in padding
+};
+
+// When the addend of a sum of products is added.
+enum class AddendOrder : uint8_t { kExactly, kRounded, kFirst };
+
 enum class FlushedPart : uint8_t { kOutputs, kInputs, kBoth };
 
 struct ArithmeticVariation {
@@ -69,6 +83,8 @@ struct ArithmeticVariation {
   bool adds_blocks_in_float32 = false;
   FlushedPart flushed = FlushedPart::kOutputs;
   bool of_differences = false;
+  TermOrder terms = TermOrder::kOfFormula;
+  AddendOrder addend = AddendOrder::kExactly;
 
   std::string id() const;    // "sums-float16:blocks=64,unfused"
   std::string text() const;  // "sums in FLOAT16, in blocks of 64, products rounded"

@@ -129,6 +129,13 @@ std::shared_ptr<const AxisSums> LinearElements::Along(const TermAxis& axis) cons
   return sums.empty() ? nullptr : std::make_shared<const AxisSums>(std::move(sums));
 }
 
+bool LinearElements::HasMeans() const {
+  return std::ranges::any_of(known_, [](const Known& known) {
+    const auto is_mean = [&](FormulaNode sum) { return known.formula->IsMean(sum); };
+    return std::ranges::any_of(known.formula->sums(), is_mean);
+  });
+}
+
 std::optional<AxisSums::OneSum> LinearElements::SumOf(const Known& known,
                                                       const TermAxis& axis) const {
   ElementFormula& formula = *known.formula;

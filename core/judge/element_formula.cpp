@@ -245,6 +245,37 @@ std::vector<double> ElementFormula::TermsOf(Node sum) const {
   return terms;
 }
 
+std::optional<Node> ElementFormula::AdditionTo(Node sum) const {
+  for (const Node end : ends_) {
+    const auto operands = formula_.operands(end);
+    const bool adds = formula_.operation(end) == Operation::kSum && !formula_.HasList(end) &&
+                      operands.size() == 2 && std::ranges::find(operands, sum) != operands.end();
+    if (adds) return end;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> ElementFormula::AddendOf(Node sum) const {
+  const auto end = AdditionTo(sum);
+  if (!end) return std::nullopt;
+  const auto operands = formula_.operands(*end);
+  return values_[operands[0] == sum ? operands[1] : operands[0]].head;
+}
+
+ElementFormula::Results ElementFormula::WithSums(const ArithmeticVariation& sums,
+                                                 const std::function<double(Node sum)>& rounded) {
+  WithSums(rounded);
+  if (sums.addend == AddendOrder::kExactly) return AtEnds(varied_);
+  for (const Node sum : sums_) {
+    const auto end = AdditionTo(sum);
+    if (!end) continue;
+    varied_[*end] = sums.addend == AddendOrder::kFirst
+                        ? varied_[sum]
+                        : Rounded(FloatRounding(sums.format), varied_[*end]);
+  }
+  return AtEnds(varied_);
+}
+
 ElementFormula::Results ElementFormula::WithSums(const std::function<double(Node sum)>& rounded) {
   if (varied_.empty()) varied_ = values_;
   for (const Node node : depending_) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/exact/double_double.h"
+#include "core/judge/arithmetic.h"
 #include "core/judge/float_format.h"
 #include "core/ops/formula.h"
 
@@ -55,12 +56,18 @@ class ElementFormula {
   // The terms of a sum; while WithSums asks for it, as the sums before it have made them.
   std::vector<double> TermsOf(Node sum) const;
 
-  // The elements if these sums are rounded as the function says, and nothing else is.
+  // The elements if these sums are rounded as the function says, and nothing else is but the sum
+  // with an addend if `sums` say so.
   Results WithSums(const std::function<double(Node sum)>& rounded);
+  Results WithSums(const ArithmeticVariation& sums, const std::function<double(Node sum)>& rounded);
+  // What is added to a sum at the end of an element; none if nothing is, or the sum is scaled.
+  std::optional<double> AddendOf(Node sum) const;
   // The elements if a sum of products is rounded before the addend; none if there are none.
   std::optional<Results> WithRoundedProduct(DataType type) const;
   // The sums and means that have terms; maxima and minima if there are none.
   std::vector<Node> lists() const;
+  // Whether a sum is divided by the number of its terms.
+  bool IsMean(Node list) const;
   // The last element without some terms of these. A mean is divided by the number of all its terms,
   // or of those that are left.
   DoubleDouble WithoutTerms(const std::function<bool(Node list, size_t term)>& is_left_out,
@@ -71,8 +78,8 @@ class ElementFormula {
  private:
   void EvaluateAll();
   Results AtEnds(const Results& values) const;
-  // Whether a sum is divided by the number of its terms.
-  bool IsMean(Node list) const;
+  // The node with which a sum ends together with its addend.
+  std::optional<Node> AdditionTo(Node sum) const;
   DoubleDouble OfTerms(Node list, const std::vector<Node>& left,
                        std::span<const DoubleDouble> values, bool divides_by_all) const;
 

@@ -269,7 +269,8 @@ class OmissionList {
                : Search(OtherInput(evidence_, axis, nullptr))) {
         return true;
       }
-      if (Search(OtherInput(evidence_, axis, &axes_))) return true;
+      const bool may_be_shorter = !sums || linear.HasMeans();
+      if (may_be_shorter && Search(OtherInput(evidence_, axis, &axes_))) return true;
     }
     return false;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/judge/element_formula.h"
+#include "core/judge/sum_terms.h"
 #include "core/judge/varied_values.h"
 #include "core/ops/fused.h"
 
@@ -115,7 +116,8 @@ bool IsMaximum(const OperatorDesc& op, InputViews inputs) {
 class Relevance {
  public:
   Relevance(const OperatorDesc& op, InputViews inputs, size_t output)
-      : inputs_(inputs),
+      : op_(op),
+        inputs_(inputs),
         has_places_of_maxima_(output > 0 && IsMaximum(op, inputs)),
         marks_maxima_(MarksFirstMaximum(op)),
         type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
@@ -165,6 +167,8 @@ class Relevance {
  private:
   // If each order takes a computation of its own, only some orders are tried.
   bool HasSums(const ArithmeticVariation& v) const {
+    const bool has_addend = v.addend == AddendOrder::kExactly || features_.has_addend;
+    if (!has_addend || !HasTermOrder(op_, v.terms)) return false;
     if (features_.most_terms < 2 || static_cast<int>(features_.most_terms) <= v.count) return false;
     return !features_.has_many_sums || v.count == 0;
   }
@@ -193,6 +197,7 @@ class Relevance {
     return v.all_inputs ? has_others : has_factors;
   }
 
+  const OperatorDesc& op_;
   InputViews inputs_;
   bool has_places_of_maxima_;
   bool marks_maxima_;

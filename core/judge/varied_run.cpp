@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/judge/element_formula.h"
+#include "core/judge/sum_terms.h"
 #include "core/judge/varied_values.h"
 
 namespace dmlop {
@@ -257,8 +258,9 @@ std::vector<std::vector<PartialSum>> VariedRun::PartialSums(const Computation& c
   const auto formula = ElementFormula::Of(changed.op, changed.inputs, place);
   if (!formula) return {};
   std::vector<std::vector<PartialSum>> sums;
-  formula->WithSums([&](FormulaNode sum) {
-    sums.push_back(PartialSumsOf(*variation, formula->TermsOf(sum)));
+  formula->WithSums(*variation, [&](FormulaNode sum) {
+    const std::vector<double> terms = OrderedTerms(changed.op, *formula, sum, *variation);
+    sums.push_back(PartialSumsOf(*variation, terms));
     return sums.back().empty() ? 0 : sums.back().back().value;
   });
   return sums;

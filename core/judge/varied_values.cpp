@@ -2,15 +2,18 @@
 #include "core/judge/varied_values.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "core/base/parallel.h"
 #include "core/judge/computation.h"
 #include "core/judge/element_formula.h"
 #include "core/judge/float_format.h"
 #include "core/judge/sum_orders.h"
+#include "core/judge/sum_terms.h"
 #include "core/ops/fused.h"
 
 namespace dmlop {
@@ -167,7 +170,11 @@ class Tile {
   }
 
  private:
-  using Columns = std::vector<SumOrders<kWidth>::Column>;
+  // The terms of sums side by side, and their orders.
+  struct SideBySide {
+    std::vector<SumOrders<kWidth>::Column> columns{};
+    std::optional<SumOrders<kWidth>> orders{};
+  };
   using Results = ElementFormula::Results;
 
   struct Part {
@@ -211,23 +218,25 @@ class Tile {
                                [](const Part& part) { return part.formula->sums().size() == 1; });
   }
 
-  void MakeColumns() {
-    if (orders_) return;
+  SumOrders<kWidth>& OrdersOf(const ArithmeticVariation& variation) {
+    auto& [columns, orders] = terms_[{variation.terms, variation.addend == AddendOrder::kFirst}];
+    if (orders) return *orders;
     for (size_t i = 0; i < parts_.size(); ++i) {
       const ElementFormula& formula = *parts_[i].formula;
-      const std::vector<double> terms = formula.TermsOf(formula.sums()[0]);
-      if (terms.size() > columns_.size()) columns_.resize(terms.size());
-      for (size_t k = 0; k < terms.size(); ++k) columns_[k][i] = terms[k];
+      const std::vector<double> terms =
+          OrderedTerms(question_.op, formula, formula.sums()[0], variation);
+      if (terms.size() > columns.size()) columns.resize(terms.size());
+      for (size_t k = 0; k < terms.size(); ++k) columns[k][i] = terms[k];
     }
-    orders_.emplace(columns_);
+    return orders.emplace(columns);
   }
 
   void ComputeSums(const ArithmeticVariation& variation, std::span<ElementBytes> elements) {
     if (!HasOneSumEach()) return ComputeSumsAlone(variation, elements);
-    MakeColumns();
-    const auto sums = orders_->SumOf(variation);
+    const auto sums = OrdersOf(variation).SumOf(variation);
     for (size_t i = 0; i < parts_.size(); ++i) {
-      Store(parts_[i], parts_[i].formula->WithSums([&](FormulaNode) { return sums[i]; }), elements);
+      const auto sum_of = [&](FormulaNode) { return sums[i]; };
+      Store(parts_[i], parts_[i].formula->WithSums(variation, sum_of), elements);
     }
   }
 
@@ -237,18 +246,19 @@ class Tile {
       if (formula.sums().empty()) continue;
       const auto sum_of = [&](FormulaNode sum) {
         std::vector<SumOrders<1>::Column> terms;
-        for (const double term : formula.TermsOf(sum)) terms.push_back({term});
+        for (const double term : OrderedTerms(question_.op, formula, sum, variation)) {
+          terms.push_back({term});
+        }
         return SumOrders<1>(terms).SumOf(variation)[0];
       };
-      Store(part, formula.WithSums(sum_of), elements);
+      Store(part, formula.WithSums(variation, sum_of), elements);
     }
   }
 
   const Question& question_;
   std::vector<Part> parts_;
   size_t nodes_ = 0;
-  Columns columns_;
-  std::optional<SumOrders<kWidth>> orders_;
+  std::map<std::pair<TermOrder, bool>, SideBySide> terms_;  // with an addend before them, or not
 };
 
 bool NeedsFormula(const ArithmeticVariation& variation, DataType type) {

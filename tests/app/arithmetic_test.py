@@ -146,6 +146,27 @@ class ArithmeticTest(ProgramTest):
         summed = Sum("bfloat16", "unfused")(terms)
         self.check(convolution, [image, taps, bias], "sums-bfloat16:unfused", (summed + bias[0]).astype(SINGLE)[None])
 
+    def test_sums_of_windows_in_other_orders(self):
+        """Windows over padding have zeros there; the bias may be the first term, or rounded as the last one."""
+        image, taps, bias = self.normal(1, 3, 9, 8), self.normal(4, 3, 3, 2), self.normal(1, 4, 1, 1)
+        convolution = {"type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1} | {
+            name: [value] * 2 for name, value in [("Strides", 1), ("Dilations", 1), ("StartPadding", 1), ("EndPadding", 1), ("OutputPadding", 0)]}
+        around = np.pad(image[0], ((0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(around, (3, 2), (1, 2)).astype("f8")
+        by_tap, by_channel = (np.einsum(f"cyxij,ocij->{order}oyx", windows, taps.astype("f8")).reshape(18, 4, 9, 9) for order in ("ijc", "cij"))
+        addend = np.broadcast_to(bias[0].astype("f8"), (4, 9, 9))
+        for form in ["float16", "bfloat16"]:
+            for terms, detail, orders in [(by_tap, "padded", ["pairwise", "blocks=4", "blocks=8,unfused"]),
+                                          (by_channel, "by-channel", ["", "unfused", "pairwise", "blocks=4", "blocks=8,unfused,in-float32"])]:
+                for order in orders:
+                    total = Sum(form, order)(terms)
+                    name = f"sums-{form}:{order}{',' if order else ''}{detail}"
+                    self.check(convolution, [image, taps], name, total.astype(SINGLE)[None])
+            for terms, detail in [(by_tap, ""), (by_channel, "by-channel,")]:
+                order = Sum(form, "")
+                self.check(convolution, [image, taps, bias], f"sums-{form}:{detail}rounded-addend", order.round(order(terms) + addend).astype(SINGLE)[None])
+                self.check(convolution, [image, taps, bias], f"sums-{form}:{detail}addend-first", order(np.concatenate([addend[None], terms])).astype(SINGLE)[None])
+
     def test_sums_of_a_normalization(self):
         """Each sum is rounded: that of the mean, and that of the squares."""
         x = self.normal(3, 48, dtype=HALF) + HALF(2)
