@@ -352,14 +352,16 @@ DoubleDouble ElementFormula::WithoutTerms(
   std::vector<bool> is_changed(values_.size());
   for (Node node = 0; node <= last(); ++node) {
     const auto operands = formula_.operands(node);
+    const bool has_changed =
+        std::ranges::any_of(operands, [&](Node operand) { return is_changed[operand]; });
     if (std::ranges::binary_search(with_terms, node)) {
       std::vector<Node> left;
       for (size_t term = 0; term < operands.size(); ++term) {
         if (!is_left_out(node, term)) left.push_back(operands[term]);
       }
+      if (!has_changed && left.size() == operands.size()) continue;
       values[node] = OfTerms(node, left, values, divides_by_all);
-    } else if (is_part_[node] &&
-               std::ranges::any_of(operands, [&](Node operand) { return is_changed[operand]; })) {
+    } else if (is_part_[node] && has_changed) {
       values[node] = Evaluated(formula_, node, values);
     } else {
       continue;

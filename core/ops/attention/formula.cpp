@@ -79,7 +79,7 @@ class AttentionFormula {
   // At the last indices of an input.
   FormulaNode Input(const Field& tensor, const Dims& last) {
     const size_t input = *InputNumber(op_, tensor);
-    const size_t rank = TensorSlots(op_, TensorRole::kInput)[input].desc->rank();
+    const size_t rank = formula_.inputs()[input].layout.rank();
     Region place{input, Dims::Filled(rank - last.size(), 0), Dims::Filled(rank, 1)};
     for (const int64_t index : last) place.begin.push_back(index);
     return formula_.Element(place);
