@@ -39,6 +39,28 @@ ExplainedElement Described(const std::string& tensor, const ConstTensorView& vie
   return {tensor, view.type, begin == 0 ? index : Dims{offset}, offset * width / 8, {}, {}};
 }
 
+// The index, in another layout of the same memory, of an element that a layout has at `index`.
+Dims IndexIn(const Layout& layout, const Layout& of_index, const Dims& index) {
+  if (layout.sizes == of_index.sizes && layout.strides == of_index.strides) return index;
+  const Dims found = IndexAtPlace(layout, OffsetOf(of_index, index));
+  return found.empty() ? index : found;
+}
+
+// Describes an element of what the model begins with by the desc of the whole tensor, if it has
+// one.
+ExplainedElement DescribedOrigin(const ModelRun::Origin& origin, const ConstTensorView& view,
+                                 const Dims& index) {
+  ExplainedElement element = Described(origin.name, view, index, origin.byte_offset);
+  if (origin.desc == nullptr) return element;
+  if (origin.byte_offset == 0) {
+    element.index = IndexIn(LayoutOf(*origin.desc), view.layout, index);
+  } else {
+    const Dims found = IndexAtPlace(LayoutOf(*origin.desc), element.index[0]);
+    if (!found.empty()) element.index = found;
+  }
+  return element;
+}
+
 bool HasOneIndex(const ElementName& name) {
   return !name.byte && name.groups.size() == 1 && name.groups.front().numbers.size() == 1;
 }
@@ -69,11 +91,9 @@ bool ModelTrace::IsLastIn(const RunnableModel::Resource& resource, const StepOut
          model_.steps[output.step].outputs[output.output].data == whole.data;
 }
 
-ModelTrace::Start ModelTrace::StartOf(const StepOutput& filled) const {
-  const TraceStep& step = model_.steps[filled.step];
-  return {step.outputs[filled.output],
-          *TensorSlots(*step.op, TensorRole::kOutput)[filled.output].desc, filled.step + 1,
-          filled.output};
+ModelTrace::Start ModelTrace::StartOf(size_t filled) const {
+  const auto [step, output] = model_.outputs[filled];
+  return {model_.steps[step].outputs[output], *model_.filled.all()[filled].desc, step + 1, output};
 }
 
 ModelTrace::Start ModelTrace::StartOf(const RunnableModel::Resource& resource) const {
@@ -91,10 +111,10 @@ std::optional<ModelTrace::Start> ModelTrace::Find(const ElementName& element, Di
   if (resource != all.end()) {
     const bool is_last = !filled.empty() && IsLastIn(*resource, model_.outputs[filled.back()]);
     if (!is_last) return StartOf(*resource);
-    const Start held = StartOf(model_.outputs[filled.back()]);
+    const Start held = StartOf(filled.back());
     return HasOneIndex(element) && held.desc.sizes->size() > 1 ? StartOf(*resource) : held;
   }
-  if (filled.size() == 1) return StartOf(model_.outputs[filled.front()]);
+  if (filled.size() == 1) return StartOf(filled.front());
   faults.Error("ELEM-2", "", model_.filled.SayWhich(name, filled), 0);
   return std::nullopt;
 }
@@ -110,13 +130,15 @@ std::optional<ModelTraceReport> ModelTrace::Explain(const ElementName& name, Dia
                     "and '{}' is not the tensor of one",
                     name.field));
   }
-  const auto index = FindIndex(name, name.field, start->desc, faults);
-  if (!index) return std::nullopt;
+  const auto known = FindIndex(name, name.field, start->desc, faults);
+  if (!known) return std::nullopt;
+  const Dims index = IndexIn(start->view.layout, LayoutOf(start->desc), *known);
   const std::span<const TraceStep> steps(model_.steps.data(), start->steps);
-  const Trace trace = TraceBack(steps, {start->view, *index}, length_);
-  ModelTraceReport report{Described(name.field, start->view, *index), {}, {}};
+  const Trace trace = TraceBack(steps, {start->view, index}, length_);
+  ModelTraceReport report{Described(name.field, start->view, index), {}, {}};
   Describe(trace, report);
   TakeValues(*start, trace, ask, report);
+  IndexAsKnown(*start, trace, report);
   return report;
 }
 
@@ -152,13 +174,32 @@ void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
     if (!origin) continue;  // gaps between the elements of a tensor have none
     TracedList& told = ListOf(*origin, report.origins);
     for (const Dims& index : elements.listed) {
-      ExplainedElement& element = told.elements.emplace_back(
-          Described(origin->name, elements.view, index, origin->byte_offset));
+      ExplainedElement& element =
+          told.elements.emplace_back(DescribedOrigin(*origin, elements.view, index));
       element.value = ValueOf(elements.view, index);
     }
     const bool is_first = told.count == 0;
     told.count += elements.count;
     if (!is_first) Rearrange(told);
+  }
+}
+
+// Replaces the indices of operators, by which values are taken, by those that users know.
+void ModelTrace::IndexAsKnown(const Start& start, const Trace& trace,
+                              ModelTraceReport& report) const {
+  const auto replace = [](const TensorDesc& desc, const Layout& layout, ExplainedElement& element) {
+    element.index = IndexIn(LayoutOf(desc), layout, element.index);
+  };
+  replace(start.desc, start.view.layout, report.element);
+  for (size_t i = 0; i < trace.steps.size(); ++i) {
+    const size_t step = trace.steps[i].number;
+    const size_t first = model_.FirstOutputOf(step);
+    for (size_t k = 0; k < report.operators[i].outputs.size(); ++k) {
+      for (ExplainedElement& element : report.operators[i].outputs[k].elements) {
+        replace(*model_.filled.all()[first + k].desc, model_.steps[step].outputs[k].layout,
+                element);
+      }
+    }
   }
 }
 

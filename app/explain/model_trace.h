@@ -40,16 +40,17 @@ class ModelTrace {
   // The tensor of the element, and the number of steps before it is taken.
   struct Start {
     ConstTensorView view;
-    TensorDesc desc;
+    TensorDesc desc;  // as users know it: the operator may have other sizes for the same memory
     size_t steps;
     std::optional<size_t> output;  // of the last step; null for a resource
   };
 
   std::optional<Start> Find(const ElementName& element, Diagnostics& faults);
   bool IsLastIn(const RunnableModel::Resource& resource, const StepOutput& output);
-  Start StartOf(const StepOutput& output) const;
+  Start StartOf(size_t filled) const;
   Start StartOf(const RunnableModel::Resource& resource) const;
   void Describe(const Trace& trace, ModelTraceReport& report) const;
+  void IndexAsKnown(const Start& start, const Trace& trace, ModelTraceReport& report) const;
   static TracedList& ListOf(const ModelRun::Origin& origin, std::vector<TracedOrigin>& told);
   void Rearrange(TracedList& list) const;
   std::string NameOf(const TraceStep& step, size_t number, size_t input) const;

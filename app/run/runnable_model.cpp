@@ -248,20 +248,22 @@ RunnableModel RunnableOf(const NamedGraph& named, std::vector<ConstTensorView> i
          node.version.empty() ? node.type : fmt::format("{} {}", node.type, node.version),
          node.begin, node.end});
   }
-  runnable.origin_of = [&graph, resources = runnable.resources](
-                           const std::byte* data) -> std::optional<ModelRun::Origin> {
+  runnable.origin_of = [&graph, slots,
+                        inputs](const std::byte* data) -> std::optional<ModelRun::Origin> {
     const auto offset_in = [&](std::span<const std::byte> bytes) -> std::optional<int64_t> {
       const bool has_bytes = bytes.data() != nullptr;  // an input may not be bound
       const bool is_in = has_bytes && data >= bytes.data() && data < bytes.data() + bytes.size();
       return is_in ? std::optional(data - bytes.data()) : std::nullopt;
     };
-    for (const RunnableModel::Resource& input : resources) {
-      const auto offset = offset_in({input.view.data, SizeInBytes(input.desc)});
-      if (offset) return ModelRun::Origin{input.name, false, *offset};
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const TensorDesc* desc = slots[i].desc;
+      const auto offset = offset_in({inputs[i].data, SizeInBytes(*desc)});
+      if (offset) return ModelRun::Origin{slots[i].path, false, *offset, desc};
     }
     for (const GraphEdge& edge : graph.edges) {
       const auto offset = edge.constant ? offset_in(edge.constant->bytes) : std::nullopt;
-      if (offset) return ModelRun::Origin{edge.name, true, *offset};
+      if (!offset) continue;
+      return ModelRun::Origin{edge.name, true, *offset, edge.desc ? &*edge.desc : nullptr};
     }
     return std::nullopt;
   };

@@ -65,4 +65,8 @@ std::optional<NamedElement> FindElement(const ElementName& name, const OperatorD
 std::optional<Dims> FindIndex(const ElementName& name, const std::string& tensor,
                               const TensorDesc& desc, Diagnostics& diagnostics);
 
+// Returns the index of the first element in row-major order at a place of the tensor's buffer;
+// empty if there is none.
+Dims IndexAtPlace(const Layout& layout, int64_t place);
+
 }  // namespace dmlop

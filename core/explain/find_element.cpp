@@ -19,6 +19,26 @@ std::string LastElement(const std::string& tensor, const TensorDesc& desc) {
   return fmt::format("{}[{}]", tensor, fmt::join(index, ","));
 }
 
+// Finds indices from dimension d on that together advance by `rest`.
+bool FindAt(const Layout& layout, size_t d, int64_t rest, Dims& index) {
+  if (d == layout.rank()) return rest == 0;
+  int64_t reach = 0;    // of the later dimensions
+  int64_t divisor = 0;  // of all places that these lead to
+  for (size_t k = d + 1; k < layout.rank(); ++k) {
+    reach += (layout.sizes[k] - 1) * layout.strides[k];
+    if (layout.sizes[k] > 1) divisor = std::gcd(divisor, layout.strides[k]);
+  }
+  const int64_t stride = layout.strides[d];
+  const int64_t least = stride == 0 || rest <= reach ? 0 : (rest - reach + stride - 1) / stride;
+  const int64_t most = stride == 0 ? 0 : std::min(rest / stride, layout.sizes[d] - 1);
+  for (index[d] = least; index[d] <= most; ++index[d]) {
+    const int64_t left = rest - index[d] * stride;
+    const bool may_lead_there = divisor == 0 ? left == 0 : left % divisor == 0;
+    if (may_lead_there && FindAt(layout, d + 1, left, index)) return true;
+  }
+  return false;
+}
+
 // Finds the index that a name stands for in one tensor.
 class PlaceFinder {
  public:
@@ -73,9 +93,9 @@ class PlaceFinder {
     }
     const Layout layout = LayoutOf(desc_);
     // A byte may hold two elements of 4 bits.
-    Dims index = FirstAt(layout, static_cast<int64_t>(byte * 8 / bits));
+    Dims index = IndexAtPlace(layout, static_cast<int64_t>(byte * 8 / bits));
     if (index.empty() && bits < 8) {
-      index = FirstAt(layout, static_cast<int64_t>(byte * 8 / bits) + 1);
+      index = IndexAtPlace(layout, static_cast<int64_t>(byte * 8 / bits) + 1);
     }
     if (!index.empty()) return index;
     return Fail("ELEM-5", fmt::format("byte {} belongs to no element of {}", number.text, tensor_),
@@ -86,32 +106,6 @@ class PlaceFinder {
   std::nullopt_t Fail(std::string_view code, const std::string& message, size_t offset) const {
     diagnostics_.Error(code, "", message, offset);
     return std::nullopt;
-  }
-
-  // Returns the index of the first element in row-major order at a place; empty if there is none.
-  static Dims FirstAt(const Layout& layout, int64_t place) {
-    Dims index = layout.sizes;
-    return FindAt(layout, 0, place, index) ? index : Dims{};
-  }
-
-  // Finds indices from dimension d on that together advance by `rest`.
-  static bool FindAt(const Layout& layout, size_t d, int64_t rest, Dims& index) {
-    if (d == layout.rank()) return rest == 0;
-    int64_t reach = 0;    // of the later dimensions
-    int64_t divisor = 0;  // of all places that these lead to
-    for (size_t k = d + 1; k < layout.rank(); ++k) {
-      reach += (layout.sizes[k] - 1) * layout.strides[k];
-      if (layout.sizes[k] > 1) divisor = std::gcd(divisor, layout.strides[k]);
-    }
-    const int64_t stride = layout.strides[d];
-    const int64_t least = stride == 0 || rest <= reach ? 0 : (rest - reach + stride - 1) / stride;
-    const int64_t most = stride == 0 ? 0 : std::min(rest / stride, layout.sizes[d] - 1);
-    for (index[d] = least; index[d] <= most; ++index[d]) {
-      const int64_t left = rest - index[d] * stride;
-      const bool may_lead_there = divisor == 0 ? left == 0 : left % divisor == 0;
-      if (may_lead_there && FindAt(layout, d + 1, left, index)) return true;
-    }
-    return false;
   }
 
   const ElementName& name_;
@@ -236,6 +230,11 @@ std::optional<Dims> FindIndex(const ElementName& name, const std::string& tensor
                               const TensorDesc& desc, Diagnostics& diagnostics) {
   const PlaceFinder finder(name, tensor, desc, diagnostics);
   return name.byte ? finder.AtByte() : finder.AtIndex();
+}
+
+Dims IndexAtPlace(const Layout& layout, int64_t place) {
+  Dims index = layout.sizes;
+  return FindAt(layout, 0, place, index) ? index : Dims{};
 }
 
 std::optional<NamedElement> FindElement(const ElementName& name, const OperatorDesc& desc,

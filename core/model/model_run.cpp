@@ -154,7 +154,7 @@ std::optional<ModelRun::Origin> ModelRun::OriginOf(const std::byte* place) const
     for (const GraphEdge& edge : graph->edges) {
       if (!edge.constant) continue;
       if (const auto offset = offset_in(edge.constant->bytes))
-        return Origin{edge.name, true, *offset};
+        return Origin{edge.name, true, *offset, edge.desc ? &*edge.desc : nullptr};
     }
   }
   return std::nullopt;

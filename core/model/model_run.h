@@ -47,7 +47,8 @@ class ModelRun {
   struct Origin {
     std::string name;  // name of a resource, or of a graph's constant
     bool is_constant;
-    int64_t byte_offset;  // position in it
+    int64_t byte_offset;               // position in it
+    const TensorDesc* desc = nullptr;  // of the whole tensor, if it is one of a graph
   };
   std::optional<Origin> OriginOf(const std::byte* place) const;
 
