@@ -61,6 +61,21 @@ Equation Parse(const OnnxCall& call) {
 
 using Sizes = std::map<char, int64_t>;
 
+Sizes SizesOfInput(const OnnxCall& call, size_t input, const std::string& labels) {
+  const OnnxSizes& own = call.In(input).sizes;
+  if (labels.size() != own.size()) {
+    call.Refuse("ONX-4", "the labels '{}' for {}", labels, ToString(own));
+  }
+  Sizes sizes;
+  for (size_t d = 0; d < own.size(); ++d) {
+    if (sizes.emplace(labels[d], own[d]).first->second != own[d]) {
+      call.Refuse("ONX-4", "'{}' is {} and {}", labels[d], sizes[labels[d]], own[d]);
+    }
+  }
+  return sizes;
+}
+
+// Of several inputs, those of size 1 along a label are repeated along it.
 Sizes SizesOf(const OnnxCall& call, const Equation& equation) {
   if (equation.inputs.size() != call.input_count() || equation.inputs.size() > 2) {
     call.Refuse("ONX-3", "{} with an equation of {}", Counted(call.input_count(), "input"),
@@ -68,15 +83,10 @@ Sizes SizesOf(const OnnxCall& call, const Equation& equation) {
   }
   Sizes sizes;
   for (size_t i = 0; i < equation.inputs.size(); ++i) {
-    const std::string& labels = equation.inputs[i];
-    const OnnxSizes& own = call.In(i).sizes;
-    if (labels.size() != own.size()) {
-      call.Refuse("ONX-4", "the labels '{}' for {}", labels, ToString(own));
-    }
-    for (size_t d = 0; d < own.size(); ++d) {
-      if (sizes.emplace(labels[d], own[d]).first->second != own[d]) {
-        call.Refuse("ONX-4", "'{}' is {} and {}", labels[d], sizes[labels[d]], own[d]);
-      }
+    for (const auto& [label, own] : SizesOfInput(call, i, equation.inputs[i])) {
+      int64_t& size = sizes.emplace(label, own).first->second;
+      if (size == 1) size = own;  // it is repeated
+      if (own != size && own != 1) call.Refuse("ONX-4", "'{}' is {} and {}", label, size, own);
     }
   }
   std::string seen;
@@ -105,7 +115,7 @@ OnnxOperand LaidOut(OnnxValue& value, const std::string& own, const std::string&
   for (const char label : over) {
     int64_t& stride = strides.emplace_back(0);
     for (size_t d = 0; d < own.size(); ++d) {
-      if (own[d] == label) stride += packed[d];
+      if (own[d] == label && value.sizes[d] == sizes.at(label)) stride += packed[d];
     }
   }
   return Strided(value, Over(over, sizes), strides);

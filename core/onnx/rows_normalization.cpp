@@ -127,8 +127,9 @@ struct Groups {
 };
 
 Groups GroupsOf(const OnnxCall& call, const OnnxValue& x, int64_t count, bool channels_last) {
+  if (x.rank() < 2) call.Refuse("ONX-4", "{} has no channels", ToString(x.sizes));
   const size_t axis = channels_last ? x.rank() - 1 : 1;
-  if (x.rank() < 3 || count < 1 || x.sizes[axis] % count != 0) {
+  if (count < 1 || x.sizes[axis] % count != 0) {
     call.Refuse("ONX-4", "the channels of {} make no {} groups", ToString(x.sizes), count);
   }
   const int64_t channels = x.sizes[axis], each = channels / count;

@@ -106,20 +106,29 @@ void KeepAspectRatio(OnnxCall& call, const std::vector<size_t>& axes, std::vecto
 
 // --- coordinates ---------------------------------------------------------------------------------
 
+// All elements lie at the first one. A scale that says so without more turns the filter of
+// antialias off, so then it is the one that is asked for.
+Sampling FirstSampling(const OnnxCall& call, const Axis& axis) {
+  const bool is_filtered = axis.input > 1 && call.Int("antialias", 0) != 0;
+  return {is_filtered ? axis.scale : kAllFromFirst, 0, 0};
+}
+
 Sampling CropSampling(const OnnxCall& call, const Axis& axis) {
   const double last = static_cast<double>(axis.input - 1);
   const double begin = axis.begin, end = axis.end;
   const bool is_one = axis.output == 1;
-  const double lowest = is_one ? (begin + end) / 2 : begin;
+  const double lowest = is_one ? (axis.begin + axis.end) / 2 : axis.begin;
   const double highest = is_one ? lowest : end;
   if (lowest * last < 0 || highest * last > last || end < begin) {
     call.Refuse("ONX-3", "tf_crop_and_resize from {} to {} takes what lies outside of the input",
                 begin, end);
   }
-  if (is_one) return {1, -lowest * last, 0};
+  // The first coordinate is a number of FLOAT32 before nearest_mode rounds it.
+  const auto offset = static_cast<float>(-lowest * last);
+  if (is_one) return {1, offset, 0};
   const double taken = (end - begin) * last;
   const double scale = taken == 0 ? kAllFromFirst : static_cast<double>(axis.output - 1) / taken;
-  return {scale, -begin * last, 0};
+  return {scale, offset, 0};
 }
 
 Sampling SamplingOf(const OnnxCall& call, std::string_view mode, const Axis& axis) {
@@ -127,11 +136,11 @@ Sampling SamplingOf(const OnnxCall& call, std::string_view mode, const Axis& axi
   const double input = static_cast<double>(axis.input), output = static_cast<double>(axis.output);
   if (mode == "half_pixel") return {scale, 0.5, -0.5};
   if (mode == "pytorch_half_pixel") {
-    return axis.output > 1 ? Sampling{scale, 0.5, -0.5} : Sampling{kAllFromFirst, 0, 0};
+    return axis.output > 1 ? Sampling{scale, 0.5, -0.5} : FirstSampling(call, axis);
   }
   if (mode == "asymmetric") return {scale, 0, 0};
   if (mode == "align_corners") {
-    if (axis.input == 1 || axis.output == 1) return {kAllFromFirst, 0, 0};
+    if (axis.input == 1 || axis.output == 1) return FirstSampling(call, axis);
     return {(output - 1) / (input - 1), 0, 0};
   }
   if (mode == "tf_half_pixel_for_nn") return {scale, 0, -0.5};

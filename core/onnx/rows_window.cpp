@@ -251,10 +251,33 @@ void MaxRoiPool(OnnxCall& call) {
        {"PooledSize", Size2d{static_cast<uint32_t>(pooled[1]), static_cast<uint32_t>(pooled[0])}}});
 }
 
+// Regions {x1, y1, x2, y2}, each at least one pixel wide and high, as ONNX takes them where its
+// coordinates are those of the output's pixels. Widens those that are known.
+OnnxValue& WidenedRegions(OnnxCall& call, OnnxValue& regions, float scale) {
+  const auto known = call.Known(1);
+  if (!known) {
+    call.Note("ONNX widens regions below one pixel to one, DirectML does not");
+    return regions;
+  }
+  std::vector<std::byte> elements;
+  bool is_widened = false;
+  for (int64_t i = 0; i < known->count; ++i) {
+    ElementBytes element = known->Bytes(i);
+    const double begin = i % 4 < 2 ? 0 : known->Number(i - 2) * scale;
+    if (i % 4 >= 2 && known->Number(i) * scale - begin < 1 && scale > 0) {
+      element = ScalarOf(regions.type.type, (begin + 1) / scale).bytes;
+      is_widened = true;
+    }
+    const auto width = static_cast<std::ptrdiff_t>(ByteWidth(regions.type.type));
+    elements.insert(elements.end(), element.begin(), element.begin() + width);
+  }
+  return is_widened ? call.Constant(regions.type, regions.sizes, elements) : regions;
+}
+
 void RoiAlign(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   OnnxValue& regions = call.In(1);
-  if (x.rank() != 4 || regions.rank() != 2) {
+  if (x.rank() != 4 || regions.rank() != 2 || regions.sizes[1] != 4) {
     call.Refuse("ONX-4", "{} and regions {}", ToString(x.sizes), ToString(regions.sizes));
   }
   const OnnxSizes sizes = {regions.sizes[0], x.sizes[1], call.Int("output_height", 1),
@@ -269,12 +292,13 @@ void RoiAlign(OnnxCall& call) {
   if (!is_max) call.RequireText("mode", "avg");
   const int64_t samples = call.Int("sampling_ratio", 0);
   const float scale = call.Float("spatial_scale", 1);
+  OnnxValue& taken = is_half_pixel ? regions : WidenedRegions(call, regions, scale);
   if (call.version() < 16) call.Note("ORT's DirectML provider computes half_pixel here");
   if (is_max) {
     call.Note("ONNX takes the maximum of weighted corners, DirectML that of samples");
   }
   call.Emit("ROI_ALIGN1", {{"InputTensor", Packed(x)},
-                           {"ROITensor", Packed(regions)},
+                           {"ROITensor", Packed(taken)},
                            {"BatchIndicesTensor", AsType(Packed(call.In(2)), DataType::kUint64)},
                            {"OutputTensor", call.Out(0, x.type, call.CheckedSizes(sizes))},
                            {"ReductionFunction", is_max ? "MAX" : "AVERAGE"},

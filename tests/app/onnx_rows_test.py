@@ -81,6 +81,16 @@ VALUES = [
      ((INTEGERS[0].astype("i4") - 1) @ (INTEGERS[1].astype("i4") - 1) + 9).astype("u1")),
     # Images of three dimensions, of which those in front are copied.
     ("Resize of volumes", model_of("Resize", {"X": VOLUMES, "": F(0), "s": np.array([1, 1, 2, 1, 3], F)}, mode="nearest"), VOLUMES.repeat(2, 2).repeat(3, 4)),
+    # Antialias takes one element from all: the weights 1/4, 1/2, 3/4, 1, 3/4, 1/2, 1/4 sum up to 4, and those up to 1 are for the first element or before it.
+    *((f"Resize to one element, {mode}", model_of("Resize", {"X": F([5, 0, 0, 0]), "": F(0), "s": F([.25])}, opset=18, mode="linear", antialias=1, coordinate_transformation_mode=mode), F([3.125]))
+      for mode in ("align_corners", "pytorch_half_pixel")),
+    # Coordinates 1/2, 1.625, 2.75, 3.875 and 5, where 0.1 x 5 is 1/2 in FLOAT32.
+    ("Resize of a part", model_of("Resize", {"X": of(6), "r": F([.1, 1]), "s": F([1])}, mode="nearest", coordinate_transformation_mode="tf_crop_and_resize"), of(6)[[0, 2, 3, 4, 5]]),
+    ("RoiAlign of a region without pixels, which is one wide",
+     model_of("RoiAlign", {"X": np.arange(16, dtype="f4").reshape(1, 1, 4, 4), "r": F([[1, 1, 1, 1]]), "b": I([0])}, opset=10, sampling_ratio=1), F([[[[7.5]]]])),
+    ("GroupNormalization without places", model_of("GroupNormalization", {"X": F([[-1, 1], [3, -5]]), "s": F([2, 3]), "b": F([1, 0])}, opset=21, num_groups=1, epsilon=0.0), F([[-1, 3], [3, -3]])),
+    ("Einsum of a repeated column", model_of("Einsum", {"A": of(2, 1), "B": of(3, 4)}, equation="ij,jk->ik"), of(2, 1).repeat(3, 1) @ of(3, 4)),
+    ("Einsum of a repeated row", model_of("Einsum", {"A": of(1, 3), "B": of(2, 3)}, equation="ij,ij->ij"), of(1, 3) * of(2, 3)),
     ("Slice backwards of nothing", model_of("Slice", {"X": of(0, 6), "s": I([-1]), "e": I([-9]), "a": I([0]), "t": I([-1])}), of(0, 6)),
     ("Split with a smaller last part", model_of("Split", {"X": of(5)}, "Y,Z", opset=18, num_outputs=2), of(5)[:3]),
 ]
@@ -98,6 +108,8 @@ REFUSED = [
     ("ONX-4", "of 2 elements in 3 parts of 1, none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
     # Numbers that no tensor has, or that contradict each other.
     ("ONX-1", "size -1 of", model_of("Tile", {"X": of(2, 3), "r": I([-1, 1])})),
+    ("ONX-4", r"\[2\] has no channels", model_of("GroupNormalization", {"X": of(2), "s": of(2), "b": of(2)}, opset=21, num_groups=1)),
+    ("ONX-4", "'i' is 1 and 3", model_of("Einsum", {"X": of(1, 3)}, equation="ii->i")),
     ("ONX-1", "size 2147483648 of", model_of("Range", {"s": I(-2**63), "l": I(2**63 - 1), "d": I(1)})),
     ("ONX-3", "group 4611686018427387904", model_of("ConvTranspose", {"X": of(1, 1, 5, 5), "w": of(1, 4, 3, 3)}, group=2**62)),
     *(("ONX-3", "axis -?[02] is there twice", model_of(op, {"X": of(2, 3)} | more, opset=18, **attributes)) for op, more, attributes in [
