@@ -199,7 +199,7 @@ const NamedGraph* GraphModel::Read(Diagnostics& diagnostics) {
   for (const NamedFile& file : input_files_) {
     if (are_loaded) bound_.emplace(file.name, Load(file));
   }
-  if (onnx_) graph_ = ReadOnnx(diagnostics);
+  if (onnx_) ReadOnnx(diagnostics);
   return graph_.get();
 }
 
@@ -296,7 +296,7 @@ std::string GraphModel::PathBeside(const std::string& name) const {
   return path;
 }
 
-std::shared_ptr<const NamedGraph> GraphModel::ReadOnnx(Diagnostics& diagnostics) const {
+void GraphModel::ReadOnnx(Diagnostics& diagnostics) {
   OnnxSource source{.model = *onnx_, .owner = file_, .level = request_.level};
   source.is_mapped = IsRegular(request_.path);
   source.external = [&](const std::string& location) {
@@ -307,7 +307,9 @@ std::shared_ptr<const NamedGraph> GraphModel::ReadOnnx(Diagnostics& diagnostics)
   source.shapes = sizes_.shapes;
   source.free_sizes = sizes_.free;
   source.free_denotations = sizes_.denotations;
-  return ImportOnnx(source, diagnostics);
+  OnnxImport import = ImportOnnx(source, diagnostics);
+  graph_ = std::move(import.graph);
+  judged_ = std::move(import.judged);
 }
 
 std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagnostics) const {

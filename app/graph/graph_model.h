@@ -64,6 +64,9 @@ class GraphModel {
   // Loads the files of inputs and makes the graph. Null if the model is refused.
   const NamedGraph* Read(Diagnostics& diagnostics);
 
+  // The nodes of a refused ONNX model, as far as they are read; null if there is none.
+  const NamedGraph* judged() const { return judged_.get(); }
+
   const std::string& path() const { return request_.path; }
   const std::vector<NamedFile>& input_files() const { return input_files_; }
   // The tensor that is bound to an input; null if there is none.
@@ -78,7 +81,7 @@ class GraphModel {
  private:
   void Assign();
   LoadedTensor Load(const NamedFile& file) const;
-  std::shared_ptr<const NamedGraph> ReadOnnx(Diagnostics& diagnostics) const;
+  void ReadOnnx(Diagnostics& diagnostics);
   std::shared_ptr<const NamedGraph> ReadSerialized(Diagnostics& diagnostics) const;
   std::optional<TensorDesc> DescOfInput(const std::string& name) const;
   const std::byte* InBuffer(const LoadedTensor& tensor, const TensorDesc& desc);
@@ -91,7 +94,7 @@ class GraphModel {
   std::vector<std::string> input_names_;
   std::vector<NamedFile> input_files_;
   std::map<std::string, LoadedTensor> bound_;
-  std::shared_ptr<const NamedGraph> graph_;
+  std::shared_ptr<const NamedGraph> graph_, judged_;
   std::vector<Buffer> packed_;  // inputs that files do not have without gaps
 };
 

@@ -33,6 +33,12 @@ struct ReadModel {
     }
   }
 
+  // What there is to tell of nodes; null if the file is no model.
+  const NamedGraph* nodes() const {
+    if (graph != nullptr || !model) return graph;
+    return model->judged();
+  }
+
   ExitStatus status() const {
     if (file_error && !diagnostics.has_errors()) return StatusOf(file_error->kind());
     return StatusOf(diagnostics);
@@ -141,8 +147,28 @@ Json NodeJson(const NamedGraph& graph, const ModelNode& node) {
 
 Json NodesJson(const NamedGraph& graph) {
   Json nodes = Json::array();
-  for (const ModelNode& node : graph.nodes) nodes.push_back(NodeJson(graph, node));
+  for (const ModelNode& node : graph.nodes) {
+    if (!node.is_refused) nodes.push_back(NodeJson(graph, node));
+  }
   return nodes;
+}
+
+std::string NodesText(const NamedGraph& graph) {
+  std::string text;
+  for (const ModelNode& node : graph.nodes) {
+    if (!node.is_refused) text += NodeText(graph, node);
+  }
+  return text;
+}
+
+// "m.onnx: 2 of 5 nodes run at feature level 5_0:"; empty if there is none.
+std::string RunningText(const std::string& path, const NamedGraph& graph, FeatureLevel level) {
+  const auto count = std::ranges::count(graph.nodes, false, &ModelNode::is_refused);
+  if (count == 0) return "";
+  return fmt::format("{}: {} of {} {} at feature level {}:\n", path, count,
+                     Counted(graph.nodes.size(), "node"), ForCount(count, "runs", "run"),
+                     ToString(level)) +
+         NodesText(graph);
 }
 
 Json DiagnosticsJson(const Diagnostics& diagnostics) {
@@ -161,10 +187,8 @@ std::string VerdictJson(const std::string& path, const ReadModel& read) {
   SetPath("document", path, json);
   json["valid"] = read.graph != nullptr;
   json["minimumFeatureLevel"] = nullptr;
-  if (read.graph != nullptr) {
-    json["minimumFeatureLevel"] = ToString(LevelOf(*read.graph));
-    json["nodes"] = NodesJson(*read.graph);
-  }
+  if (read.graph != nullptr) json["minimumFeatureLevel"] = ToString(LevelOf(*read.graph));
+  if (read.nodes() != nullptr) json["nodes"] = NodesJson(*read.nodes());
   json["diagnostics"] = DiagnosticsJson(read.diagnostics);
   if (read.diagnostics.omitted() > 0) json["omitted"] = read.diagnostics.omitted();
   if (read.file_error) json["fileError"] = read.file_error->what();
@@ -181,14 +205,17 @@ ExitStatus ValidateGraphModel(const std::string& path, const ValidateOptions& op
     return read.status();
   }
   read.Tell(path, common);
-  if (read.graph == nullptr) return read.status();
+  if (read.graph == nullptr) {
+    const NamedGraph* judged = Exports(options) || common.quiet ? nullptr : read.nodes();
+    if (judged != nullptr) PrintLines(RunningText(path, *judged, options.level));
+    return read.status();
+  }
   if (Exports(options)) return ExportGraph(*read.model, *read.graph, options, common);
   if (common.quiet) return read.status();
   std::string text =
       fmt::format("{}: valid: {}; runs from feature level {}\n", path,
                   Counted(read.graph->nodes.size(), "node"), ToString(LevelOf(*read.graph)));
-  for (const ModelNode& node : read.graph->nodes) text += NodeText(*read.graph, node);
-  PrintLines(text);
+  PrintLines(text + NodesText(*read.graph));
   return read.status();
 }
 

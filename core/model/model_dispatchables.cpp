@@ -257,7 +257,7 @@ std::optional<ModelDispatchable> OnnxDispatchables::ForDispatch(const std::strin
     }
   }
   Diagnostics found;
-  const auto named = ImportOnnx(source, found);
+  const auto named = ImportOnnx(source, found).graph;
   Report(one, found);
   if (named == nullptr) return std::nullopt;
   ModelDispatchable dispatchable{name, one.place, {}, true};

@@ -188,7 +188,7 @@ std::vector<std::optional<size_t>> OnnxBuilder::SetOutputs(const std::vector<Onn
       op.at(kInputTensor) = Packed(*value).desc;
       op.at(kOutputTensor) = Packed(*value).desc;
       Diagnostics none;
-      Check(op, level_, none);
+      Check(op, kHighestFeatureLevel, none);
       AddNode(names[i], std::move(op), {value, &copy});
       edge = copy.edge;
     }

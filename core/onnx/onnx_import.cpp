@@ -39,7 +39,7 @@ class Importer {
         builder_(source),
         functions_(source.model) {}
 
-  std::shared_ptr<const NamedGraph> Import() {
+  OnnxImport Import() {
     in_.opset = CheckedOpset(source_.model.opsets, kOldestOpset, "the model");
     in_.scopes.emplace_back();
     for (const std::string_view name : functions_.twice()) {
@@ -49,8 +49,8 @@ class Importer {
     ReadInputs();
     ReadNodes(source_.model.graph);
     ReadOutputs();
-    if (diagnostics_.has_errors()) return nullptr;
-    return Finish();
+    if (diagnostics_.has_errors()) return {nullptr, Judged()};
+    return {Finish()};
   }
 
  private:
@@ -69,6 +69,7 @@ class Importer {
       for (const auto& [code, message] : refusal.faults) Fail(code, "{}: {}", place, message);
     } catch (const Error& error) {
       FailFile(place, error);
+    } catch (const OnnxUnknownInput&) {  // has been reported where it was refused
     }
     return false;
   }
@@ -226,23 +227,26 @@ class Importer {
     std::vector<OnnxValue*> outputs(node.outputs.size());
     const size_t begin = builder_.node_count();
     const auto at = nodes_.size();
+    bool is_read = can_be_read;
     if (is_if) {
       const OnnxValue* condition = values.empty() ? nullptr : values.front();
-      if (can_be_read) Guarded(place, [&] { ReadIf(node, condition, label, place, outputs); });
+      is_read =
+          can_be_read && Guarded(place, [&] { ReadIf(node, condition, label, place, outputs); });
     } else if (function != nullptr) {
       const FunctionCall call{*function, node, label, in_.call};
-      if (can_be_read) Guarded(place, [&] { ReadCall(call, values, place, outputs); });
+      is_read = can_be_read && Guarded(place, [&] { ReadCall(call, values, place, outputs); });
     } else if (row == nullptr) {
       Fail("ONX-2", "{}: {}", place, WhyWithoutRow(node.domain, node.op_type));
       SetStandIns(node, outputs);
-    } else if (can_be_read) {
+      is_read = false;
+    } else {
       ReadByRow(node, *row, version, label, place, std::move(values), outputs);
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!names[i].empty()) Define(names[i], outputs[i], place);
     }
     if (nodes_.size() == at)
-      nodes_.push_back({label, std::string(node.op_type), "", begin, begin, {}});
+      nodes_.push_back({label, std::string(node.op_type), "", begin, begin, {}, !is_read});
   }
 
   int64_t OpsetOf(std::string_view domain) const { return domain.empty() ? in_.opset : 1; }
@@ -254,7 +258,8 @@ class Importer {
     return fmt::format("{} {}", node.op_type, VersionIn(in_.opset, versions));
   }
 
-  // False if an input is not known, which is reported unless what computes it was.
+  // False if an input is not known, which is reported unless what computes it was. Such inputs are
+  // values that were refused.
   bool FindInputs(const OnnxNode& node, const std::set<std::string_view>& later,
                   const std::string& place, std::vector<OnnxValue*>& values) {
     bool are_known = true;
@@ -268,8 +273,9 @@ class Importer {
         Fail("ONX-7", "{}: reads '{}', which {}", place, name,
              later.contains(name) ? "is computed only later" : "nothing computes and is no input");
       }
-      are_known = are_known && found != nullptr && *found != nullptr;
-      values.push_back(found == nullptr ? nullptr : *found);
+      const bool is_known = found != nullptr && *found != nullptr;
+      are_known = are_known && is_known;
+      values.push_back(is_known ? *found : &refused_);
     }
     return are_known;
   }
@@ -279,12 +285,8 @@ class Importer {
                  std::vector<OnnxValue*>& outputs) {
     const size_t begin = builder_.node_count();
     OnnxCall call(builder_, node, row, version, label, std::move(values));
-    const bool is_right = Guarded(place, [&] {
-      RefuseReferences(node);
-      RefuseOldBroadcast(call);
-      row.import(call);
-      RequireOutputs(node, call);
-    });
+    const bool is_right = Guarded(place, [&] { call.Import(); });
+    for (const auto& [code, message] : call.level_faults()) Fail(code, "{}: {}", place, message);
     const size_t end = builder_.node_count();
     for (size_t n = begin; end - begin > 1 && n < end; ++n) {
       builder_.Rename(n, fmt::format("{}/{}", label, n - begin + 1));
@@ -294,8 +296,8 @@ class Importer {
     } else {
       SetStandIns(node, outputs);
     }
-    nodes_.push_back(
-        {label, std::string(node.op_type), fmt::format("{}", version), begin, end, call.notes()});
+    nodes_.push_back({label, std::string(node.op_type), fmt::format("{}", version), begin, end,
+                      call.notes(), !is_right || !call.level_faults().empty()});
   }
 
   // Gives the outputs of a node that was refused the types and sizes that the file states, so that
@@ -315,32 +317,6 @@ class Importer {
       OnnxValue& value = builder_.Add(std::string(node.outputs[i]), type, sizes);
       if (!value.empty()) builder_.AddInput(value, nullptr);
       outputs[i] = &value;
-    }
-  }
-
-  // Attributes of a function's nodes have their values by now.
-  static void RefuseReferences(const OnnxNode& node) {
-    for (const OnnxAttribute& one : node.attributes) {
-      if (one.reference.empty()) continue;
-      throw OnnxRefusal{{{"ONX-3", fmt::format("the attribute '{}' refers to one of a function, "
-                                               "which the node is not in",
-                                               one.name)}}};
-    }
-  }
-
-  // In old models, the axis that an attribute names says which dimensions are repeated. C of Gemm
-  // has none.
-  static void RefuseOldBroadcast(const OnnxCall& call) {
-    if (call.name() != "Gemm" && call.Int("broadcast", 0) != 0) {
-      call.Refuse("ONX-3", "the attribute broadcast is of old models");
-    }
-  }
-
-  static void RequireOutputs(const OnnxNode& node, const OnnxCall& call) {
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty() || call.outputs()[i] != nullptr) continue;
-      call.Refuse("ONX-3", "no DirectML operator computes its output {}, '{}'", i + 1,
-                  node.outputs[i]);
     }
   }
 
@@ -434,23 +410,34 @@ class Importer {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       named->outputs.push_back(PortOf(names[i], *outputs_[i], edges[i]));
     }
+    AddNodes(*named);
+    return named;
+  }
+
+  // The nodes of a refused model.
+  std::shared_ptr<const NamedGraph> Judged() {
+    auto named = std::make_shared<NamedGraph>();
+    AddNodes(*named);
+    return named;
+  }
+
+  void AddNodes(NamedGraph& named) {
     const std::vector<size_t> left = builder_.RemoveKnownNodes();
     for (ModelNode& node : nodes_) {
       node.begin = left[node.begin];
       node.end = left[node.end];
     }
-    named->inputs = std::move(inputs_);
-    named->nodes = std::move(nodes_);
-    named->graph = builder_.Take();
-    named->tensors.resize(named->graph.edges.size());
+    named.inputs = std::move(inputs_);
+    named.nodes = std::move(nodes_);
+    named.graph = builder_.Take();
+    named.tensors.resize(named.graph.edges.size());
     for (const OnnxValue& value : builder_.values()) {
       if (value.edge == OnnxValue::kNoEdge) continue;
-      named->tensors[value.edge] = PortOf(value.name, value, value.edge);
+      named.tensors[value.edge] = PortOf(value.name, value, value.edge);
     }
-    for (const GraphPort& port : named->outputs) {
-      if (port.edge) named->tensors[*port.edge].name = port.name;
+    for (const GraphPort& port : named.outputs) {
+      if (port.edge) named.tensors[*port.edge].name = port.name;
     }
-    return named;
   }
 
   const OnnxSource& source_;
@@ -463,11 +450,12 @@ class Importer {
   std::vector<GraphPort> inputs_;
   std::vector<OnnxValue*> outputs_;
   std::vector<ModelNode> nodes_;
+  OnnxValue refused_{.name = "", .type = {}, .sizes = {}, .is_refused = true};
 };
 
 }  // namespace
 
-std::shared_ptr<const NamedGraph> ImportOnnx(const OnnxSource& source, Diagnostics& diagnostics) {
+OnnxImport ImportOnnx(const OnnxSource& source, Diagnostics& diagnostics) {
   return Importer(source, diagnostics).Import();
 }
 

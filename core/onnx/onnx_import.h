@@ -38,8 +38,14 @@ struct OnnxSource {
                                  free_denotations = {};  // of free dimensions, by name
 };
 
-// Returns null if the model is refused; all refusals are reported.
-std::shared_ptr<const NamedGraph> ImportOnnx(const OnnxSource& source, Diagnostics& diagnostics);
+struct OnnxImport {
+  std::shared_ptr<const NamedGraph> graph;  // null if the model is refused
+  // Of a refused model, the nodes that are read, some of which are refused; without outputs.
+  std::shared_ptr<const NamedGraph> judged = nullptr;
+};
+
+// Reports all refusals.
+OnnxImport ImportOnnx(const OnnxSource& source, Diagnostics& diagnostics);
 
 // The inputs without an initializer, in order, which must be bound; then the others.
 std::vector<std::string> OnnxInputNames(const OnnxModel& model);

@@ -158,14 +158,27 @@ void RequireRoom(const OnnxValue& value, const TensorDesc& desc) {
                                            value.name, ToString(value.sizes))}}};
 }
 
-void RequireValid(OperatorDesc& op, FeatureLevel level) {
+// "GEMM: ATensor/Sizes: 2 dimensions are ..."
+std::string FaultText(const OperatorDesc& op, const Diagnostic& fault) {
+  if (!fault.pointer.empty()) {
+    return fmt::format("{}: {}: {}", op.name(), fault.pointer, fault.message);
+  }
+  return fault.message.starts_with(op.name()) ? fault.message
+                                              : fmt::format("{}: {}", op.name(), fault.message);
+}
+
+std::vector<OnnxRefusal::Fault> FaultsAt(FeatureLevel level, OperatorDesc& op) {
   Diagnostics found;
   Check(op, level, found);
   std::vector<OnnxRefusal::Fault> faults;
   for (const Diagnostic& one : found.list()) {
-    if (one.severity != Severity::kError) continue;
-    faults.push_back({one.code, fmt::format("{}: {}: {}", op.name(), one.pointer, one.message)});
+    if (one.severity == Severity::kError) faults.push_back({one.code, FaultText(op, one)});
   }
+  return faults;
+}
+
+void RequireValid(OperatorDesc& op) {
+  auto faults = FaultsAt(kHighestFeatureLevel, op);
   if (!faults.empty()) throw OnnxRefusal{std::move(faults)};
 }
 
@@ -191,8 +204,40 @@ OnnxCall::OnnxCall(OnnxBuilder& builder, const OnnxNode& node, const OnnxRow& ro
       inputs_(std::move(inputs)),
       outputs_(node.outputs.size()) {}
 
+void OnnxCall::Import() {
+  RefuseReferences();
+  RefuseOldBroadcast();
+  row_.import(*this);
+  RequireOutputs();
+}
+
+// Attributes of a function's nodes have their values by now.
+void OnnxCall::RefuseReferences() const {
+  for (const OnnxAttribute& one : node_.attributes) {
+    if (one.reference.empty()) continue;
+    Refuse("ONX-3", "the attribute '{}' refers to one of a function, which the node is not in",
+           one.name);
+  }
+}
+
+// In old models, the axis that an attribute names says which dimensions are repeated. C of Gemm has
+// none.
+void OnnxCall::RefuseOldBroadcast() const {
+  if (name() != "Gemm" && Int("broadcast", 0) != 0) {
+    Refuse("ONX-3", "the attribute broadcast is of old models");
+  }
+}
+
+void OnnxCall::RequireOutputs() const {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!Wants(i) || outputs_[i] != nullptr) continue;
+    Refuse("ONX-3", "no DirectML operator computes its output {}, '{}'", i + 1, node_.outputs[i]);
+  }
+}
+
 OnnxValue& OnnxCall::In(size_t input) const {
   if (!Has(input)) Refuse("ONX-3", "input {} is left out", input + 1);
+  if (inputs_[input]->is_refused) throw OnnxUnknownInput{};
   return *inputs_[input];
 }
 
@@ -385,7 +430,12 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
   for (const OnnxSetting& setting : given) Set(op, setting);
   const std::vector<const OnnxOperand*> operands = OperandsOf(op, given);
   for (const OnnxOperand* operand : operands) RequireFewDimensions(*operand);
-  RequireValid(op, builder_.level());
+  RequireValid(op);
+  if (builder_.level() < kHighestFeatureLevel) {
+    OperatorDesc judged = op;
+    const auto faults = FaultsAt(builder_.level(), judged);
+    level_faults_.insert(level_faults_.end(), faults.begin(), faults.end());
+  }
   const std::vector<TensorSlot> slots = TensorSlots(std::as_const(op));
   assert(operands.size() == slots.size());
   std::vector<OnnxValue*> values;

@@ -45,7 +45,8 @@ struct OnnxValue {
   std::string name;
   OnnxType type;
   OnnxSizes sizes;
-  size_t edge = kNoEdge;  // of the graph; none for an empty tensor
+  size_t edge = kNoEdge;    // of the graph; none for an empty tensor
+  bool is_refused = false;  // what computes it was: nothing is known of it
 
   size_t rank() const { return sizes.size(); }
   bool empty() const { return CountOf(sizes) == 0; }
@@ -138,6 +139,9 @@ struct OnnxRefusal {
   std::vector<Fault> faults;
 };
 
+// Thrown where a row needs an input of which nothing is known; what it has refused before counts.
+struct OnnxUnknownInput {};
+
 struct OnnxRow;
 class OnnxBuilder;
 
@@ -146,6 +150,9 @@ class OnnxCall {
   // `label` is the node's name, or one that the import gave it.
   OnnxCall(OnnxBuilder& builder, const OnnxNode& node, const OnnxRow& row, int version,
            std::string label, std::vector<OnnxValue*> inputs);
+
+  // Makes the node's descriptors by its row.
+  void Import();
 
   const OnnxRow& row() const { return row_; }
   int version() const { return version_; }  // of the operator: the one that its opset means
@@ -164,7 +171,8 @@ class OnnxCall {
   // --- inputs ---
   size_t input_count() const { return inputs_.size(); }  // with those left out between others
   bool Has(size_t input) const { return input < inputs_.size() && inputs_[input] != nullptr; }
-  OnnxValue& In(size_t input) const;  // refuses the node if it is left out
+  // Refuses the node if it is left out. Throws OnnxUnknownInput for a refused one.
+  OnnxValue& In(size_t input) const;
 
   // The elements of an input, if they are known while the model is read.
   std::optional<KnownElements> Known(size_t input) const;
@@ -231,9 +239,14 @@ class OnnxCall {
   // --- what the row has made ---
   const std::vector<OnnxValue*>& outputs() const { return outputs_; }
   const std::vector<std::string>& notes() const { return notes_; }
+  // What its descriptors need and the feature level lacks.
+  const std::vector<OnnxRefusal::Fault>& level_faults() const { return level_faults_; }
 
  private:
   const OnnxAttribute* FindAttribute(std::string_view name, OnnxAttribute::Kind kind) const;
+  void RefuseReferences() const;
+  void RefuseOldBroadcast() const;
+  void RequireOutputs() const;
 
   OnnxBuilder& builder_;
   const OnnxNode& node_;
@@ -243,6 +256,7 @@ class OnnxCall {
   std::vector<OnnxValue*> inputs_;
   std::vector<OnnxValue*> outputs_;
   std::vector<std::string> notes_;
+  std::vector<OnnxRefusal::Fault> level_faults_;
   size_t temporaries_ = 0;
 };
 

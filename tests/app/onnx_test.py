@@ -301,19 +301,22 @@ class OnnxTest(ProgramTest):
         lowest = verdict["minimumFeatureLevel"]
         self.assertEqual(lowest, max(one["minimumFeatureLevel"] for one in verdict["nodes"]))
         self.run_program("validate", "m.onnx", "-L", lowest, "-q")
-        self.assertIn(b"node 'g' (Gelu 20)", self.run_program("validate", "m.onnx", "-L", "3_0", status=3).stderr)
+        done = self.run_program("validate", "m.onnx", "-L", "3_0", status=3)
+        self.assertIn(b"node 'g' (Gelu 20): ACTIVATION_GELU is not available", done.stderr)
+        self.assertEqual(done.stdout.decode(), "m.onnx: 1 of 2 nodes runs at feature level 3_0:\n"
+                         "  node 'r' (Relu 14): ACTIVATION_RELU, from feature level 3_0\n")
+        verdict = json.loads(self.run_program("validate", "m.onnx", "-L", "3_0", "--format", "json", status=3).stdout)
+        self.assertEqual([one["name"] for one in verdict["nodes"]], ["r"])
+
+    def test_all_nodes_above_a_level_are_told(self):
+        told = self.refusal(model([node("Gelu", "X", "A", "a"), node("Softmax", "A", "B", "b"), node("Gelu", "B", "Y", "c")], [F3], outputs("Y"), opset=20), 3, "-L", "1_0")
+        self.assertEqual(re.findall(r"node '(\w+)'", told.decode()), ["a", "b", "c"])
 
     def test_show_lists_inputs_outputs_and_nodes(self):
         self.write("m.onnx", RELU)
         self.assertEqual(self.run_program("show", "m.onnx").stdout.decode(),
                          "m.onnx: 1 node\n  input 'X': FLOAT32 [3, 3]\n  output 'Y': FLOAT32 [3, 3]\n"
                          "  node 'r' (Relu 14): ACTIVATION_RELU -> 'Y' FLOAT32 [3, 3]\n")
-
-    def test_explain_goes_back_through_nodes(self):
-        self.write("m.onnx", model([node("Neg", "X", "A"), node("ReduceSum", "A,axes", "Y", keepdims=0)], [F3], outputs("Y"), [constant("axes", np.array([1]))]))
-        np.save(self.folder / "x.npy", X)
-        told = self.run_program(*["explain", "m.onnx", "A[1,2]", "-i", "x.npy"]).stdout.decode()
-        self.assertRegex(told, r"Neg_0.*\n.*A\[1, 2\] .* value -4\n(.*\n)?  X\[1, 2\] .* value 4\n")
 
     def test_batch_judges_models_by_their_data(self):
         self.write("t/m.onnx", RELU)
@@ -385,6 +388,11 @@ class OnnxTest(ProgramTest):
     def test_all_refusals_of_a_model_are_told(self):
         nodes = [node("NonMaxSuppression", "X,X", "A", "first"), node("Reshape", "X,s", "B", "second"), node("Loop", "A", "C", "third"), node("Relu", "A", "Y", "fourth")]
         told = self.refusal(model(nodes, [F3, value("s", "i8", [1])], outputs("Y"))).decode()
+        self.assertEqual(re.findall(r"node '(\w+)'", told), ["first", "second", "third"])
+        # Attributes are judged without inputs, too.
+        nodes = [node("NonMaxSuppression", "X,X", "A", "first"), node("Resize", "A,,s", "B", "second", mode="cubic"), node("Relu", "B", "C", "between"),
+                 node("Cast", "C", "Y", "third", to=8)]
+        told = self.refusal(model(nodes, [F3], outputs("Y"), [constant("s", np.ones(2, "f4"))])).decode()
         self.assertEqual(re.findall(r"node '(\w+)'", told), ["first", "second", "third"])
 
     def test_odd_tensors_are_refused_or_taken_by_every_operator(self):

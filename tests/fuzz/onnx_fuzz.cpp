@@ -25,7 +25,7 @@ void CheckInput(std::span<const std::byte> file) {
     throw Error(ErrorKind::kFileSystem, name + ": is not there");
   };
   Diagnostics diagnostics;
-  const auto named = ImportOnnx(source, diagnostics);
+  const auto named = ImportOnnx(source, diagnostics).graph;
   Require((named == nullptr) == diagnostics.has_errors(),
           "a model is refused without a word, or taken with one");
   if (named != nullptr) RunIfSmall(named->graph);
