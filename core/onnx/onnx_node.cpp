@@ -386,7 +386,7 @@ OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& 
 OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& sizes,
                           const OnnxSizes& laid_out) {
   OnnxOperand operand = Out(output, type);
-  operand.value->sizes = sizes;
+  operand.value->sizes = CheckedSizes(sizes);
   operand.desc = PackedDesc(type.type, laid_out);
   return operand;
 }
@@ -400,7 +400,7 @@ OnnxOperand OnnxCall::Temporary(const OnnxType& type) {
 
 OnnxOperand OnnxCall::Temporary(const OnnxType& type, const OnnxSizes& sizes) {
   OnnxOperand operand = Temporary(type);
-  operand.value->sizes = sizes;
+  operand.value->sizes = CheckedSizes(sizes);
   operand.desc = PackedDesc(type.type, sizes);
   return operand;
 }
@@ -442,7 +442,10 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
   for (size_t i = 0; i < slots.size(); ++i) {
     OnnxValue* value = values.emplace_back(operands[i]->value);
     const std::vector<uint32_t>& sizes = *slots[i].desc->sizes;
-    if (!operands[i]->desc.sizes) value->sizes.assign(sizes.begin(), sizes.end());
+    if (!operands[i]->desc.sizes) {
+      value->sizes.assign(sizes.begin(), sizes.end());
+      RequireSizes(value->sizes);
+    }
     RequireRoom(*value, *slots[i].desc);
   }
   builder_.AddNode(label_, std::move(op), values);

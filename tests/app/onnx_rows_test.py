@@ -108,6 +108,7 @@ REFUSED = [
     ("ONX-4", "of 2 elements in 3 parts of 1, none is left", model_of("Split", {"X": of(2)}, "Y,Z,W", opset=18, num_outputs=3)),
     # Numbers that no tensor has, or that contradict each other.
     ("ONX-1", "size -1 of", model_of("Tile", {"X": of(2, 3), "r": I([-1, 1])})),
+    ("ONX-1", "pads .* are out of range", model_of("Pad", {"X": of(2, 3), "p": I([2**63 - 1, 0, 2**63 - 1, 0])})),
     ("ONX-4", r"\[2\] has no channels", model_of("GroupNormalization", {"X": of(2), "s": of(2), "b": of(2)}, opset=21, num_groups=1)),
     ("ONX-4", "'i' is 1 and 3", model_of("Einsum", {"X": of(1, 3)}, equation="ii->i")),
     ("ONX-1", "size 2147483648 of", model_of("Range", {"s": I(-2**63), "l": I(2**63 - 1), "d": I(1)})),
