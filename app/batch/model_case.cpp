@@ -149,7 +149,14 @@ void ModelCase::ReadGraph(Diagnostics& diagnostics) {
                 "files of tensors");
   }
   std::vector<std::string> inputs;
-  if (line_.data) inputs = FilesOf(InFolder(*line_.data), "input");
+  if (line_.data) {
+    const std::string folder = InFolder(*line_.data);
+    std::error_code ignored;
+    if (!fs::is_directory(folder, ignored)) {
+      throw Error(ErrorKind::kFileSystem, folder + ": there is no such folder");
+    }
+    inputs = FilesOf(folder, "input");
+  }
   for (const std::string& input : line_.inputs) {
     const size_t path = input.rfind('=') + 1;  // 0 without a name
     inputs.push_back(input.substr(0, path) + InFolder(input.substr(path)));

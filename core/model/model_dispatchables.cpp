@@ -176,22 +176,31 @@ void OnnxDispatchables::Read(JsonCursor dispatchable) {
                     fmt::format("'{}' is ignored: nodes run as they are written", key));
     break;
   }
+  is_complete_ = Open(dispatchable) && is_complete_;
+}
+
+bool OnnxDispatchables::Open(JsonCursor dispatchable) {
   const auto place = values_.Require(dispatchable, "sourcePath");
   const auto path = place ? values_.FileName(*place) : std::nullopt;
-  if (!path) return;
+  if (!path) return false;
   try {
     const auto file = open_(*path, *place);
-    if (!file) return;
+    if (!file) return false;
     const auto shared = std::make_shared<const InputFile>(file->file);
     One one{dispatchable, *place, {*file}, shared, ReadOnnxModel(shared->bytes(), file->path),
             {},           {}};
     one.free_sizes = ReadSizes(dispatchable, "freeDimensionNameOverrides");
     one.free_denotations = ReadSizes(dispatchable, "freeDimensionDenotationOverrides");
     all_.insert_or_assign(dispatchable.key(), std::move(one));
+    return true;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kTensorFile) return values_.Error(*place, "ONX-1", error.what());
-    values_.FileError(*place, error.kind(), "RES-6", error.what());
+    if (error.kind() == ErrorKind::kTensorFile) {
+      values_.Error(*place, "ONX-1", error.what());
+    } else {
+      values_.FileError(*place, error.kind(), "RES-6", error.what());
+    }
   }
+  return false;
 }
 
 std::map<std::string, int64_t> OnnxDispatchables::ReadSizes(JsonCursor dispatchable,
@@ -259,7 +268,10 @@ std::optional<ModelDispatchable> OnnxDispatchables::ForDispatch(const std::strin
   Diagnostics found;
   const auto named = ImportOnnx(source, found).graph;
   Report(one, found);
-  if (named == nullptr) return std::nullopt;
+  if (named == nullptr) {
+    is_complete_ = false;
+    return std::nullopt;
+  }
   ModelDispatchable dispatchable{name, one.place, {}, true};
   dispatchable.what = std::shared_ptr<const Graph>(named, &named->graph);
   dispatchable.files = one.files;

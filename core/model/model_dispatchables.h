@@ -71,6 +71,9 @@ class OnnxDispatchables {
 
   bool Has(std::string_view name) const { return all_.contains(name); }
 
+  // Whether every model was read and taken.
+  bool is_complete() const { return is_complete_; }
+
   // Makes the graph for a dispatch, whose bindings may state shapes. Null if that fails, which is
   // reported.
   std::optional<ModelDispatchable> ForDispatch(const std::string& name, JsonCursor bindings);
@@ -84,6 +87,8 @@ class OnnxDispatchables {
     std::map<std::string, int64_t> free_sizes, free_denotations;
   };
 
+  // False if the model is not there, which is reported.
+  bool Open(JsonCursor dispatchable);
   std::map<std::string, int64_t> ReadSizes(JsonCursor dispatchable, std::string_view name) const;
   std::map<std::string, std::vector<int64_t>> ShapesIn(JsonCursor bindings) const;
   InputFile OpenExternal(One& one, const std::string& location) const;
@@ -95,6 +100,7 @@ class OnnxDispatchables {
   Diagnostics& diagnostics_;
   ValueReader values_;
   std::map<std::string, One, std::less<>> all_;
+  bool is_complete_ = true;
 };
 
 }  // namespace dmlop

@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/io/npz.h"
 #include "core/io/tensor_file.h"
+#include "core/model/model_dispatchables.h"
 
 namespace dmlop {
 
@@ -24,7 +25,8 @@ const Graph* ModelDispatchable::graph() const {
 }
 
 std::string_view ModelDispatchable::type() const {
-  return op() == nullptr ? kGraphType : op()->name();
+  if (op() != nullptr) return op()->name();
+  return OnnxDispatchables::IsOnnx(place) ? kOnnxType : kGraphType;
 }
 
 std::vector<TensorSlot> ModelDispatchable::slots() const {

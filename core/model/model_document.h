@@ -147,7 +147,8 @@ struct ModelDispatchable {
   // Returns null for an operator.
   const Graph* graph() const;
 
-  std::string_view type() const;  // type of the operator, or "dmlSerializedGraph"
+  // The type of the operator, "dmlSerializedGraph" or "onnx".
+  std::string_view type() const;
 
   // Returns the slots to which it is bound, in this order. The dispatchable must outlive them.
   std::vector<TensorSlot> slots() const;

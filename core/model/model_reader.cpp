@@ -251,7 +251,8 @@ class ModelReader {
   }
 
   void CheckDeferred(const ModelResource& resource) const {
-    if (!resource.initial_values.is_deferred) return;
+    // Without its model, the size of an output is not known.
+    if (!resource.initial_values.is_deferred || !onnx_.is_complete()) return;
     if (std::get<InitialValues::Sequence>(resource.initial_values.source).count > 0) return;
     values_.Error(resource.place.Find("initialValues").value_or(resource.place), "RES-4",
                   "deferred values are for outputs of ONNX models");
