@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "core/document/operator_case.h"
 #include "core/graph/graph_reader.h"
+#include "core/io/picture_file.h"
 #include "core/model/model_document.h"
 #include "core/model/model_resources.h"
 #include "core/onnx/onnx_import.h"
@@ -94,6 +95,22 @@ std::map<std::string, std::vector<int64_t>> ShapesOf(const std::vector<std::stri
 
 std::string FolderOf(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
+}
+
+// Fills in what a picture says of the sizes that nothing else does, which are 0: its height and
+// width before or behind the channels, and 1 in front of them.
+void TakeSizesOfPicture(const std::string& path, std::vector<int64_t>& sizes) {
+  const auto is_channels = [](int64_t size) { return size == 1 || size == 3 || size == 4; };
+  const size_t rank = sizes.size();
+  if (rank < 3 || std::ranges::find(sizes, 0) == sizes.end()) return;
+  const bool channels_last = !is_channels(sizes[rank - 3]) && is_channels(sizes[rank - 1]);
+  if (!channels_last && !is_channels(sizes[rank - 3])) return;
+  const Dims pixels = LoadPixels(path).view.layout.sizes;
+  const size_t height = rank - (channels_last ? 3 : 2);
+  for (size_t d = 0; d < rank; ++d) {
+    if (sizes[d] != 0) continue;
+    sizes[d] = d == height ? pixels[0] : d == height + 1 ? pixels[1] : 1;
+  }
 }
 
 // Whether an input is no tensor, or has a type that DirectML does not have.
@@ -231,8 +248,11 @@ std::optional<TensorDesc> GraphModel::DescOfInput(const std::string& name) const
   if (stated != sizes_.shapes.end()) {
     port.sizes = stated->second;
   } else if (input->sizes) {
-    for (const OnnxDimension& dimension : *input->sizes)
-      port.sizes.push_back(dimension.size.value_or(0));
+    for (const OnnxDimension& dimension : *input->sizes) {
+      const auto free = StatedSizeOf(dimension, sizes_.free, sizes_.denotations);
+      port.sizes.push_back(dimension.size ? *dimension.size : free.value_or(0));
+    }
+    if (FormatOf(file->path) == FileFormat::kPicture) TakeSizesOfPicture(file->path, port.sizes);
   }
   const bool is_known = stated != sizes_.shapes.end() || input->sizes;
   const bool is_positive =
@@ -321,7 +341,10 @@ std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagno
   const auto graph = ReadGraph(
       {file_->bytes(), open, request_.level},
       [&](std::string_view code, const std::string& message, std::optional<ErrorKind> of_file) {
-        if (of_file) return diagnostics.FileError(*of_file, code, "", message, 0);
+        if (of_file) {
+          return diagnostics.Append(
+              {Severity::kError, std::string(code), "", message, std::nullopt, *of_file});
+        }
         diagnostics.Error(code, "", message);
       });
   return graph == nullptr ? nullptr : NamedAsItIs(*graph);

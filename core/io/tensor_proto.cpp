@@ -160,13 +160,14 @@ class TensorProtoParser {
     if (key == "length") External().length = Bytes(key, value);
   }
 
-  uint64_t Bytes(std::string_view key, std::string_view text) const {
+  uint64_t Bytes(std::string_view key, std::string_view text) {
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error == std::errc() && end == text.data() + text.size()) return number;
-    FailTensorFile(name_, fmt::format("the {} of its external data is '{}', which is no number of "
-                                      "bytes",
-                                      key, text.substr(0, 40)));
+    External().fault =
+        fmt::format("the {} of its external data is '{}', which is no number of bytes", key,
+                    text.substr(0, 40));
+    return 0;
   }
 
   void AddSize(int64_t size) {

@@ -41,6 +41,7 @@ struct TensorProto {
     std::string location;
     uint64_t offset = 0;
     std::optional<uint64_t> length;  // to the end of the file, unless it is given
+    std::string fault = {};          // what is wrong with the numbers
   };
   std::optional<External> external = {};
 

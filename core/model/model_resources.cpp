@@ -116,6 +116,10 @@ std::string FileOfConstant(const std::string& name, const std::string& graph_pat
 void RequireInsideOfModel(const std::string& location) {
   const std::filesystem::path path = PathIn("", location);
   const bool climbs = std::ranges::find(path, "..") != path.end();
+  if (location.find('\0') != std::string::npos) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("the name of its external data, '{}', has a byte 0", location));
+  }
   if (!location.empty() && !path.is_absolute() && !climbs) return;
   throw Error(ErrorKind::kUsage,
               fmt::format("its external data '{}' lies outside of the model's folder", location));

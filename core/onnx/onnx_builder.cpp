@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/ops/pieces.h"
 #include "core/tensor/element.h"
@@ -64,7 +65,8 @@ void OnnxBuilder::SetCopied(OnnxValue& value, std::span<const std::byte> element
 // The elements where they lie: in the model's file or in one beside it.
 LoadedTensor OnnxBuilder::ElementsOf(const TensorProto& tensor, const std::string& place) {
   if (!tensor.external) return TensorOf(tensor, source_.owner, place, Placement::kAsStored);
-  const auto& [location, offset, length] = *tensor.external;
+  const auto& [location, offset, length, fault] = *tensor.external;
+  if (!fault.empty()) throw Error(ErrorKind::kTensorFile, fault);
   auto known = files_.find(location);
   if (known == files_.end()) {
     known = files_.emplace(location, source_.external(location)).first;

@@ -61,24 +61,25 @@ class Importer {
 
   // Calls body(), and reports what it throws as a fault of `place`. Returns false then.
   template <typename Body>
-  bool Guarded(const std::string& place, Body&& body) {
+  bool Guarded(const std::string& place, Body&& body, std::string_view code_of_files = "ONX-8") {
     try {
       body();
       return true;
     } catch (const OnnxRefusal& refusal) {
       for (const auto& [code, message] : refusal.faults) Fail(code, "{}: {}", place, message);
     } catch (const Error& error) {
-      FailFile(place, error);
+      FailFile(code_of_files, place, error);
     } catch (const OnnxUnknownInput&) {  // has been reported where it was refused
     }
     return false;
   }
 
   // A location that leads outside is a fault of the model.
-  void FailFile(const std::string& place, const Error& error) {
+  void FailFile(std::string_view code, const std::string& place, const Error& error) {
     std::string message = fmt::format("{}: {}", place, error.what());
-    if (error.kind() == ErrorKind::kUsage) return Fail("ONX-8", "{}", message);
-    diagnostics_.FileError(error.kind(), "ONX-8", "", std::move(message), 0);
+    if (error.kind() == ErrorKind::kUsage) return Fail(code, "{}", message);
+    diagnostics_.Append(
+        {Severity::kError, std::string(code), "", std::move(message), std::nullopt, error.kind()});
   }
 
   // The version of ONNX's own operators.
@@ -150,11 +151,15 @@ class Importer {
         continue;
       }
       OnnxValue* value = nullptr;
-      const bool is_right = Guarded(place, [&] { value = &AddInput(input); });
+      const bool is_right = Guarded(
+                                place, [&] { RequireType(input); }, "ONX-6") &&
+                            Guarded(
+                                place, [&] { value = &AddInput(input); }, "ONX-4");
       Define(input.name, is_right ? value : nullptr, place);
     }
-    const std::string warning = sizes_.WarningOfUnknown();
-    if (!warning.empty()) diagnostics_.Warning("ONX-4", "", warning);
+    for (const std::string& warning : {sizes_.WarningOfUnknown(), sizes_.WarningOfUnused()}) {
+      if (!warning.empty()) diagnostics_.Warning("ONX-4", "", warning);
+    }
   }
 
   // An initializer stands for the input.
@@ -165,7 +170,7 @@ class Importer {
     inputs_.back().has_default = true;
   }
 
-  OnnxValue& AddInput(const OnnxValueInfo& input) {
+  void RequireType(const OnnxValueInfo& input) {
     ports_of_.emplace(input.name);
     if (!input.is_tensor) {
       throw OnnxRefusal{{{"ONX-6", "it is no tensor, but a sequence, an optional or a map"}}};
@@ -173,6 +178,11 @@ class Importer {
     const OnnxType type = TypeOf(OnnxTypeOf(input.element_type));
     const LoadedTensor* bound = sizes_.BoundTo(input.name);
     if (bound != nullptr) OnnxInputSizes::RequireType(*bound, type);
+  }
+
+  OnnxValue& AddInput(const OnnxValueInfo& input) {
+    const OnnxType type = OnnxTypeOf(input.element_type);
+    const LoadedTensor* bound = sizes_.BoundTo(input.name);
     OnnxValue& value = builder_.Add(std::string(input.name), type, CheckedSizes(sizes_.Of(input)));
     if (!value.empty()) builder_.AddInput(value, bound == nullptr ? nullptr : &bound->view);
     inputs_.push_back(

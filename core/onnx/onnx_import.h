@@ -47,6 +47,11 @@ struct OnnxImport {
 // Reports all refusals.
 OnnxImport ImportOnnx(const OnnxSource& source, Diagnostics& diagnostics);
 
+// The size of a free dimension that is stated by its name or else by its denotation.
+std::optional<int64_t> StatedSizeOf(const OnnxDimension& dimension,
+                                    const std::map<std::string, int64_t>& by_name,
+                                    const std::map<std::string, int64_t>& by_denotation);
+
 // The inputs without an initializer, in order, which must be bound; then the others.
 std::vector<std::string> OnnxInputNames(const OnnxModel& model);
 
@@ -77,6 +82,9 @@ class OnnxInputSizes {
 
   // "free sizes of inputs are taken for 1: ..."; empty if none was.
   std::string WarningOfUnknown() const;
+
+  // "no input has a free size 'M'"; empty if all that are stated are there.
+  std::string WarningOfUnused() const;
 
  private:
   struct Learned {

@@ -46,13 +46,19 @@ std::optional<OnnxSizes> OnnxInputSizes::Stated(std::string_view name) const {
   return found == source_.shapes.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<int64_t> StatedSizeOf(const OnnxDimension& dimension,
+                                    const std::map<std::string, int64_t>& by_name,
+                                    const std::map<std::string, int64_t>& by_denotation) {
+  const auto named = by_name.find(std::string(dimension.name));
+  if (!dimension.name.empty() && named != by_name.end()) return named->second;
+  const auto denoted = by_denotation.find(std::string(dimension.denotation));
+  if (!dimension.denotation.empty() && denoted != by_denotation.end()) return denoted->second;
+  return std::nullopt;
+}
+
 std::optional<int64_t> OnnxInputSizes::OfFree(const OnnxDimension& dimension) const {
-  const auto by_name = source_.free_sizes.find(std::string(dimension.name));
-  if (!dimension.name.empty() && by_name != source_.free_sizes.end()) return by_name->second;
-  const auto by_denotation = source_.free_denotations.find(std::string(dimension.denotation));
-  if (!dimension.denotation.empty() && by_denotation != source_.free_denotations.end()) {
-    return by_denotation->second;
-  }
+  const auto stated = StatedSizeOf(dimension, source_.free_sizes, source_.free_denotations);
+  if (stated) return stated;
   const auto learned = learned_.find(dimension.name);
   if (learned != learned_.end()) return learned->second.size;
   return std::nullopt;
@@ -112,6 +118,24 @@ void OnnxInputSizes::RequireShape(const OnnxValueInfo& input, const OnnxSizes& s
                                           ToString(stated), fmt::join(wanted, ", "));
   if (BoundTo(input.name) != nullptr) throw Error(ErrorKind::kTensorFile, message);
   throw OnnxRefusal{{{"ONX-4", message}}};
+}
+
+std::string OnnxInputSizes::WarningOfUnused() const {
+  std::set<std::string_view> names, denotations;
+  for (const OnnxValueInfo& input : source_.model.graph.inputs) {
+    for (const OnnxDimension& dimension : input.sizes.value_or(std::vector<OnnxDimension>())) {
+      names.insert(dimension.name);
+      denotations.insert(dimension.denotation);
+    }
+  }
+  std::vector<std::string> unused;
+  for (const auto& [name, size] : source_.free_sizes) {
+    if (!names.contains(name)) unused.push_back(fmt::format("'{}'", name));
+  }
+  for (const auto& [name, size] : source_.free_denotations) {
+    if (!denotations.contains(name)) unused.push_back(fmt::format("'{}'", name));
+  }
+  return unused.empty() ? "" : "no input has a free size " + Listed(unused, " or ");
 }
 
 std::string OnnxInputSizes::WarningOfUnknown() const {

@@ -287,7 +287,8 @@ class OnnxTest(ProgramTest):
         self.write("m.onnx", of("sub/data.bin"))
         self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy", "--confine", ".")
         np.testing.assert_array_equal(np.load(self.folder / "y.npy"), 0 * X)
-        for location, offset, status in [("../data.bin", "0", 3), ("/etc/passwd", "0", 3), ("sub/none.bin", "0", 5), ("sub/data.bin", "37", 4)]:
+        for location, offset, status in [("../data.bin", "0", 3), ("/etc/passwd", "0", 3), ("sub/data.bin\0x", "0", 3), ("sub/none.bin", "0", 5), ("sub/data.bin", "37", 4),
+                                         ("sub/data.bin", "-4", 4), ("sub/data.bin", "4x", 4)]:
             with self.subTest(location):
                 self.assertIn(b"[ONX-8]", self.refusal(of(location, offset), status))
 
@@ -318,6 +319,20 @@ class OnnxTest(ProgramTest):
                          "m.onnx: 1 node\n  input 'X': FLOAT32 [3, 3]\n  output 'Y': FLOAT32 [3, 3]\n"
                          "  node 'r' (Relu 14): ACTIVATION_RELU -> 'Y' FLOAT32 [3, 3]\n")
 
+    def test_files_without_a_shape_have_the_stated_one(self):
+        self.write("m.onnx", model([node("Neg", "X", "Y")], [value("X", "f4", ["N", 3])], outputs("Y")))
+        self.write("x.raw", X[:2].tobytes())
+        self.run_program("run", "m.onnx", "-i", "x.raw", "-f", "N:2", "-o", "y.npy")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), -X[:2])
+        self.run_program("run", "m.onnx", "-i", "x.raw", status=4)
+        np.save(self.folder / "x.npy", np.arange(60, dtype="f4").reshape(1, 3, 4, 5) / 60)
+        self.write("m.onnx", model([node("Identity", "X", "Y")], [value("X", "f4", [1, 3, "H", "W"])], outputs("Y")))
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.png")
+        self.run_program("run", "m.onnx", "-i", "y.png", "-o", "y.npy")
+        self.assertEqual(np.load(self.folder / "y.npy").shape, (1, 3, 4, 5))
+        self.run_program("run", "m.onnx", "-i", "y.png", "-f", "H:8", "-f", "W:5", status=4)
+        self.assertIn(b"no input has a free size 'M'", self.run_program("validate", "m.onnx", "-f", "M:3").stderr)
+
     def test_batch_judges_models_by_their_data(self):
         self.write("t/m.onnx", RELU)
         self.write("t/set/input_0.pb", constant("X", X - 2))
@@ -327,6 +342,8 @@ class OnnxTest(ProgramTest):
         lines = [{"model": "t/m.onnx", "data": "t/set"}, {"model": "t/m.onnx", "data": "t/bad"}, {"model": "t/none.onnx", "data": "t/set"}]
         self.write("all.jsonl", "\n".join(map(json.dumps, lines[:1])).encode())
         self.run_program("batch", "all.jsonl", "-q")
+        self.write("none.jsonl", json.dumps({"model": "t/m.onnx", "data": "t/none"}).encode())
+        self.assertIn(b"t/none: there is no such folder", self.run_program("batch", "none.jsonl", "--check", status=5).stderr)
         self.write("all.jsonl", "\n".join(map(json.dumps, lines[:2])).encode())
         done = self.run_program("batch", "all.jsonl", status=1)
         self.assertIn(b"t/bad", done.stdout + done.stderr)
@@ -344,6 +361,12 @@ class OnnxTest(ProgramTest):
         done = self.run_program("run", "model.json")
         self.assertEqual(re.findall(rb"\d+", done.stdout.split(b"'Y':")[1]), [b"1", b"2", b"3", b"4"] * 2)
         self.assertIn(b"graphOptimizationLevel", done.stderr)
+        document["commands"][0]["bindings"]["Z"] = "Y"
+        self.write("model.json", json.dumps(document).encode())
+        self.assertIn(b"onnx has no bind point 'Z'", self.run_program("validate", "model.json").stderr)
+        document["dispatchables"]["join"]["sourcePath"] = "none.onnx"
+        self.write("model.json", json.dumps(document).encode())
+        self.assertNotIn(b"RES-4", self.run_program("validate", "model.json", status=5).stderr)
 
     # --- refusals ---------------------------------------------------------------------------------
 
@@ -361,6 +384,7 @@ class OnnxTest(ProgramTest):
             ("ONX-1", "nested", one([node("If", "X", "Y", then_branch=sub)])),
             ("ONX-1", "65537 bytes", one([node("Relu", "X", "Y", "n" * 65537)])),
             ("ONX-1", "not UTF-8", one([node("Relu", "X", "Y", b"\xff")])),
+            ("ONX-1", "'c' (Concat 13): size 2147483648", one([node("ConstantOfShape", "s", "A"), node("Concat", "A,A", "Y", "c", axis=0)], [constant("s", np.array([2**30]))])),
             ("ONX-1", "out of range", one([node("ConstantOfShape", "s", "Y")], [constant("s", np.array([2**31]))])),
             ("ONX-2", "'nms' (NonMaxSuppression 11)", one([node("NonMaxSuppression", "X,X", "Y", "nms")])),
             ("ONX-2", "'x' (Rellu)", one([node("Rellu", "X", "Y", "x")])),
@@ -433,7 +457,7 @@ class OnnxTest(ProgramTest):
         np.save(self.folder / "wide.npy", np.zeros((3, 4), "f4"))
         np.save(self.folder / "double.npy", X.astype("f8"))
         for arguments, status, words in [(["-i", "Z=x.npy"], 2, "no input 'Z'"), ([], 2, "'X'"), (["-i", "x.npy", "x.npy"], 2, "1 input"),
-                                         (["-i", "wide.npy"], 4, "[3, 4]"), (["-i", "double.npy"], 4, "FLOAT64"), (["-i", "none.npy"], 5, "none.npy"),
+                                         (["-i", "wide.npy"], 4, "[3, 3] [ONX-4]"), (["-i", "double.npy"], 4, "FLOAT32 [ONX-6]"), (["-i", "none.npy"], 5, "none.npy"),
                                          (["-i", "x.npy", "-o", "Z=y.npy"], 2, "no output 'Z'"), (["-i", "x.npy", "-b", "Z:3,3"], 2, "Z"), (["-i", "x.npy", "-f", "N"], 2, "NAME:SIZE")]:
             with self.subTest(arguments):
                 self.assertIn(words, self.run_program(*["run", "m.onnx", *arguments], status=status).stderr.decode())
