@@ -157,6 +157,7 @@ Free sizes are those of the files that are bound, or those of
 and
 .Fl b Ar input Ns \&: Ns Ar sizes ,
 and otherwise 1, of which a warning tells.
+A picture states its height and width.
 Values on which sizes depend are computed while the model is read: constants,
 shapes, what follows from them, and inputs that are bound, up to 2^20 elements
 each.
