@@ -32,16 +32,6 @@ std::string NameOfDimension(size_t dimension, size_t rank) {
   return std::string(1, kFromLast[rank - 1 - dimension]);
 }
 
-std::vector<std::string> SizePathsOf(const OperatorDesc& op) {
-  std::vector<std::string> paths;
-  for (const TensorSlot& slot : TensorSlots(op)) {
-    for (size_t d = 0; d < slot.desc->rank(); ++d) {
-      paths.push_back(fmt::format("{}/Sizes/{}", slot.path, d));
-    }
-  }
-  return paths;
-}
-
 class SymbolFinder {
  public:
   explicit SymbolFinder(const CaseChanger& changer)
@@ -228,6 +218,16 @@ std::string_view WithoutRoot(std::string_view of) {
 
 }  // namespace
 
+std::vector<std::string> SizePathsOf(const OperatorDesc& op) {
+  std::vector<std::string> paths;
+  for (const TensorSlot& slot : TensorSlots(op)) {
+    for (size_t d = 0; d < slot.desc->rank(); ++d) {
+      paths.push_back(fmt::format("{}/Sizes/{}", slot.path, d));
+    }
+  }
+  return paths;
+}
+
 std::vector<Setting> SymbolsOf(const CaseChanger& changer) {
   return SymbolFinder(changer).All();
 }
@@ -286,14 +286,21 @@ std::vector<SettingValue> NumbersOf(std::span<const Range> ranges) {
   return numbers;
 }
 
-std::vector<SettingValue> NumbersToTry(SettingKind kind, bool many) {
+bool MayBeNegative(const Field* field) {
+  return field != nullptr && (field->kind == FieldKind::kInt || field->kind == FieldKind::kInts);
+}
+
+std::vector<SettingValue> NumbersToTry(SettingKind kind, bool may_be_negative, bool many) {
   constexpr Range kSizes[] = {{1, 5}, {8, 8}, {15, 17}, {31, 33}, {64, 64}};
   constexpr Range kIntegers[] = {{0, 4}, {8, 8}};
+  constexpr Range kOfBothSigns[] = {{-8, -8}, {-4, 4}, {8, 8}};
   constexpr Range kRanks[] = {{1, kMaxRank}};
   constexpr Range kCounts[] = {{1, 5}, {8, 8}};
+  constexpr Range kManyOfBothSigns[] = {{-17, 17}, {31, 33}, {63, 65}};
   constexpr Range kMany[] = {{0, 33}, {47, 49}, {63, 65}, {127, 129}, {255, 257}};
   if (kind == SettingKind::kRank) return NumbersOf(kRanks);
   if (kind == SettingKind::kCount) return NumbersOf(kCounts);
+  if (may_be_negative) return many ? NumbersOf(kManyOfBothSigns) : NumbersOf(kOfBothSigns);
   if (many) return NumbersOf(kMany);
   if (kind == SettingKind::kSize) return NumbersOf(kSizes);
   return NumbersOf(kIntegers);
@@ -351,7 +358,7 @@ std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc
     case SettingKind::kBool:
       return {false, true};
     case SettingKind::kScalar:
-      if (many) return {-2.0, -0.5, 0.5, 2.0};
+      if (many) return {-2.0, -0.5, 0.5, 2.0, 3.0, 4.0};
       return {DefaultOf({setting.path, setting.field, setting.value}), 0.0, 1.0, -1.0};
     case SettingKind::kEnum:
       return EnumeratorsOf(setting);
@@ -369,7 +376,8 @@ std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc
     default:
       break;
   }
-  std::vector<SettingValue> numbers = NumbersToTry(setting.kind, many);
+  std::vector<SettingValue> numbers =
+      NumbersToTry(setting.kind, MayBeNegative(setting.field), many);
   if (setting.kind == SettingKind::kSize && !many) {
     // It may have to be a multiple of something.
     const auto size = std::get<int64_t>(setting.value);

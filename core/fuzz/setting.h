@@ -46,6 +46,9 @@ inline constexpr std::string_view kAbsent = "absent";
 // Lists the settings of a case, but not the classes of values.
 std::vector<Setting> SettingsOf(const CaseChanger& changer);
 
+// The paths of the sizes of all tensors.
+std::vector<std::string> SizePathsOf(const OperatorDesc& op);
+
 // Only the symbols of its sizes: sizes that change together are one. Sizes that cannot change are
 // none.
 std::vector<Setting> SymbolsOf(const CaseChanger& changer);

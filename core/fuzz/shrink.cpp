@@ -18,6 +18,24 @@ namespace {
 
 // --- what is smaller -----------------------------------------------------------------------------
 
+constexpr double kRoundNumbers[] = {0, 1, -1, 2, -2, 0.5, -0.5};
+
+// The place among the round numbers; behind them come whole ones, then others.
+double RoughnessOf(double number) {
+  const auto* const found = std::ranges::find(kRoundNumbers, number);
+  const double place = static_cast<double>(found - kRoundNumbers);
+  return found != std::end(kRoundNumbers) || number == std::trunc(number) ? place : place + 1;
+}
+
+// The rounder numbers that are tried in place of one.
+std::vector<double> RounderThan(double number) {
+  std::vector<double> rounder(std::begin(kRoundNumbers), std::end(kRoundNumbers));
+  if (std::abs(number) < 0x1p20) rounder.push_back(std::trunc(number));
+  const double own = RoughnessOf(number);
+  std::erase_if(rounder, [&](double one) { return RoughnessOf(one) >= own; });
+  return rounder;
+}
+
 double DistanceFromDefault(const PlainValue& plain) {
   const SettingValue usual = DefaultOf(plain);
   if (plain.value == usual) return 0;
@@ -25,8 +43,7 @@ double DistanceFromDefault(const PlainValue& plain) {
     return static_cast<double>(std::abs(*number - std::get<int64_t>(usual)));
   }
   const auto* number = std::get_if<double>(&plain.value);
-  const bool is_simple = number == nullptr || *number == 0 || std::abs(*number) == 1;
-  return is_simple ? 1 : 2;
+  return number == nullptr ? 1 : 1 + RoughnessOf(*number);
 }
 
 // How large a case is, in the order in which that counts.
@@ -93,6 +110,15 @@ std::vector<int64_t> SmallerThan(int64_t number, int64_t least) {
   for (int64_t taken = (number + 1) / 2; taken > 1; taken /= 2) add(number - taken);
   for (int64_t taken = 1; taken < number; taken *= 2) add(number - taken);
   return smaller;
+}
+
+// The whole numbers that are tried in place of one: those nearer to 0, on its side of it, and the
+// number on the other side.
+std::vector<int64_t> SimplerThan(int64_t number, int64_t least) {
+  if (number >= 0) return SmallerThan(number, least);
+  std::vector<int64_t> simpler = {0, -number};
+  for (const int64_t smaller : SmallerThan(-number, 1)) simpler.push_back(-smaller);
+  return simpler;
 }
 
 // --- steps ---------------------------------------------------------------------------------------
@@ -209,7 +235,20 @@ class Shrinker {
 
   void AddDefault(const Setting& setting) {
     if (setting.of.ends_with("/Type")) return;
-    AddSetting(setting, DefaultOf({setting.path, setting.field, setting.value}));
+    const SettingValue usual = DefaultOf({setting.path, setting.field, setting.value});
+    AddSetting(setting, usual);
+    if (setting.kind == SettingKind::kScalar) AddWithAllSizes(setting, usual);
+  }
+
+  // Sizes follow a scale, but some operators take others, too.
+  void AddWithAllSizes(const Setting& setting, const SettingValue& value) {
+    if (value == setting.value) return;
+    for (CaseDraft& draft : DraftsWith(changer_.draft(), setting, value)) {
+      for (const std::string& path : SizePathsOf(changer_.original().op)) {
+        if (const auto size = NumberAt(changer_.original().op, path)) draft.Set(path, *size);
+      }
+      Add(draft);
+    }
   }
 
   // All entries of a field at their defaults.
@@ -262,14 +301,45 @@ class Shrinker {
     ForSettings({SettingKind::kInteger}, [&](const Setting& setting) {
       AddDefault(setting);
       const int64_t least = setting.field->limits.min;
-      for (const int64_t number : SmallerThan(std::get<int64_t>(setting.value), least)) {
+      for (const int64_t number : SimplerThan(std::get<int64_t>(setting.value), least)) {
         AddSetting(setting, number);
       }
     });
-    ForSettings({SettingKind::kScalar}, [&](const Setting& setting) {
-      for (const double number : {0.0, 1.0, -1.0}) AddSetting(setting, number);
-    });
+    Scalars();
     Axes();
+  }
+
+  void Scalars() {
+    ForSettings({SettingKind::kScalar}, [&](const Setting& setting) {
+      for (const double number : RounderThan(std::get<double>(setting.value))) {
+        AddSetting(setting, number);
+      }
+    });
+    ForSettings({SettingKind::kScalar}, [&](const Setting& setting) { AddWithSizes(setting); });
+  }
+
+  // A rounder number that sizes follow may need smaller ones: it is tried with each of them.
+  void AddWithSizes(const Setting& setting) {
+    const std::vector<Setting> symbols = SymbolsOf(changer_);
+    for (const double number : RounderThan(std::get<double>(setting.value))) {
+      for (const CaseDraft& begun : DraftsWith(changer_.draft(), setting, number)) {
+        const auto fitted = changer_.Fitted(begun);
+        if (!fitted || !HasOtherSizes(*fitted)) continue;
+        for (const Setting& symbol : symbols) AddSmaller(begun, symbol);
+      }
+    }
+  }
+
+  bool HasOtherSizes(const OperatorDesc& op) const {
+    return std::ranges::any_of(SizePathsOf(op), [&](const std::string& path) {
+      return NumberAt(op, path) != NumberAt(changer_.original().op, path);
+    });
+  }
+
+  void AddSmaller(const CaseDraft& begun, const Setting& symbol) {
+    for (const int64_t size : SmallerThan(std::get<int64_t>(symbol.value), 1)) {
+      for (const CaseDraft& draft : DraftsWith(begun, symbol, size)) AddBoth(draft);
+    }
   }
 
   // Fewer axes.
