@@ -48,6 +48,16 @@ std::string Listed(std::vector<SettingValue> values, std::string_view last) {
   return text;
 }
 
+// "StartPadding[1], W and values of BTensor"
+std::string NamesOf(const std::vector<std::string>& settings) {
+  std::vector<SettingValue> names;
+  for (const std::string& of : settings) {
+    const bool is_values = of.starts_with(kValuesPrefix);
+    names.emplace_back(is_values ? "values of " + of.substr(kValuesPrefix.size()) : ShortName(of));
+  }
+  return Listed(names, "and");
+}
+
 class ConditionWords {
  public:
   explicit ConditionWords(const Condition& condition)
@@ -109,6 +119,12 @@ class ConditionWords {
   const std::string& of_;
 };
 
+// At least 0, also of a negative number.
+int64_t ResidueOf(int64_t number, int64_t modulus) {
+  const int64_t rest = number % modulus;
+  return rest < 0 ? rest + modulus : rest;
+}
+
 // --- other cases ---------------------------------------------------------------------------------
 
 class OtherCase {
@@ -160,7 +176,7 @@ class OtherCase {
       case ConditionKind::kAtMost:
         return value <= condition.values[0];
       case ConditionKind::kResidue:
-        return number != nullptr && *number % std::get<int64_t>(condition.values[0]) ==
+        return number != nullptr && ResidueOf(*number, std::get<int64_t>(condition.values[0])) ==
                                         std::get<int64_t>(condition.values[1]);
       case ConditionKind::kUnclear:
         return !has(condition.passed);
@@ -246,7 +262,8 @@ Condition ConditionFrom(const Json& json) {
 
 }  // namespace
 
-std::string TextOf(const Conditions& conditions, const std::vector<std::string>& types) {
+std::string TextOf(const Conditions& conditions, const std::vector<std::string>& types,
+                   const std::vector<std::string>& not_varied) {
   std::string text;
   bool other_field = false;
   bool other_size = false;
@@ -266,6 +283,9 @@ std::string TextOf(const Conditions& conditions, const std::vector<std::string>&
       text += "; " + told;
     }
   }
+  if (!not_varied.empty()) {
+    return text + (text.empty() ? "not varied: " : "; not varied: ") + NamesOf(not_varied);
+  }
   text += text.empty() ? "fails with " : "; ";
   text += other_field ? "any other field" : "any field";
   text += other_size ? ", any other size" : ", any size";
@@ -276,11 +296,9 @@ std::string TextOf(const Conditions& conditions, const std::vector<std::string>&
 }
 
 std::string KeptText(const std::vector<DescriptorChange>& kept) {
-  std::vector<SettingValue> names;
-  for (const DescriptorChange& one : kept) {
-    names.emplace_back(ShortName(one.pointer));
-  }
-  return names.empty() ? "" : "; with " + Listed(names, "and") + " kept";
+  std::vector<std::string> names;
+  for (const DescriptorChange& one : kept) names.push_back(one.pointer);
+  return names.empty() ? "" : "; with " + NamesOf(names) + " kept";
 }
 
 bool Holds(const Conditions& conditions, const OperatorDesc& smallest, const OperatorDesc& other) {
@@ -327,7 +345,7 @@ class SimplestOf {
     if (failed_.back() < passed_.front()) return {{}, ConditionKind::kAtMost, {failed_.back()}};
     if (IsScalar()) return List();
     for (int64_t modulus = 2; modulus <= 64; ++modulus) {
-      const int64_t residue = Number(value_) % modulus;
+      const int64_t residue = ResidueOf(Number(value_), modulus);
       if (IsResidue(modulus, residue)) return {{}, ConditionKind::kResidue, {modulus, residue}};
     }
     if (std::min(passed_.size(), failed_.size()) <= kMostListed) return List();
@@ -344,7 +362,9 @@ class SimplestOf {
   bool IsNumber() const { return IsScalar() || std::holds_alternative<int64_t>(value_); }
 
   bool IsResidue(int64_t modulus, int64_t residue) const {
-    const auto fits = [&](const SettingValue& one) { return Number(one) % modulus == residue; };
+    const auto fits = [&](const SettingValue& one) {
+      return ResidueOf(Number(one), modulus) == residue;
+    };
     return std::ranges::all_of(failed_, fits) && std::ranges::none_of(passed_, fits);
   }
 

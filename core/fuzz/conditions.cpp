@@ -2,6 +2,7 @@
 #include "core/fuzz/conditions.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -12,7 +13,20 @@
 namespace dmlop {
 namespace {
 
-constexpr uint64_t kDraws = 2;
+// How often values are drawn for a case before it counts as one that passes.
+constexpr int64_t kFewestDraws = 2;
+constexpr int64_t kMostDraws = 16;
+constexpr int64_t kSamples = 8;  // draws of the smallest case
+
+// Returns how often to draw so that hardly any case passes which fails as often as the samples did,
+// or somewhat less often.
+int64_t DrawsFor(int64_t failing, int64_t samples) {
+  constexpr double kRisk = 0.01;
+  if (failing == 0 || failing == samples) return kFewestDraws;
+  const auto sure = static_cast<double>(std::max<int64_t>(failing - 2, 1));
+  const double draws = std::log(kRisk) / std::log(1 - sure / static_cast<double>(samples));
+  return std::clamp(static_cast<int64_t>(std::ceil(draws)), kFewestDraws, kMostDraws);
+}
 
 bool IsWithin(std::string_view pointer, std::string_view other) {
   return pointer == other ||
@@ -29,11 +43,13 @@ struct Studied {
   Setting setting;
   SeenValues seen{};
   bool has_alone = false;  // it was varied without a change of others
-  std::map<SettingValue, std::vector<SettingAt>> sizes{};  // that each value changed besides
+  bool is_cut = false;     // some values were not tried, as the runs were used up
+  std::map<SettingValue, std::vector<SettingAt>> beside{};  // what each value changed besides
 
   bool is_number() const {
     return setting.kind == SettingKind::kSize || setting.kind == SettingKind::kInteger;
   }
+  bool is_known() const { return seen.size() > 1 && (!is_cut || has_passed()); }
   bool has_passed() const {
     return std::ranges::any_of(seen, [](const auto& one) { return !one.second; });
   }
@@ -47,22 +63,24 @@ class Study {
       : changer_(smallest, bounds),
         settings_(SettingsOf(changer_)),
         classes_(classes),
+        drawn_(classes),
         run_(run),
         most_runs_(most_runs) {}
 
   Conditions Find() {
     for (const Setting& setting : settings_) studied_.push_back({setting, {{setting.value, true}}});
+    ChooseDraws();
     Vary(/*many=*/false);
     VaryValues();
     Vary(/*many=*/true);
-    ForgetWhatSizesExplain();
+    ForgetWhatOthersExplain();
     Conditions found;
     Relate(found);
     for (const Studied& one : studied_) {
-      if (!IsKept(one.setting)) Tell(one, found);
+      if (!IsKept(one.setting) && one.is_known()) Tell(one, found);
     }
     found.runs = runs_;
-    found.text = TextOf(found, TypesThatFail()) + KeptText(changer_.bounds().kept);
+    found.text = TextOf(found, TypesThatFail(), NotVaried()) + KeptText(changer_.bounds().kept);
     return found;
   }
 
@@ -80,6 +98,7 @@ class Study {
   std::vector<TryResult> Run(std::vector<Computation> cases) {
     const auto left = static_cast<size_t>(most_runs_ - runs_);
     if (cases.size() > left) {
+      is_spent_ = true;
       cases.erase(cases.begin() + static_cast<std::ptrdiff_t>(left), cases.end());
     }
     if (cases.empty()) return {};
@@ -87,18 +106,48 @@ class Study {
     return run_(cases, TryUntil::kEnd);
   }
 
-  // Returns whether each of the cases fails, with its own values or others of their class; nothing
-  // if it is not supported, or not known.
+  // Draws the values of variations from the class with which the smallest case fails most often: of
+  // a fault that depends on signs or on rounding, a draw shows only a part.
+  void ChooseDraws() {
+    const int64_t samples = std::min(kSamples, most_runs_ / 16);
+    int64_t most = 0;
+    for (const ValueClasses& classes : {ValueClasses(), classes_}) {
+      if (most == samples) return;
+      const int64_t failing = FailuresOf(classes, samples);
+      if (failing <= most) continue;
+      most = failing;
+      drawn_ = classes;
+      draws_ = DrawsFor(failing, samples);
+    }
+  }
+
+  int64_t FailuresOf(const ValueClasses& classes, int64_t samples) {
+    std::vector<Computation> cases;
+    for (int64_t draw = 1; draw <= samples; ++draw) {
+      auto one = Drawn(changer_.original().op, classes, draw);
+      if (one) cases.push_back(std::move(*one));
+    }
+    return std::ranges::count(Run(std::move(cases)), TryResult::kFails);
+  }
+
+  std::optional<Computation> Drawn(const OperatorDesc& op, const ValueClasses& classes,
+                                   int64_t draw) const {
+    return DrawInputs(op, classes, static_cast<uint64_t>(draw), changer_.bounds().open);
+  }
+
+  // Returns whether each of the cases fails, with its own values or drawn ones; nothing if it is
+  // not supported, or not known.
   std::vector<std::optional<bool>> Fail(const std::vector<Computation>& cases) {
     std::vector<std::optional<bool>> fails(cases.size());
     std::vector<size_t> open(cases.size());
     for (size_t i = 0; i < open.size(); ++i) open[i] = i;
-    for (uint64_t draw = 0; draw <= kDraws && !open.empty(); ++draw) {
+    for (int64_t draw = 0; draw <= draws_ && !open.empty(); ++draw) {
       std::vector<Computation> tries;
       std::vector<size_t> tried;
       for (const size_t i : open) {
-        auto one = draw == 0 ? std::optional(cases[i])
-                             : DrawInputs(cases[i].op, classes_, draw, changer_.bounds().open);
+        // Other draws than the samples, whose signs another sign in a field would turn round.
+        auto one =
+            draw == 0 ? std::optional(cases[i]) : Drawn(cases[i].op, drawn_, kSamples + draw);
         if (!one) continue;
         tries.push_back(std::move(*one));
         tried.push_back(i);
@@ -141,17 +190,17 @@ class Study {
       auto varied = Varied(changer_, one.setting, value, classes_);
       if (!varied) continue;
       const bool is_alone = LeavesOthers(settings_, one.setting, varied->op);
-      one.sizes[value] = SizesChangedBeside(one.setting, varied->op);
+      one.beside[value] = ChangedBeside(one.setting, varied->op);
       (is_alone ? alone : others).push_back({&one, value, std::move(*varied)});
     }
     if (!alone.empty()) one.has_alone = true;
     return one.has_alone ? std::move(alone) : std::move(others);
   }
 
-  std::vector<SettingAt> SizesChangedBeside(const Setting& setting, const OperatorDesc& op) const {
+  std::vector<SettingAt> ChangedBeside(const Setting& setting, const OperatorDesc& op) const {
     std::vector<SettingAt> changed;
     for (const Setting& other : settings_) {
-      if (other.kind != SettingKind::kSize || other.of == setting.of) continue;
+      if (other.of == setting.of) continue;
       const std::vector<SettingValue> values = ValuesIn(op, other.of, other.ties, true);
       if (!values.empty() && values.front() != other.value)
         changed.push_back({other.of, values[0]});
@@ -159,22 +208,31 @@ class Study {
     return changed;
   }
 
-  // Forgets what passed only since a size had to change with it, which passes by itself.
-  void ForgetWhatSizesExplain() {
-    const auto explains = [&](const SettingAt& size) {
-      return std::ranges::any_of(studied_, [&](const Studied& other) {
-        const auto seen = other.seen.find(size.value);
-        return other.setting.of == size.of && seen != other.seen.end() && !seen->second;
-      });
-    };
+  // Forgets what passed only since another setting had to change with it, which passes by itself.
+  void ForgetWhatOthersExplain() {
+    const std::vector<Studied> before = studied_;
     for (Studied& one : studied_) {
       if (one.setting.kind == SettingKind::kSize) continue;
       std::erase_if(one.seen, [&](const auto& seen) {
-        const auto sizes = one.sizes.find(seen.first);
-        return !seen.second && sizes != one.sizes.end() &&
-               std::ranges::any_of(sizes->second, explains);
+        const auto beside = one.beside.find(seen.first);
+        return !seen.second && beside != one.beside.end() &&
+               std::ranges::any_of(beside->second, [&](const SettingAt& change) {
+                 return PassesWithout(before, one.setting.of, change);
+               });
       });
     }
+  }
+
+  // Whether another setting passes at a value for which the setting `of` stays as it is.
+  static bool PassesWithout(const std::vector<Studied>& studied, const std::string& of,
+                            const SettingAt& change) {
+    return std::ranges::any_of(studied, [&](const Studied& other) {
+      const auto seen = other.seen.find(change.value);
+      if (other.setting.of != change.of || seen == other.seen.end() || seen->second) return false;
+      const auto beside = other.beside.find(change.value);
+      return beside == other.beside.end() ||
+             std::ranges::find(beside->second, of, &SettingAt::of) == beside->second.end();
+    });
   }
 
   void See(std::vector<Trial>& trials) {
@@ -183,34 +241,80 @@ class Study {
     const std::vector<std::optional<bool>> fails = Fail(cases);
     for (size_t i = 0; i < trials.size(); ++i) {
       if (fails[i]) trials[i].studied->seen[trials[i].value] = *fails[i];
+      trials[i].studied->is_cut |= is_spent_ && !fails[i];
     }
   }
 
   // --- classes of values -------------------------------------------------------------------------
 
+  // An input whose values are to be of a class.
+  struct ClassTrial {
+    size_t input;
+    InputClass value_class;
+  };
+
   // An input alone has values of each class; the class passes if all draws of it do.
   void VaryValues() {
     const OperatorDesc& op = changer_.original().op;
     const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+    std::vector<Studied> inputs;
+    std::vector<ClassTrial> trials;
     for (size_t input = 0; input < slots.size(); ++input) {
-      Studied one{{std::string(kValuesPrefix) + slots[input].path,
-                   SettingKind::kValues,
-                   std::string(kAsInCase),
-                   slots[input].path,
-                   slots[input].field,
-                   {}},
-                  {{std::string(kAsInCase), true}}};
+      inputs.push_back({{std::string(kValuesPrefix) + slots[input].path,
+                         SettingKind::kValues,
+                         std::string(kAsInCase),
+                         slots[input].path,
+                         slots[input].field,
+                         {}},
+                        {{std::string(kAsInCase), true}}});
       for (const auto value_class : ValueClassesOf(op, slots[input], changer_.bounds().open)) {
-        const std::vector<TryResult> results =
-            Run(WithClass(input, slots[input].path, value_class));
-        const auto has = [&](TryResult result) {
-          return std::ranges::find(results, result) != results.end();
-        };
-        if (results.empty() || has(TryResult::kNotSupported)) continue;
-        one.seen[std::string(Name(value_class))] = has(TryResult::kFails);
+        trials.push_back({input, value_class});
       }
+    }
+    SeeClasses(std::move(trials), inputs);
+    for (Studied& one : inputs) {
       TakeClassThatFails(one);
       studied_.push_back(std::move(one));
+    }
+  }
+
+  // Classes are told only of as many draws as show what they would show: they may take half of the
+  // runs.
+  void SeeClasses(std::vector<ClassTrial> open, std::vector<Studied>& inputs) {
+    if (open.empty()) return;
+    const int64_t wanted = std::clamp(2 * draws_, int64_t{8}, kMostDraws);
+    const int64_t each = most_runs_ / 2 / static_cast<int64_t>(open.size());
+    for (int64_t draw = 1; draw <= std::min(wanted, each) && !open.empty(); ++draw) {
+      SeeDraw(draw, open, inputs);
+    }
+    for (const ClassTrial& trial : open) {
+      Studied& one = inputs[trial.input];
+      if (is_spent_ || 2 * each < wanted) {
+        one.is_cut = true;
+      } else {
+        one.seen[std::string(Name(trial.value_class))] = false;
+      }
+    }
+  }
+
+  // Leaves those open that pass.
+  void SeeDraw(int64_t draw, std::vector<ClassTrial>& open, std::vector<Studied>& inputs) {
+    std::vector<Computation> cases;
+    std::vector<ClassTrial> tried;
+    for (const ClassTrial& trial : open) {
+      auto one = WithClass(trial, inputs[trial.input].setting.path, draw);
+      if (!one) continue;
+      cases.push_back(std::move(*one));
+      tried.push_back(trial);
+    }
+    const std::vector<TryResult> results = Run(std::move(cases));
+    open.clear();
+    for (size_t i = 0; i < tried.size(); ++i) {
+      const TryResult result = i < results.size() ? results[i] : TryResult::kPasses;
+      if (result == TryResult::kPasses) open.push_back(tried[i]);
+      if (result == TryResult::kFails) {
+        inputs[tried[i].input].seen[std::string(Name(tried[i].value_class))] = true;
+      }
     }
   }
 
@@ -227,19 +331,14 @@ class Study {
     }
   }
 
-  template <typename Class>
-  std::vector<Computation> WithClass(size_t input, const std::string& path, Class value_class) {
-    std::vector<Computation> cases;
-    for (uint64_t draw = 1; draw <= kDraws; ++draw) {
-      const auto drawn =
-          DrawInputs(changer_.original().op, {{path, value_class}}, draw, changer_.bounds().open);
-      if (!drawn) continue;
-      Computation one = changer_.original();
-      one.inputs[input] = drawn->inputs[input];
-      one.storage.insert(one.storage.end(), drawn->storage.begin(), drawn->storage.end());
-      cases.push_back(std::move(one));
-    }
-    return cases;
+  std::optional<Computation> WithClass(const ClassTrial& trial, const std::string& path,
+                                       int64_t draw) const {
+    const auto drawn = Drawn(changer_.original().op, {{path, trial.value_class}}, draw);
+    if (!drawn) return std::nullopt;
+    Computation one = changer_.original();
+    one.inputs[trial.input] = drawn->inputs[trial.input];
+    one.storage.insert(one.storage.end(), drawn->storage.begin(), drawn->storage.end());
+    return one;
   }
 
   // --- two settings together ---------------------------------------------------------------------
@@ -336,6 +435,16 @@ class Study {
     }
   }
 
+  // What nothing is told of, as the runs were used up.
+  std::vector<std::string> NotVaried() const {
+    std::vector<std::string> names;
+    for (const Studied& one : studied_) {
+      const bool is_told = one.is_known() || one.setting.kind == SettingKind::kValues;
+      if (one.is_cut && !is_told && !IsKept(one.setting)) names.push_back(one.setting.of);
+    }
+    return names;
+  }
+
   // Those of the first tensor.
   std::vector<std::string> TypesThatFail() const {
     std::vector<std::string> types;
@@ -352,9 +461,12 @@ class Study {
   CaseChanger changer_;
   std::vector<Setting> settings_;
   const ValueClasses& classes_;
+  ValueClasses drawn_;  // the classes of the values that are drawn for variations
+  int64_t draws_ = kFewestDraws;
   const TryAll& run_;
   int64_t most_runs_;
   int64_t runs_ = 0;
+  bool is_spent_ = false;  // some cases were not run
   std::vector<Studied> studied_;
 };
 

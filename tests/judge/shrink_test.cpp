@@ -130,6 +130,31 @@ const Planted kPlanted[] = {
      2,
      4,
      {"only with Strides["}},
+    {"PaddedMoreBefore",
+     "CONVOLUTION",
+     [](const Computation& c) {
+       for (int d = 0; Number(c, fmt::format("StartPadding/{}", d)) >= 0; ++d) {
+         if (Number(c, fmt::format("StartPadding/{}", d)) >
+             Number(c, fmt::format("EndPadding/{}", d))) {
+           return true;
+         }
+       }
+       return false;
+     },
+     4,
+     3,
+     {"fails with StartPadding[0] > EndPadding[0]; any other field, any size"}},
+    {"NegativeStrides",
+     "SLICE1",
+     [](const Computation& c) {
+       for (size_t d = 0; d < RankOf(c.op); ++d) {
+         if (Number(c, fmt::format("InputWindowStrides/{}", d)) < 0) return true;
+       }
+       return false;
+     },
+     2,
+     1,
+     {"fails with InputWindowStrides[0] <= -1; any other field, any size"}},
     {"WindowsWiderThanHigh",
      "AVERAGE_POOLING",
      [](const Computation& c) {
@@ -327,6 +352,12 @@ const Planted kPlanted[] = {
      2,
      1,
      {"only FLOAT32", "values of InputTensor"}},
+    {"NegativeInputs",
+     "ACTIVATION_LEAKY_RELU",
+     [](const Computation& c) { return AnyValue(c, [](double x) { return x < 0; }); },
+     2,
+     1,
+     {"any field, any size, FLOAT32 and FLOAT16"}},
     {"NaN",
      "ELEMENT_WISE_SIGN",
      [](const Computation& c) { return AnyValue(c, [](double x) { return x != x; }); },
