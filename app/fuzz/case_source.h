@@ -39,6 +39,9 @@ class CaseSource {
   // operators has what the options ask for.
   std::vector<SourcedCase> Next(size_t most);
 
+  // How many cases are drawn before the only one that is asked for.
+  uint64_t cases_before() const { return only_.value_or(0); }
+
   // The fields that all cases have as they are asked for.
   const std::vector<DescriptorChange>& kept() const { return of_generator_.set; }
 

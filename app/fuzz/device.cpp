@@ -62,8 +62,12 @@ class StartFolder {
   std::string path_;
 };
 
+// A heading with the last of the engine's words, as that is what a traceback ends with; then all.
 std::string WithWords(std::string text, const std::string& words) {
-  return words.empty() ? text : text + ": " + words;
+  if (words.empty()) return text;
+  const size_t last_line = words.rfind('\n');
+  if (last_line == std::string::npos) return text + ": " + words;
+  return fmt::format("{}: {}\n{}", text, words.substr(last_line + 1), words);
 }
 
 }  // namespace

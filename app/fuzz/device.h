@@ -81,9 +81,12 @@ struct DeviceVerdict {
 // Judges outputs by the rules of a command line.
 class CaseJudge {
  public:
-  explicit CaseJudge(ComparisonRules rules) : rules_(std::move(rules)) {}
+  // `words` are those of a command line that has these rules; without any it has the usual ones.
+  CaseJudge(ComparisonRules rules, std::vector<std::string> words)
+      : rules_(std::move(rules)), words_(std::move(words)) {}
 
   const ComparisonRules& rules() const { return rules_; }
+  const std::vector<std::string>& words() const { return words_; }
 
   // The verdict on the outputs in a folder of a device that ended well.
   DeviceVerdict Judge(const NamedCase& one, const std::string& folder) const;
@@ -96,6 +99,7 @@ class CaseJudge {
 
  private:
   ComparisonRules rules_;
+  std::vector<std::string> words_;
 };
 
 // The exact outputs of a case, packed.

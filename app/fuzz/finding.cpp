@@ -72,6 +72,10 @@ std::vector<std::string> ToldFields(const Finding& finding) {
     if (plain.path.find("/Sizes/") != std::string::npos) continue;
     if (is_told || plain.value != DefaultOf(plain)) add(plain.path);
   }
+  for (const Field* field : finding.smallest.computation.op.fields()) {
+    const bool is_extra = field->optional && field->kind == FieldKind::kActivation;
+    if (is_extra && finding.smallest.computation.op.Has(*field)) add(field->name);
+  }
   return names;
 }
 
@@ -120,8 +124,9 @@ std::string CommandOf(const Finding& finding, const std::string& folder) {
   std::string command = "dmlop run " + PathWord(own + "/" + kCaseFile);
   std::error_code ignored;
   using Entries = std::filesystem::directory_iterator;
-  if (Entries(own + "/actual", ignored) != Entries())
-    command += " --judge " + PathWord(own + "/actual");
+  if (Entries(own + "/actual", ignored) == Entries()) return command;
+  command += " --judge " + PathWord(own + "/actual");
+  for (const std::string& word : finding.judging) command += " " + ShellWord(word);
   return command;
 }
 
@@ -200,6 +205,11 @@ std::string Finding::folder() const {
   return fmt::format("{}-{}", number, key.op);
 }
 
+bool Finding::has_cause() const {
+  const Cause* cause = FirstCause(diagnoses);
+  return cause != nullptr && KeyOfCause(cause->ids) == key.code;
+}
+
 bool Finding::Covers(const NamedCase& other) const {
   return Holds(conditions, smallest.computation.op, other.computation.op);
 }
@@ -210,7 +220,7 @@ bool Finding::IsLike(const Finding& other) const {
   if (AreEqual(smallest.computation, other.smallest.computation)) return true;
   if (conditions.list.empty() || other.conditions.list.empty()) return key == other.key;
   if (HaveSameConditions(conditions, other.conditions)) return true;
-  return (key == other.key || !has_cause || !other.has_cause) && Covers(other.smallest);
+  return (key == other.key || !has_cause() || !other.has_cause()) && Covers(other.smallest);
 }
 
 Json LineOf(const Finding& finding) {
@@ -238,6 +248,7 @@ Json RecordOf(const Finding& finding) {
   json["smallest"] = LineOf(finding);
   json["runs"] = {{"shrink", finding.shrink_runs}, {"conditions", finding.conditions.runs}};
   json["minimal"] = finding.is_minimal;
+  json["judging"] = finding.judging;
   SetConditions(finding.conditions, json);
   return json;
 }
@@ -265,7 +276,6 @@ Finding FindingOf(const Json& record) {
       .number = record.at("finding").get<int64_t>(),
       .key = {std::string(none.name()), known == std::end(kClasses) ? CaseClass::kWrong : *known,
               record.at("key").get<std::string>()},
-      .has_cause = !record.at("causes").empty(),
       .text = record.at("what").get<std::string>(),
       .first = record.at("first").get<std::string>(),
       .cases = record.at("cases").get<int64_t>(),
@@ -275,6 +285,7 @@ Finding FindingOf(const Json& record) {
   finding.shrink_runs = record.at("runs").at("shrink").get<int64_t>();
   finding.is_minimal = record.at("minimal").get<bool>();
   finding.conditions = ConditionsOf(record);
+  finding.judging = record.value("judging", std::vector<std::string>());
   return finding;
 }
 

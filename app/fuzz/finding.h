@@ -46,7 +46,6 @@ bool IsAccepted(const std::vector<DiagnosedFile>& diagnoses,
 struct Finding {
   int64_t number = 0;
   FailureKey key;
-  bool has_cause = false;
   std::string text;   // "wrong values in [*, *, last]"
   std::string first;  // the name of the first case, or its path
   int64_t cases = 1;
@@ -57,8 +56,11 @@ struct Finding {
   int64_t shrink_runs = 0;
   bool is_minimal = false;
   Conditions conditions{};
+  std::vector<std::string> judging{};  // options with which it was judged
 
   std::string folder() const;  // "1-CONVOLUTION"
+  // Whether the cause in the key is that of the smallest case, too: another one is chance.
+  bool has_cause() const;
 
   // Whether another failure of the operator and class meets what this one hangs on.
   bool Covers(const NamedCase& other) const;

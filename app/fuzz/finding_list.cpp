@@ -90,7 +90,7 @@ void FindingList::PreferKnownCauses(const NamedCase& one,
                                     std::vector<DiagnosedFile>& diagnoses) const {
   for (size_t i = entries_.size(); i-- > 0;) {
     const auto& [finding, record, is_own] = *entries_[i];
-    if (!is_own || !finding.has_cause || finding.key.op != one.computation.op.name()) continue;
+    if (!is_own || !finding.has_cause() || finding.key.op != one.computation.op.name()) continue;
     PreferCause(finding.key.code, diagnoses);
   }
 }
@@ -180,7 +180,7 @@ class FindingFolder {
       text += "\n## Cause\n\n" + Fenced(DiagnosisText({file}));
     }
     for (const JudgedOutput& output : finding_.verdict.outputs) text += TextOf(output);
-    text += fmt::format("\n## The device\n\n{}\n", Printable(finding_.verdict.text));
+    text += "\n## The device\n\n" + WordsOfDevice();
     return text;
   }
 
@@ -207,6 +207,15 @@ class FindingFolder {
       WriteNewFile(folder_ + "/actual/" + FileOfTensor(slots[output.number]),
                    output.actual.file_bytes);
     }
+  }
+
+  // The first line is what it comes to, the others are what the engine said.
+  std::string WordsOfDevice() const {
+    std::istringstream lines(finding_.verdict.text);
+    std::string heading, said;
+    std::getline(lines, heading);
+    for (std::string line; std::getline(lines, line);) said += Printable(line) + "\n";
+    return Printable(heading) + "\n" + (said.empty() ? "" : "\n" + Fenced(said));
   }
 
   std::string FilesText() const {

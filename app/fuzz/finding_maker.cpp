@@ -188,13 +188,13 @@ void PutFirst(const Cause& kept, std::vector<DiagnosedFile>& diagnoses) {
 
 Finding FindingMaker::Make(const Failure& failure) const {
   Finding finding{.key = KeyOf(failure.one, failure.verdict, failure.diagnoses),
-                  .has_cause = FirstCause(failure.diagnoses) != nullptr,
                   .text = TextOf(failure.verdict),
                   .first = failure.one.name,
                   .first_case = failure.one,
                   .smallest = failure.one,
                   .verdict = failure.verdict,
-                  .diagnoses = failure.diagnoses};
+                  .diagnoses = failure.diagnoses,
+                  .judging = device_.judge().words()};
   if (failure.verdict.what == CaseClass::kCompany) {
     finding.company =
         most_runs_ > 0 ? device_.SmallestCompany(failure.verdict.company) : failure.verdict.company;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <random>
 
 #include "app/commands.h"
@@ -44,7 +45,7 @@ class FuzzRun {
         common_(common),
         seed_(SeedOf(options.seed)),
         source_(options, seed_),
-        judge_(options.findings.rules),
+        judge_(options.findings.rules, options.findings.judging),
         device_(options.engine, judge_),
         maker_(device_, options.findings.shrink_runs, BoundsOf(options, source_)),
         findings_(options.findings.folder, !options.resumed.empty()),
@@ -112,6 +113,12 @@ class FuzzRun {
   void TellBeginning() const {
     if (common_.quiet) return;
     if (options_.seed == "random") PrintMessage(fmt::format("dmlop: the seed is {}\n", seed_));
+    constexpr uint64_t kManyBefore = 10'000;
+    const uint64_t before = source_.cases_before();
+    if (before > kManyBefore) {
+      PrintMessage(fmt::format("dmlop: draws the {} cases before {}, on which it depends\n",
+                               WithSeparators(before), options_.only_case));
+    }
   }
 
   void TellLeftOut() const {
@@ -230,13 +237,13 @@ ExitStatus WriteAllCases(const FuzzOptions& options, const CommonOptions& common
   return ExitStatus::kSuccess;
 }
 
-// Runs the smallest cases of findings again.
+// Runs the smallest cases of findings again, each with the tolerance that it was found with, unless
+// another one is asked for.
 class Replay {
  public:
   Replay(const FuzzOptions& options)
-      : folder_(options.replayed),
-        judge_(options.findings.rules),
-        device_(options.engine, judge_),
+      : options_(options),
+        folder_(options.replayed),
         findings_(options.replayed, /*goes_on=*/true) {}
 
   ExitStatus Execute() {
@@ -244,15 +251,11 @@ class Replay {
     if (findings.empty()) {
       throw Error(ErrorKind::kFileSystem, folder_ + ": has no findings");
     }
-    std::vector<NamedCase> alone;
-    for (const Finding* finding : findings) {
-      if (finding->key.what != CaseClass::kCompany) alone.push_back(finding->smallest);
-    }
-    const std::vector<DeviceVerdict> verdicts = device_.Judge(alone);
-    auto next = verdicts.begin();
-    for (const Finding* finding : findings) {
-      Tell(*finding, finding->key.what == CaseClass::kCompany ? InCompany(*finding) : *next++);
-    }
+    std::map<std::vector<std::string>, std::vector<const Finding*>> by_words;
+    for (const Finding* finding : findings) by_words[WordsFor(*finding)].push_back(finding);
+    std::map<int64_t, DeviceVerdict> verdicts;
+    for (const auto& [words, alike] : by_words) Judge(words, alike, verdicts);
+    for (const Finding* finding : findings) Tell(*finding, verdicts.at(finding->number));
     PrintResult(fmt::format("{} of {} still\n", ForCount(failed_, "1 fails", Failed()),
                             Counted(findings.size(), "finding")));
     return failed_ == 0 ? ExitStatus::kSuccess : ExitStatus::kDifferent;
@@ -261,12 +264,33 @@ class Replay {
  private:
   std::string Failed() const { return fmt::format("{} fail", failed_); }
 
-  DeviceVerdict InCompany(const Finding& finding) {
+  const std::vector<std::string>& WordsFor(const Finding& finding) const {
+    return options_.findings.judging.empty() ? finding.judging : options_.findings.judging;
+  }
+
+  // Those that are judged alike share starts.
+  void Judge(const std::vector<std::string>& words, const std::vector<const Finding*>& findings,
+             std::map<int64_t, DeviceVerdict>& verdicts) const {
+    const CaseJudge judge(ParseFuzzWords(words).findings.rules, words);
+    Device device(options_.engine, judge);
+    std::vector<NamedCase> alone;
+    for (const Finding* finding : findings) {
+      if (finding->key.what != CaseClass::kCompany) alone.push_back(finding->smallest);
+    }
+    const std::vector<DeviceVerdict> of_alone = device.Judge(alone);
+    auto next = of_alone.begin();
+    for (const Finding* finding : findings) {
+      const bool is_alone = finding->key.what != CaseClass::kCompany;
+      verdicts[finding->number] = is_alone ? *next++ : InCompany(*finding, device);
+    }
+  }
+
+  DeviceVerdict InCompany(const Finding& finding, Device& device) const {
     if (finding.company.empty()) {
       throw Error(ErrorKind::kFileSystem,
                   fmt::format("{}/{}/{} has no cases", folder_, finding.folder(), kCaseList));
     }
-    return {device_.FailsInCompany(finding.company) ? CaseClass::kCompany : CaseClass::kDone};
+    return {device.FailsInCompany(finding.company) ? CaseClass::kCompany : CaseClass::kDone};
   }
 
   void Tell(const Finding& finding, const DeviceVerdict& verdict) {
@@ -279,9 +303,8 @@ class Replay {
                             Printable(finding.text), what));
   }
 
+  const FuzzOptions& options_;
   const std::string folder_;
-  const CaseJudge judge_;
-  Device device_;
   const FindingList findings_;
   int64_t failed_ = 0;
 };

@@ -12,15 +12,26 @@
 namespace dmlop {
 namespace {
 
+// The options for the tolerance of a case.
+std::vector<std::string> WordsOf(const CaseTolerance& tolerance) {
+  if (tolerance.webnn) return {"--tolerance=webnn"};
+  if (!tolerance.units.word().empty()) return {"--tolerance=" + tolerance.units.word()};
+  if (tolerance.tolerance.bits) return {"--bits"};
+  return {fmt::format("--atol={}", tolerance.tolerance.absolute),
+          fmt::format("--rtol={}", tolerance.tolerance.relative),
+          fmt::format("--ulp={}", tolerance.tolerance.ulp),
+          fmt::format("--units={}", tolerance.units.units)};
+}
+
 // The tolerance of a case takes precedence, as everywhere.
-ComparisonRules RulesOf(const ShrinkOptions& options, const LoadedCase& read) {
+CaseJudge JudgeOf(const ShrinkOptions& options, const LoadedCase& read) {
   ComparisonRules rules = options.findings.rules;
-  if (!read.tolerance) return rules;
+  if (!read.tolerance) return {rules, options.findings.judging};
   rules.tolerances = {};
   rules.tolerances.all = read.tolerance->tolerance;
   rules.units = read.tolerance->units;
   rules.webnn_tolerance = read.tolerance->webnn;
-  return rules;
+  return {rules, WordsOf(*read.tolerance)};
 }
 
 int64_t MostElementsOf(const NamedCase& one) {
@@ -41,7 +52,7 @@ ExitStatus ShrinkCase(const ShrinkOptions& options, const CommonOptions& common)
   }
   read->one.name = options.descriptor;
   if (options.line) read->one.name += fmt::format(":{}", *options.line);
-  const CaseJudge judge(RulesOf(options, *read));
+  const CaseJudge judge = JudgeOf(options, *read);
   Device device(options.engine, judge);
   Failure failure{.one = read->one};
   failure.verdict = device.Judge({&failure.one, 1}).front();

@@ -10,6 +10,9 @@
 #include "app/options/command_options.h"
 #include "app/options/option_kinds.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
+#include "core/fuzz/field_value.h"
+#include "core/judge/varied_run.h"
 
 namespace dmlop {
 namespace {
@@ -194,6 +197,34 @@ void RequireOptionsOfEngine(const CLI::App& command) {
   }
 }
 
+// Causes are variations of what is computed, or changes of the descriptor: pointers. Their details
+// may be left out.
+void RequireKnownCauses(const std::vector<std::string>& accepted) {
+  const std::vector<std::string> known = VariationIds();
+  for (const std::string& id : accepted) {
+    const std::string base = id.substr(0, id.find_first_of("=:"));
+    if (id.starts_with(kDescRoot) || std::ranges::find(known, base) != known.end()) continue;
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format(
+            "--accept '{}': there is no such cause{}", id,
+            DidYouMeanOneOf(base, {std::vector<std::string_view>(known.begin(), known.end())})));
+  }
+}
+
+// The options of a command that say how results are judged.
+std::vector<std::string> JudgingWordsOf(const CLI::App& command) {
+  CLI::App rules;
+  ComparisonRules none;
+  AddOperatorRules(rules, none);
+  std::vector<std::string> words = WordsOf(command);
+  std::erase_if(words, [&](const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    return !name.starts_with("--") || rules.get_option_no_throw(name) == nullptr;
+  });
+  return words;
+}
+
 void RequireEngine(const FuzzOptions& options) {
   if (options.engine.command.empty() && options.written.empty()) {
     throw Error(ErrorKind::kUsage,
@@ -217,6 +248,7 @@ FuzzOptions ParseFuzzWords(std::vector<std::string> words) {
                 fmt::format("the options of that run are damaged: {}", error.what()));
   }
   TakeDefaultRules(command, options.findings.rules);
+  options.findings.judging = JudgingWordsOf(command);
   return options;
 }
 
@@ -231,7 +263,9 @@ Command DeclareFuzz(CLI::App& command, const CommonOptions& common) {
   AddFuzz(command, *options);
   return [options, &common, &command] {
     RequireEngine(*options);
+    RequireKnownCauses(options->accepted);
     TakeDefaultRules(command, options->findings.rules);
+    options->findings.judging = JudgingWordsOf(command);
     options->words = WordsOf(command);
     options->has_timeout = command.count("--timeout") > 0;
     options->has_jobs = command.count("--jobs") > 0;
@@ -253,6 +287,7 @@ Command DeclareShrink(CLI::App& command, const CommonOptions& common) {
   AddConfine(command, options->confine);
   return [options, &common, &command] {
     TakeDefaultRules(command, options->findings.rules);
+    options->findings.judging = JudgingWordsOf(command);
     options->engine.is_shown = common.verbose;
     return ShrinkCommand(*options, common);
   };

@@ -26,7 +26,8 @@ struct EngineOptions {
 // The treatment of cases that fail.
 struct FindingOptions {
   ComparisonRules rules;
-  int64_t shrink_runs = 300;  // of the engine; twice as many for conditions
+  std::vector<std::string> judging;  // the words of the command line that they come from
+  int64_t shrink_runs = 300;         // of the engine; twice as many for conditions
   std::string folder = "findings";
 };
 

@@ -386,6 +386,25 @@ for c in cases:
         self.assertEqual((finding["first"], elements_of(finding["smallest"])), ("add.json", 3))
 
 
+    def test_a_replay_has_the_tolerance_of_the_run(self):
+        engine = f"{DMLOP} run -q {{}}/case.json --as toward-zero"
+        self.fuzz(engine, "ELEMENT_WISE_SQRT", "--type", "FLOAT32", "-n", "4", "--bits", "--shrink-runs", "20", status=1)
+        self.fuzz(engine, "--replay", "findings", status=1)
+        self.fuzz(engine, "--replay", "findings", "--tolerance", "sums")
+        self.fuzz(HEALTHY, "--replay", "findings")
+
+    def test_what_was_not_varied_is_told(self):
+        text = self.fuzz("exit 3", ABS, "-n", "1", "--shrink-runs", "3", status=1).stdout.decode()
+        self.assertIn("not varied: ", text)
+        self.assertNotIn("any ", text)
+
+    def test_the_last_line_of_what_an_engine_says_is_its_heading(self):
+        text = self.fuzz("echo first >&2; echo last >&2; exit 3", ABS, "-n", "1", status=1).stdout.decode()
+        self.assertIn("the engine ended with status 3: last ", text)
+        readme = (self.folder / f"findings/1-{ABS}/README.md").read_text()
+        self.assertIn("```\nfirst\nlast\n```\n", readme)
+
+
 class InterruptedTest(FuzzTest):
     def test_a_run_goes_on(self):
         """The cases of both parts are those of a run that is not interrupted, each run once."""
@@ -488,6 +507,7 @@ class CommandLineTest(FuzzTest):
                 ["Alpha=" + "[" * 3000 + "]" * 3000], ["ATensor=5", "ATensor/Sizes=[1,1,2,3]"], ["A~=1"], ["ATensor=null"]]),
             (["--engine", "x", "--case", "ABS"], "--case 'ABS' is no name of a case"),
             (["GEMM", "--engine", "x", "--type", "INT64"], "GEMM has no such cases"),
+            ([ABS, "--engine", "x", "--accept", "nonsense"], "--accept 'nonsense': there is no such cause"),
         ]:
             with self.subTest(arguments):
                 self.assertIn(words, self.errors_of("fuzz", *arguments, status=2))
