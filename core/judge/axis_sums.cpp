@@ -80,6 +80,18 @@ double AxisSums::RestOf(const AxisPart& part) const {
   return rest;
 }
 
+// Whether the terms at each coordinate count in any element: others make no difference to a part
+// that ends with them.
+std::vector<bool> AxisSums::Counting() const {
+  std::vector<bool> counting(sums_[0].before.size() - 1);
+  for (const OneSum& sum : sums_) {
+    for (size_t i = 0; i < counting.size(); ++i) {
+      if (sum.before[i + 1] != sum.before[i]) counting[i] = true;
+    }
+  }
+  return counting;
+}
+
 // Looks up both ends of each part that fits one element among the partial sums in rising order.
 std::vector<AxisPart> AxisSums::Fitting() const {
   constexpr std::ptrdiff_t kMostOfEach = 256;
@@ -91,19 +103,24 @@ std::vector<AxisPart> AxisSums::Fitting() const {
   std::vector<int64_t> rising(sum.before.size());
   std::iota(rising.begin(), rising.end(), int64_t{0});
   std::ranges::stable_sort(rising, {}, at);
+  const std::vector<bool> counting = Counting();
+  const auto counts = [&](int64_t coordinate) { return counting[static_cast<size_t>(coordinate)]; };
   std::vector<std::pair<double, AxisPart>> fitting;
-  for (int64_t from = 0; from < std::ssize(rising); ++from) {
+  for (int64_t from = 0; from + 1 < std::ssize(rising); ++from) {
+    if (!counts(from)) continue;
     auto next = std::ranges::lower_bound(rising, at(from) + missing - sum.noise, {}, at);
     const auto last = next + std::min(kMostOfEach, rising.end() - next);
     for (; next != last && at(*next) <= at(from) + missing + sum.noise; ++next) {
-      if (*next <= from) continue;
+      if (*next <= from || !counts(*next - 1)) continue;
       const double rest = RestOf({from, *next});
-      if (std::isfinite(rest)) fitting.push_back({rest, {from, *next}});
+      if (!std::isfinite(rest)) continue;
+      const std::pair<double, AxisPart> fit = {rest, {from, *next}};
+      fitting.insert(std::ranges::upper_bound(fitting, fit), fit);
+      if (fitting.size() > kMost) fitting.pop_back();
     }
   }
-  std::ranges::sort(fitting);
   std::vector<AxisPart> parts;
-  for (size_t i = 0; i < std::min(fitting.size(), kMost); ++i) parts.push_back(fitting[i].second);
+  for (const auto& [rest, part] : fitting) parts.push_back(part);
   return parts;
 }
 

@@ -43,6 +43,7 @@ class AxisSums {
 
  private:
   const OneSum& FurthestOff() const;
+  std::vector<bool> Counting() const;
   double RestOf(const AxisPart& part) const;  // infinite if it does not fit nearly all
 
   std::vector<OneSum> sums_;

@@ -53,6 +53,7 @@ class Omission {
 
   // Parts that need not be searched for.
   virtual std::vector<AxisPart> Known() const { return {}; }
+  virtual bool IsLookedUp() const { return false; }
 
   int64_t size() const { return axis_.size; }
 
@@ -99,6 +100,7 @@ class ZerosInSums : public OtherInput {
   }
 
   std::vector<AxisPart> Known() const override { return sums_->Fitting(); }
+  bool IsLookedUp() const override { return true; }
 
  private:
   std::shared_ptr<const AxisSums> sums_;
@@ -301,9 +303,8 @@ class OmissionList {
   }
 
   bool Search(const Omission& omission) {
-    if (omission.size() < 2 || !omission.Without({0, 1}).compute || IsRefuted(omission)) {
-      return false;
-    }
+    if (omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
+    if (!omission.IsLookedUp() && IsRefuted(omission)) return false;
     PartSearch search(evidence_, omission, some_);
     bool is_right = false;
     for (const AxisPart& part : search.Best()) {
@@ -315,7 +316,8 @@ class OmissionList {
     return is_right;
   }
 
-  // If each of some coordinates matters to right elements, so does any part.
+  // If each of some coordinates matters to right elements, so most probably does any part. What is
+  // looked up needs no such guess.
   bool IsRefuted(const Omission& omission) const {
     constexpr int64_t kTried = 16;
     const std::vector<int64_t> right = SampleOf(evidence_, kSearched).right;

@@ -125,15 +125,22 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   }
 
   // Whether chance alone gives the few elements such values for one of so many changes.
-  bool IsByChance(const Hypothesis& hypothesis, double changes) const {
+  bool IsByChance(const Hypothesis& hypothesis, double changes) {
     const auto varied = hypothesis.compute(few_.wrong);
     double chance = changes;
     for (size_t i = 0; i < varied.size() && chance >= kByChance; ++i) {
       const int64_t element = few_.wrong[i];
       if (!varied[i].is_known() || !IsValueOf(element, varied[i].place)) continue;
-      chance *= ShareOfValue(evidence_, evidence_.actual.Bytes(element));
+      chance *= ShareOf(evidence_.actual.Bytes(element));
     }
     return chance >= kByChance;
+  }
+
+  // All elements are looked at once for each value of the few.
+  double ShareOf(const ElementBytes& value) {
+    const auto [share, is_new] = shares_.try_emplace(value, 0);
+    if (is_new) share->second = ShareOfValue(evidence_, value);
+    return share->second;
   }
 
   // How many shifts there are.
@@ -331,6 +338,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   std::vector<Stretch> box_;  // of the wrong elements
   std::vector<size_t> axes_;  // those with more than one coordinate
   std::vector<Hypothesis> found_;
+  std::map<ElementBytes, double> shares_;  // of all elements that have, or nearly have, a value
 };
 
 }  // namespace

@@ -43,13 +43,27 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     return most == counts.end() || most->second < 2 ? std::nullopt : std::optional(most->first);
   }
 
-  // Integers are equal by chance where there are few values. Which value it is surprises in all
-  // elements if it is 0, and else in all but the first.
+  // Integers are equal by chance where there are few values, and beside one another where wrong
+  // elements are many. Which value it is surprises in all elements if it is 0, and else in all but
+  // the first.
   bool IsByChance() const {
     if (IsFloat(evidence_.actual.type)) return false;
     const size_t given = value_ == ElementBytes{} ? 0 : 1;
     const auto surprising = static_cast<double>(elements_.size() - given);
-    return std::pow(ShareOfValue(evidence_, value_), surprising) >= kByChance;
+    const auto neighbours = static_cast<double>(elements_.size() - 1);
+    return std::pow(ShareOfValue(evidence_, value_), surprising) *
+               std::pow(ShareOfBox(), neighbours) >=
+           kByChance;
+  }
+
+  // How much of the output lies between the elements.
+  double ShareOfBox() const {
+    double share = 1;
+    const std::vector<Stretch> box = StretchesOf(sizes_, elements_);
+    for (size_t d = 0; d < box.size(); ++d) {
+      share *= static_cast<double>(box[d].last - box[d].first + 1) / static_cast<double>(sizes_[d]);
+    }
+    return share;
   }
 
   bool IsUnwritten(int64_t element) const {
