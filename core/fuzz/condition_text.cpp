@@ -327,7 +327,7 @@ Conditions ConditionsOf(const Json& finding) {
 
 namespace {
 
-constexpr size_t kMostListed = 3;  // numbers in a list
+constexpr size_t kMostInList = 3;  // numbers in a list
 
 class SimplestOf {
  public:
@@ -348,7 +348,7 @@ class SimplestOf {
       const int64_t residue = ResidueOf(Number(value_), modulus);
       if (IsResidue(modulus, residue)) return {{}, ConditionKind::kResidue, {modulus, residue}};
     }
-    if (std::min(passed_.size(), failed_.size()) <= kMostListed) return List();
+    if (std::min(passed_.size(), failed_.size()) <= kMostInList) return List();
     return {{}, ConditionKind::kUnclear, {}, {}, failed_, passed_};
   }
 
