@@ -20,7 +20,7 @@ namespace {
 // Number of cases in a turn. A turn should last a fraction of a second, so that results are
 // reported soon and threads seldom wait for one another.
 constexpr size_t kFewestAThread = 8;
-constexpr size_t kMost = 1024;
+constexpr size_t kMostInTurn = 1024;
 constexpr double kShortSeconds = 0.1;
 constexpr double kLongSeconds = 0.4;
 
@@ -31,7 +31,7 @@ class Selection {
       : manifest_(manifest), options_(options) {}
 
   // The next lines; empty at the end.
-  std::vector<ManifestLine> Next(size_t most = kMost) {
+  std::vector<ManifestLine> Next(size_t most = kMostInTurn) {
     return manifest_.Next(most, [&](const ManifestLine& line) { return Takes(line); });
   }
 
@@ -148,7 +148,7 @@ class Batch {
       const double start = progress_->seconds();
       RunAll(lines);
       const double seconds = progress_->seconds() - start;
-      if (seconds < kShortSeconds) most = std::max(fewest, std::min(2 * most, kMost));
+      if (seconds < kShortSeconds) most = std::max(fewest, std::min(2 * most, kMostInTurn));
       if (seconds > kLongSeconds) most = std::max(fewest, most / 2);
     }
   }
