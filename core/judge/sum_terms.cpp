@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -74,6 +75,19 @@ class FilterPlaces {
   int64_t taps_ = 1;
 };
 
+// Puts terms where their factors are in the filter, and 0 where it has none. Terms stay as they are
+// if one has no place.
+std::vector<double> InPlaces(const FilterPlaces& places, TermOrder order,
+                             std::span<const FormulaNode> nodes, std::vector<double> terms) {
+  std::vector<double> ordered(places.count());
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const auto place = places.Of(nodes[i], order);
+    if (!place) return terms;
+    ordered[*place] = terms[i];
+  }
+  return ordered;
+}
+
 }  // namespace
 
 bool HasTermOrder(const OperatorDesc& op, TermOrder order) {
@@ -86,15 +100,8 @@ std::vector<double> OrderedTerms(const OperatorDesc& op, const ElementFormula& f
   std::vector<double> terms = formula.TermsOf(sum);
   const auto filter = FilterOf(op);
   if (sums.terms != TermOrder::kOfFormula && filter) {
-    const FilterPlaces places(formula.formula(), *filter);
-    std::vector<double> ordered(places.count());
-    const auto nodes = formula.formula().operands(sum);
-    for (size_t i = 0; i < terms.size(); ++i) {
-      const auto place = places.Of(nodes[i], sums.terms);
-      if (!place) return terms;
-      ordered[*place] = terms[i];
-    }
-    terms = std::move(ordered);
+    terms = InPlaces(FilterPlaces(formula.formula(), *filter), sums.terms,
+                     formula.formula().operands(sum), std::move(terms));
   }
   const auto addend = sums.addend == AddendOrder::kFirst ? formula.AddendOf(sum) : std::nullopt;
   if (addend) terms.insert(terms.begin(), *addend);
