@@ -328,6 +328,8 @@ void GraphModel::ReadOnnx(Diagnostics& diagnostics) {
   source.free_sizes = sizes_.free;
   source.free_denotations = sizes_.denotations;
   OnnxImport import = ImportOnnx(source, diagnostics);
+  const std::string warning = WarningOfUnused({&*onnx_}, sizes_.free, sizes_.denotations);
+  if (!warning.empty()) diagnostics.Warning("ONX-4", "", warning);
   graph_ = std::move(import.graph);
   judged_ = std::move(import.judged);
 }

@@ -191,6 +191,8 @@ bool OnnxDispatchables::Open(JsonCursor dispatchable) {
             {},           {}};
     one.free_sizes = ReadSizes(dispatchable, "freeDimensionNameOverrides");
     one.free_denotations = ReadSizes(dispatchable, "freeDimensionDenotationOverrides");
+    const std::string unused = WarningOfUnused({&one.model}, one.free_sizes, one.free_denotations);
+    if (!unused.empty()) values_.Warning(*place, "ONX-4", unused);
     all_.insert_or_assign(dispatchable.key(), std::move(one));
     return true;
   } catch (const Error& error) {
@@ -201,6 +203,13 @@ bool OnnxDispatchables::Open(JsonCursor dispatchable) {
     }
   }
   return false;
+}
+
+void OnnxDispatchables::WarnOfUnused() const {
+  std::vector<const OnnxModel*> models;
+  for (const auto& [name, one] : all_) models.push_back(&one.model);
+  const std::string unused = WarningOfUnused(models, sizes_.free, sizes_.denotations);
+  if (is_complete_ && !unused.empty()) diagnostics_.Warning("ONX-4", "", unused);
 }
 
 std::map<std::string, int64_t> OnnxDispatchables::ReadSizes(JsonCursor dispatchable,

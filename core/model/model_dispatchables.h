@@ -71,6 +71,9 @@ class OnnxDispatchables {
 
   bool Has(std::string_view name) const { return all_.contains(name); }
 
+  // Warns of free sizes that the command line states and no model has.
+  void WarnOfUnused() const;
+
   // Whether every model was read and taken.
   bool is_complete() const { return is_complete_; }
 

@@ -41,6 +41,7 @@ class ModelReader {
     if (dispatchables) {
       ForEachMember(*dispatchables, [&](JsonCursor value) { ReadDispatchable(value); });
     }
+    onnx_.WarnOfUnused();
     if (!commands) return;
     for (auto child = commands->first_child(); child; child = child->next()) ReadCommand(*child);
     for (const ModelResource& resource : model_.resources_) CheckDeferred(resource);

@@ -157,9 +157,8 @@ class Importer {
                                 place, [&] { value = &AddInput(input); }, "ONX-4");
       Define(input.name, is_right ? value : nullptr, place);
     }
-    for (const std::string& warning : {sizes_.WarningOfUnknown(), sizes_.WarningOfUnused()}) {
-      if (!warning.empty()) diagnostics_.Warning("ONX-4", "", warning);
-    }
+    const std::string warning = sizes_.WarningOfUnknown();
+    if (!warning.empty()) diagnostics_.Warning("ONX-4", "", warning);
   }
 
   // An initializer stands for the input.

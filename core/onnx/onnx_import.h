@@ -52,6 +52,12 @@ std::optional<int64_t> StatedSizeOf(const OnnxDimension& dimension,
                                     const std::map<std::string, int64_t>& by_name,
                                     const std::map<std::string, int64_t>& by_denotation);
 
+// "no input has a free size 'M'", of those that are stated and that none of the models has; empty
+// if there is none.
+std::string WarningOfUnused(const std::vector<const OnnxModel*>& models,
+                            const std::map<std::string, int64_t>& by_name,
+                            const std::map<std::string, int64_t>& by_denotation);
+
 // The inputs without an initializer, in order, which must be bound; then the others.
 std::vector<std::string> OnnxInputNames(const OnnxModel& model);
 
@@ -82,9 +88,6 @@ class OnnxInputSizes {
 
   // "free sizes of inputs are taken for 1: ..."; empty if none was.
   std::string WarningOfUnknown() const;
-
-  // "no input has a free size 'M'"; empty if all that are stated are there.
-  std::string WarningOfUnused() const;
 
  private:
   struct Learned {

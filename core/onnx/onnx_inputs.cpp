@@ -56,6 +56,28 @@ std::optional<int64_t> StatedSizeOf(const OnnxDimension& dimension,
   return std::nullopt;
 }
 
+std::string WarningOfUnused(const std::vector<const OnnxModel*>& models,
+                            const std::map<std::string, int64_t>& by_name,
+                            const std::map<std::string, int64_t>& by_denotation) {
+  std::set<std::string_view> names, denotations;
+  for (const OnnxModel* model : models) {
+    for (const OnnxValueInfo& input : model->graph.inputs) {
+      for (const OnnxDimension& dimension : input.sizes.value_or(std::vector<OnnxDimension>())) {
+        names.insert(dimension.name);
+        denotations.insert(dimension.denotation);
+      }
+    }
+  }
+  std::vector<std::string> unused;
+  for (const auto& [name, size] : by_name) {
+    if (!names.contains(name)) unused.push_back(fmt::format("'{}'", name));
+  }
+  for (const auto& [name, size] : by_denotation) {
+    if (!denotations.contains(name)) unused.push_back(fmt::format("'{}'", name));
+  }
+  return unused.empty() ? "" : "no input has a free size " + Listed(unused, " or ");
+}
+
 std::optional<int64_t> OnnxInputSizes::OfFree(const OnnxDimension& dimension) const {
   const auto stated = StatedSizeOf(dimension, source_.free_sizes, source_.free_denotations);
   if (stated) return stated;
@@ -118,24 +140,6 @@ void OnnxInputSizes::RequireShape(const OnnxValueInfo& input, const OnnxSizes& s
                                           ToString(stated), fmt::join(wanted, ", "));
   if (BoundTo(input.name) != nullptr) throw Error(ErrorKind::kTensorFile, message);
   throw OnnxRefusal{{{"ONX-4", message}}};
-}
-
-std::string OnnxInputSizes::WarningOfUnused() const {
-  std::set<std::string_view> names, denotations;
-  for (const OnnxValueInfo& input : source_.model.graph.inputs) {
-    for (const OnnxDimension& dimension : input.sizes.value_or(std::vector<OnnxDimension>())) {
-      names.insert(dimension.name);
-      denotations.insert(dimension.denotation);
-    }
-  }
-  std::vector<std::string> unused;
-  for (const auto& [name, size] : source_.free_sizes) {
-    if (!names.contains(name)) unused.push_back(fmt::format("'{}'", name));
-  }
-  for (const auto& [name, size] : source_.free_denotations) {
-    if (!denotations.contains(name)) unused.push_back(fmt::format("'{}'", name));
-  }
-  return unused.empty() ? "" : "no input has a free size " + Listed(unused, " or ");
 }
 
 std::string OnnxInputSizes::WarningOfUnknown() const {
