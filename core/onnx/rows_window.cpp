@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools and other functions of windows, and regions of images.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "core/base/text.h"
@@ -251,8 +252,17 @@ void MaxRoiPool(OnnxCall& call) {
        {"PooledSize", Size2d{static_cast<uint32_t>(pooled[1]), static_cast<uint32_t>(pooled[0])}}});
 }
 
+// Returns the end of a region that is one pixel long; null if the type has no such number.
+std::optional<ElementBytes> EndBehind(double begin, float scale, DataType type) {
+  if (!IsFloat(type)) return std::nullopt;
+  const ElementBytes end = ScalarOf(type, (begin + 1) / scale).bytes;
+  const bool is_finite = std::isfinite(KnownElements{type, 1, end.data()}.Number(0));
+  return is_finite ? std::optional(end) : std::nullopt;
+}
+
 // Regions {x1, y1, x2, y2}, each at least one pixel wide and high, as ONNX takes them where its
-// coordinates are those of the output's pixels. Widens those that are known.
+// coordinates are those of the output's pixels. Widens those that are known, unless the scale is so
+// small that they would be infinite.
 OnnxValue& WidenedRegions(OnnxCall& call, OnnxValue& regions, float scale) {
   const auto known = call.Known(1);
   if (!known) {
@@ -264,10 +274,10 @@ OnnxValue& WidenedRegions(OnnxCall& call, OnnxValue& regions, float scale) {
   for (int64_t i = 0; i < known->count; ++i) {
     ElementBytes element = known->Bytes(i);
     const double begin = i % 4 < 2 ? 0 : known->Number(i - 2) * scale;
-    if (i % 4 >= 2 && known->Number(i) * scale - begin < 1 && scale > 0) {
-      element = ScalarOf(regions.type.type, (begin + 1) / scale).bytes;
-      is_widened = true;
-    }
+    const bool is_short = i % 4 >= 2 && known->Number(i) * scale - begin < 1 && scale > 0;
+    const auto end = is_short ? EndBehind(begin, scale, regions.type.type) : std::nullopt;
+    is_widened = is_widened || end;
+    element = end.value_or(element);
     const auto width = static_cast<std::ptrdiff_t>(ByteWidth(regions.type.type));
     elements.insert(elements.end(), element.begin(), element.begin() + width);
   }
