@@ -148,7 +148,7 @@ Json NodeJson(const NamedGraph& graph, const ModelNode& node) {
 Json NodesJson(const NamedGraph& graph) {
   Json nodes = Json::array();
   for (const ModelNode& node : graph.nodes) {
-    if (!node.is_refused) nodes.push_back(NodeJson(graph, node));
+    if (node.runs()) nodes.push_back(NodeJson(graph, node));
   }
   return nodes;
 }
@@ -156,19 +156,41 @@ Json NodesJson(const NamedGraph& graph) {
 std::string NodesText(const NamedGraph& graph) {
   std::string text;
   for (const ModelNode& node : graph.nodes) {
-    if (!node.is_refused) text += NodeText(graph, node);
+    if (node.runs()) text += NodeText(graph, node);
   }
   return text;
 }
 
 // "m.onnx: 2 of 5 nodes run at feature level 5_0:"; empty if there is none.
 std::string RunningText(const std::string& path, const NamedGraph& graph, FeatureLevel level) {
-  const auto count = std::ranges::count(graph.nodes, false, &ModelNode::is_refused);
+  const auto count = std::ranges::count(graph.nodes, true, &ModelNode::runs);
   if (count == 0) return "";
   return fmt::format("{}: {} of {} {} at feature level {}:\n", path, count,
                      Counted(graph.nodes.size(), "node"), ForCount(count, "runs", "run"),
                      ToString(level)) +
          NodesText(graph);
+}
+
+std::vector<std::string> UnjudgedNodes(const NamedGraph& graph) {
+  std::vector<std::string> names;
+  for (const ModelNode& node : graph.nodes) {
+    if (node.is_unjudged) names.push_back(node.name);
+  }
+  return names;
+}
+
+// "m.onnx: 1 node could not be judged, ...:"; empty if there is none.
+std::string UnjudgedText(const std::string& path, const NamedGraph& graph) {
+  const auto count = std::ranges::count(graph.nodes, true, &ModelNode::is_unjudged);
+  if (count == 0) return "";
+  std::string text = fmt::format(
+      "{}: {} could not be judged, as the model does not say the sizes of what is refused before "
+      "{}:\n",
+      path, Counted(static_cast<uint64_t>(count), "node"), ForCount(count, "it", "them"));
+  for (const ModelNode& node : graph.nodes) {
+    if (node.is_unjudged) text += fmt::format("  node '{}' ({})\n", node.name, TypeOf(node));
+  }
+  return text;
 }
 
 Json DiagnosticsJson(const Diagnostics& diagnostics) {
@@ -188,7 +210,10 @@ std::string VerdictJson(const std::string& path, const ReadModel& read) {
   json["valid"] = read.graph != nullptr;
   json["minimumFeatureLevel"] = nullptr;
   if (read.graph != nullptr) json["minimumFeatureLevel"] = ToString(LevelOf(*read.graph));
-  if (read.nodes() != nullptr) json["nodes"] = NodesJson(*read.nodes());
+  if (read.nodes() != nullptr) {
+    json["nodes"] = NodesJson(*read.nodes());
+    json["unjudged"] = UnjudgedNodes(*read.nodes());
+  }
   json["diagnostics"] = DiagnosticsJson(read.diagnostics);
   if (read.diagnostics.omitted() > 0) json["omitted"] = read.diagnostics.omitted();
   if (read.file_error) json["fileError"] = read.file_error->what();
@@ -207,7 +232,9 @@ ExitStatus ValidateGraphModel(const std::string& path, const ValidateOptions& op
   read.Tell(path, common);
   if (read.graph == nullptr) {
     const NamedGraph* judged = Exports(options) || common.quiet ? nullptr : read.nodes();
-    if (judged != nullptr) PrintLines(RunningText(path, *judged, options.level));
+    if (judged != nullptr) {
+      PrintLines(RunningText(path, *judged, options.level) + UnjudgedText(path, *judged));
+    }
     return read.status();
   }
   if (Exports(options)) return ExportGraph(*read.model, *read.graph, options, common);

@@ -67,7 +67,10 @@ struct ModelNode {
   std::string version;             // such as "11"
   size_t begin = 0, end = 0;       // nodes of the graph; none if it is known or only renames
   std::vector<std::string> notes;  // what differs elsewhere
-  bool is_refused = false;         // or reads what was refused
+  bool is_refused = false;
+  bool is_unjudged = false;  // it reads what is refused, of which too little is known
+
+  bool runs() const { return !is_refused && !is_unjudged; }
 };
 
 // A graph with the names, types and shapes that the tensors have for its users, and with the nodes

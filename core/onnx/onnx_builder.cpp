@@ -201,17 +201,20 @@ std::vector<std::optional<size_t>> OnnxBuilder::SetOutputs(const std::vector<Onn
   return edges;
 }
 
+bool OnnxBuilder::IsKnown(const GraphNode& node) const {
+  const std::vector<TensorSlot> slots = TensorSlots(node.op);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].role() == TensorRole::kInput) continue;
+    if (!graph_.edges[node.edges[i]].constant) return false;
+  }
+  return true;
+}
+
 std::vector<size_t> OnnxBuilder::RemoveKnownNodes() {
   std::vector<size_t> left = {0};
   std::vector<GraphNode> nodes;
   for (GraphNode& node : graph_.nodes) {
-    const std::vector<TensorSlot> slots = TensorSlots(std::as_const(node.op));
-    bool is_known = true;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput) continue;
-      is_known = is_known && graph_.edges[node.edges[i]].constant.has_value();
-    }
-    if (!is_known) nodes.push_back(std::move(node));
+    if (!IsKnown(node)) nodes.push_back(std::move(node));
     left.push_back(nodes.size());
   }
   graph_.nodes = std::move(nodes);

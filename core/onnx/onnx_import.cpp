@@ -30,6 +30,13 @@ struct Surroundings {
   const FunctionCall* call = nullptr;                            // null in the graph
 };
 
+// What the feature level lacks for a node of the model.
+struct LevelFault {
+  size_t node;
+  std::string place;
+  OnnxLevelFault of;
+};
+
 class Importer {
  public:
   Importer(const OnnxSource& source, Diagnostics& diagnostics)
@@ -49,6 +56,7 @@ class Importer {
     ReadInputs();
     ReadNodes(source_.model.graph);
     ReadOutputs();
+    JudgeLevels();
     if (diagnostics_.has_errors()) return {nullptr, Judged()};
     return {Finish()};
   }
@@ -57,6 +65,7 @@ class Importer {
   template <typename... Args>
   void Fail(std::string_view code, fmt::format_string<Args...> text, Args&&... args) {
     diagnostics_.Error(code, "", fmt::format(text, std::forward<Args>(args)...));
+    ++faults_;
   }
 
   // Calls body(), and reports what it throws as a fault of `place`. Returns false then.
@@ -80,6 +89,7 @@ class Importer {
     if (error.kind() == ErrorKind::kUsage) return Fail(code, "{}", message);
     diagnostics_.Append(
         {Severity::kError, std::string(code), "", std::move(message), std::nullopt, error.kind()});
+    ++faults_;
   }
 
   // The version of ONNX's own operators.
@@ -109,11 +119,6 @@ class Importer {
     return nullptr;
   }
 
-  static const OnnxSizes& CheckedSizes(const OnnxSizes& sizes) {
-    RequireSizes(sizes);
-    return sizes;
-  }
-
   // --- constants and inputs ----------------------------------------------------------------------
 
   void ReadConstants(const OnnxGraph& graph) {
@@ -123,8 +128,8 @@ class Importer {
       OnnxValue* value = nullptr;
       const bool is_right = Guarded(place, [&] {
         OnnxValue& constant =
-            builder_.Add(std::string(tensor.name), TypeOf(tensor.type),
-                         CheckedSizes({tensor.shape.begin(), tensor.shape.end()}));
+            builder_.Add(std::string(tensor.name), RequireType(tensor.type),
+                         RequireSizes({tensor.shape.begin(), tensor.shape.end()}));
         builder_.SetTensor(constant, tensor);
         value = &constant;
       });
@@ -134,11 +139,6 @@ class Importer {
       Fail("ONX-6", "initializer '{}': it is sparse", name);
       Define(name, nullptr, fmt::format("initializer '{}'", name));
     }
-  }
-
-  static OnnxType TypeOf(const OnnxType& type) {
-    if (type.type != DataType::kUnknown) return type;
-    throw OnnxRefusal{{{"ONX-6", fmt::format("DirectML has no type {}", NameOf(type))}}};
   }
 
   void ReadInputs() {
@@ -152,7 +152,7 @@ class Importer {
       }
       OnnxValue* value = nullptr;
       const bool is_right = Guarded(
-                                place, [&] { RequireType(input); }, "ONX-6") &&
+                                place, [&] { CheckType(input); }, "ONX-6") &&
                             Guarded(
                                 place, [&] { value = &AddInput(input); }, "ONX-4");
       Define(input.name, is_right ? value : nullptr, place);
@@ -169,12 +169,12 @@ class Importer {
     inputs_.back().has_default = true;
   }
 
-  void RequireType(const OnnxValueInfo& input) {
+  void CheckType(const OnnxValueInfo& input) {
     ports_of_.emplace(input.name);
     if (!input.is_tensor) {
       throw OnnxRefusal{{{"ONX-6", "it is no tensor, but a sequence, an optional or a map"}}};
     }
-    const OnnxType type = TypeOf(OnnxTypeOf(input.element_type));
+    const OnnxType type = RequireType(OnnxTypeOf(input.element_type));
     const LoadedTensor* bound = sizes_.BoundTo(input.name);
     if (bound != nullptr) OnnxInputSizes::RequireType(*bound, type);
   }
@@ -182,17 +182,12 @@ class Importer {
   OnnxValue& AddInput(const OnnxValueInfo& input) {
     const OnnxType type = OnnxTypeOf(input.element_type);
     const LoadedTensor* bound = sizes_.BoundTo(input.name);
-    OnnxValue& value = builder_.Add(std::string(input.name), type, CheckedSizes(sizes_.Of(input)));
+    OnnxValue& value = builder_.Add(std::string(input.name), type, RequireSizes(sizes_.Of(input)));
     if (!value.empty()) builder_.AddInput(value, bound == nullptr ? nullptr : &bound->view);
     inputs_.push_back(
         PortOf(input.name, value, value.empty() ? std::nullopt : std::optional(value.edge)));
-    inputs_.back().has_default = HasInitializer(input.name);
+    inputs_.back().has_default = HasInitializer(source_.model.graph, input.name);
     return value;
-  }
-
-  bool HasInitializer(std::string_view name) const {
-    return std::ranges::find(source_.model.graph.initializers, name, &TensorProto::name) !=
-           source_.model.graph.initializers.end();
   }
 
   // --- nodes -------------------------------------------------------------------------------------
@@ -231,6 +226,7 @@ class Importer {
     const std::string place = row == nullptr
                                   ? fmt::format("node '{}' ({})", label, NameWithoutRow(node))
                                   : fmt::format("node '{}' ({} {})", label, node.op_type, version);
+    const size_t told = faults_;
     std::vector<OnnxValue*> values;
     const bool can_be_read = FindInputs(node, later, place, values);
     std::vector<OnnxValue*> outputs(node.outputs.size());
@@ -246,16 +242,19 @@ class Importer {
       is_read = can_be_read && Guarded(place, [&] { ReadCall(call, values, place, outputs); });
     } else if (row == nullptr) {
       Fail("ONX-2", "{}: {}", place, WhyWithoutRow(node.domain, node.op_type));
-      SetStandIns(node, outputs);
       is_read = false;
     } else {
-      ReadByRow(node, *row, version, label, place, std::move(values), outputs);
+      is_read = ReadByRow(node, *row, version, label, place, std::move(values), outputs);
     }
+    SetStandIns(node, outputs);
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!names[i].empty()) Define(names[i], outputs[i], place);
     }
-    if (nodes_.size() == at)
-      nodes_.push_back({label, std::string(node.op_type), "", begin, begin, {}, !is_read});
+    if (nodes_.size() == at || (function != nullptr && !is_read)) {
+      nodes_.push_back({label, std::string(node.op_type), "", begin, begin, {}});
+    }
+    if (is_read) return;
+    (told == faults_ ? nodes_.back().is_unjudged : nodes_.back().is_refused) = true;
   }
 
   int64_t OpsetOf(std::string_view domain) const { return domain.empty() ? in_.opset : 1; }
@@ -289,41 +288,46 @@ class Importer {
     return are_known;
   }
 
-  void ReadByRow(const OnnxNode& node, const OnnxRow& row, int version, const std::string& label,
+  bool ReadByRow(const OnnxNode& node, const OnnxRow& row, int version, const std::string& label,
                  const std::string& place, std::vector<OnnxValue*> values,
                  std::vector<OnnxValue*>& outputs) {
     const size_t begin = builder_.node_count();
     OnnxCall call(builder_, node, row, version, label, std::move(values));
     const bool is_right = Guarded(place, [&] { call.Import(); });
-    for (const auto& [code, message] : call.level_faults()) Fail(code, "{}: {}", place, message);
+    for (const OnnxLevelFault& fault : call.level_faults()) {
+      level_faults_.push_back({nodes_.size(), place, fault});
+    }
     const size_t end = builder_.node_count();
     for (size_t n = begin; end - begin > 1 && n < end; ++n) {
       builder_.Rename(n, fmt::format("{}/{}", label, n - begin + 1));
     }
-    if (is_right) {
-      outputs = call.outputs();
-    } else {
-      SetStandIns(node, outputs);
-    }
-    nodes_.push_back({label, std::string(node.op_type), fmt::format("{}", version), begin, end,
-                      call.notes(), !is_right || !call.level_faults().empty()});
+    if (is_right) outputs = call.outputs();
+    nodes_.push_back(
+        {label, std::string(node.op_type), fmt::format("{}", version), begin, end, call.notes()});
+    return is_right;
   }
 
-  // Gives the outputs of a node that was refused the types and sizes that the file states, so that
-  // the nodes behind it are judged, too.
+  // Refuses what the feature level lacks, but for nodes that no device computes, as their outputs
+  // are known.
+  void JudgeLevels() {
+    for (const auto& [node, place, of] : level_faults_) {
+      if (builder_.IsKnown(of.node)) continue;
+      Fail(of.fault.code, "{}: {}", place, of.fault.message);
+      nodes_[node].is_refused = true;
+    }
+  }
+
+  // Gives those outputs of a node that were refused the types and sizes that the file states, so
+  // that the nodes behind it are judged, too.
   void SetStandIns(const OnnxNode& node, std::vector<OnnxValue*>& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const auto stated = in_.stated.find(node.outputs[i]);
-      if (stated == in_.stated.end() || !stated->second->is_tensor || !stated->second->sizes)
-        continue;
-      const OnnxType type = OnnxTypeOf(stated->second->element_type);
-      OnnxSizes sizes;
-      for (const OnnxDimension& dimension : *stated->second->sizes) {
-        sizes.push_back(dimension.size ? *dimension.size : sizes_.OfFree(dimension).value_or(1));
-        if (sizes.back() < 0 || sizes.back() > 0x7FFFFFFF) return;
-      }
-      if (type.type == DataType::kUnknown) continue;
-      OnnxValue& value = builder_.Add(std::string(node.outputs[i]), type, sizes);
+      if (outputs[i] != nullptr || stated == in_.stated.end()) continue;
+      const OnnxValueInfo& info = *stated->second;
+      const OnnxType type = OnnxTypeOf(info.element_type);
+      const auto sizes = sizes_.OfStated(info);
+      if (!sizes || !info.is_tensor || type.type == DataType::kUnknown) continue;
+      OnnxValue& value = builder_.Add(std::string(info.name), type, *sizes);
       if (!value.empty()) builder_.AddInput(value, nullptr);
       outputs[i] = &value;
     }
@@ -459,6 +463,8 @@ class Importer {
   std::vector<GraphPort> inputs_;
   std::vector<OnnxValue*> outputs_;
   std::vector<ModelNode> nodes_;
+  std::vector<LevelFault> level_faults_;
+  size_t faults_ = 0;  // that have been told
   OnnxValue refused_{.name = "", .type = {}, .sizes = {}, .is_refused = true};
 };
 

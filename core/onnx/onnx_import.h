@@ -58,6 +58,8 @@ std::string WarningOfUnused(const std::vector<const OnnxModel*>& models,
                             const std::map<std::string, int64_t>& by_name,
                             const std::map<std::string, int64_t>& by_denotation);
 
+bool HasInitializer(const OnnxGraph& graph, std::string_view name);
+
 // The inputs without an initializer, in order, which must be bound; then the others.
 std::vector<std::string> OnnxInputNames(const OnnxModel& model);
 
@@ -83,6 +85,9 @@ class OnnxInputSizes {
   // Returns the sizes of an input; free ones of which nothing is known are 1. Throws a refusal, or
   // an Error of kind kTensorFile if the bound tensor has another shape.
   OnnxSizes Of(const OnnxValueInfo& input);
+
+  // The sizes that the file states of another tensor, as far as inputs say its free ones.
+  std::optional<OnnxSizes> OfStated(const OnnxValueInfo& info) const;
 
   std::optional<int64_t> OfFree(const OnnxDimension& dimension) const;
 

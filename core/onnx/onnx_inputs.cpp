@@ -11,13 +11,15 @@
 
 namespace dmlop {
 
+bool HasInitializer(const OnnxGraph& graph, std::string_view name) {
+  return std::ranges::find(graph.initializers, name, &TensorProto::name) !=
+         graph.initializers.end();
+}
+
 std::vector<std::string> OnnxInputNames(const OnnxModel& model) {
   std::vector<std::string> names, with_default;
   for (const OnnxValueInfo& input : model.graph.inputs) {
-    const auto& initializers = model.graph.initializers;
-    const bool has_default =
-        std::ranges::find(initializers, input.name, &TensorProto::name) != initializers.end();
-    (has_default ? with_default : names).emplace_back(input.name);
+    (HasInitializer(model.graph, input.name) ? with_default : names).emplace_back(input.name);
   }
   names.insert(names.end(), with_default.begin(), with_default.end());
   return names;
@@ -121,6 +123,19 @@ OnnxSizes OnnxInputSizes::Of(const OnnxValueInfo& input) {
     const auto size = dimension.size ? dimension.size : OfFree(dimension);
     if (!size) unknown_.insert(dimension.name.empty() ? "?" : dimension.name);
     sizes.push_back(size.value_or(1));
+  }
+  return sizes;
+}
+
+std::optional<OnnxSizes> OnnxInputSizes::OfStated(const OnnxValueInfo& info) const {
+  if (!info.sizes) return std::nullopt;
+  OnnxSizes sizes;
+  for (const OnnxDimension& dimension : *info.sizes) {
+    const bool is_taken_for_1 = !dimension.name.empty() && unknown_.contains(dimension.name);
+    auto size = dimension.size ? dimension.size : OfFree(dimension);
+    if (!size && is_taken_for_1) size = 1;
+    if (!size || *size < 0 || *size > 0x7FFFFFFF) return std::nullopt;
+    sizes.push_back(*size);
   }
   return sizes;
 }

@@ -359,15 +359,12 @@ ElementBytes OnnxCall::FirstOf(const TensorProto& tensor) const {
 }
 
 const OnnxSizes& OnnxCall::CheckedSizes(const OnnxSizes& sizes) const {
-  RequireSizes(sizes);
-  return sizes;
+  return RequireSizes(sizes);
 }
 
 OnnxType OnnxCall::RequireType(int64_t number) const {
   if (number != static_cast<int32_t>(number)) Refuse("ONX-6", "DirectML has no type {}", number);
-  const OnnxType type = OnnxTypeOf(static_cast<int32_t>(number));
-  if (type.type == DataType::kUnknown) Refuse("ONX-6", "DirectML has no type {}", NameOf(type));
-  return type;
+  return dmlop::RequireType(OnnxTypeOf(static_cast<int32_t>(number)));
 }
 
 OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type) {
@@ -433,8 +430,9 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
   RequireValid(op);
   if (builder_.level() < kHighestFeatureLevel) {
     OperatorDesc judged = op;
-    const auto faults = FaultsAt(builder_.level(), judged);
-    level_faults_.insert(level_faults_.end(), faults.begin(), faults.end());
+    for (auto& fault : FaultsAt(builder_.level(), judged)) {
+      level_faults_.push_back({builder_.node_count(), std::move(fault)});
+    }
   }
   const std::vector<TensorSlot> slots = TensorSlots(std::as_const(op));
   assert(operands.size() == slots.size());

@@ -32,8 +32,10 @@ std::string ToString(const OnnxSizes& sizes);  // "[2, 3]"
 // "BFLOAT16", or the number of a type that ONNX does not have.
 std::string NameOf(const OnnxType& type);
 
-// Throws a refusal of sizes that are negative, or greater than 2^31 - 1.
-void RequireSizes(const OnnxSizes& sizes);
+// Return their argument. Throw a refusal of sizes that are negative, or greater than 2^31 - 1, and
+// of a type that DirectML does not have.
+const OnnxSizes& RequireSizes(const OnnxSizes& sizes);
+const OnnxType& RequireType(const OnnxType& type);
 
 // Returns the number of elements of such sizes.
 int64_t CountOf(const OnnxSizes& sizes);
@@ -139,6 +141,13 @@ struct OnnxRefusal {
   std::vector<Fault> faults;
 };
 
+// A fault that does not count if the descriptor's outputs are known while the model is read, as no
+// device computes them then.
+struct OnnxLevelFault {
+  size_t node;  // of the graph
+  OnnxRefusal::Fault fault;
+};
+
 // Thrown where a row needs an input of which nothing is known; what it has refused before counts.
 struct OnnxUnknownInput {};
 
@@ -240,7 +249,7 @@ class OnnxCall {
   const std::vector<OnnxValue*>& outputs() const { return outputs_; }
   const std::vector<std::string>& notes() const { return notes_; }
   // What its descriptors need and the feature level lacks.
-  const std::vector<OnnxRefusal::Fault>& level_faults() const { return level_faults_; }
+  const std::vector<OnnxLevelFault>& level_faults() const { return level_faults_; }
 
  private:
   const OnnxAttribute* FindAttribute(std::string_view name, OnnxAttribute::Kind kind) const;
@@ -256,7 +265,7 @@ class OnnxCall {
   std::vector<OnnxValue*> inputs_;
   std::vector<OnnxValue*> outputs_;
   std::vector<std::string> notes_;
-  std::vector<OnnxRefusal::Fault> level_faults_;
+  std::vector<OnnxLevelFault> level_faults_;
   size_t temporaries_ = 0;
 };
 

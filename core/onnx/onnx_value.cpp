@@ -31,13 +31,19 @@ std::string ToString(const OnnxSizes& sizes) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-void RequireSizes(const OnnxSizes& sizes) {
+const OnnxSizes& RequireSizes(const OnnxSizes& sizes) {
   constexpr int64_t kMost = 0x7FFFFFFF;
   for (const int64_t size : sizes) {
     if (size >= 0 && size <= kMost) continue;
     throw OnnxRefusal{{{"ONX-1", fmt::format("size {} of {} is out of range [0, {}]", size,
                                              ToString(sizes), kMost)}}};
   }
+  return sizes;
+}
+
+const OnnxType& RequireType(const OnnxType& type) {
+  if (type.type != DataType::kUnknown) return type;
+  throw OnnxRefusal{{{"ONX-6", fmt::format("DirectML has no type {}", NameOf(type))}}};
 }
 
 std::string NameOf(const OnnxType& type) {

@@ -66,6 +66,35 @@ class OnnxRefusalsTest(OnnxProgramTest):
         told = self.refusal(model(nodes, [F3], outputs("Y"), [constant("s", np.ones(2, "f4"))])).decode()
         self.assertEqual(re.findall(r"node '(\w+)'", told), ["first", "second", "third"])
 
+    def test_nodes_behind_refused_ones(self):
+        """Those are judged whose inputs the file describes; the others are named."""
+        branch = graph([node("Relu", "X", "b")], (), outputs("b"))
+        nodes = [node("NonMaxSuppression", "X,X", "A", "refused"), node("If", "c", "B", "unknown", then_branch=branch, else_branch=branch), node("Mystery", "X", "C", "strange"),
+                 node("Relu", "A", "D", "runs"), node("Concat", "B,X", "E", "wrong", axis=1), node("Neg", "C", "F", "open"), node("Abs", "F", "G", "behind"),
+                 node("Mystery", "X", "H", "other"), node("Neg", "H", "Y", "unsized")]
+        inputs = [value("X", "f4", ["N", 3]), value("c", "?", [])]
+        values = [value("A", "f4", ["N", 3]), value("B", "f4", [7, 3]), value("H", "f4", ["M", 3])]
+        self.write("m.onnx", model(nodes, inputs, outputs("Y"), values=values))
+        done = self.run_program("validate", "m.onnx", "-b", "X:2,3", status=3)
+        self.assertEqual(re.findall(r"node '(\w+)'", done.stderr.decode()), ["refused", "unknown", "strange", "wrong", "other"])
+        told = done.stdout.decode().split("could not be judged")
+        self.assertEqual([re.findall(r"node '(\w+)'", part) for part in told], [["runs"], ["open", "behind", "unsized"]])
+        verdict = json.loads(self.run_program("validate", "m.onnx", "-b", "X:2,3", "--format", "json", status=3).stdout)
+        self.assertEqual((verdict["unjudged"], [one["name"] for one in verdict["nodes"]]), (["open", "behind", "unsized"], ["runs"]))
+
+    def test_levels_are_for_nodes_that_run(self):
+        """A size is computed while the model is read, so it may need more than the level has."""
+        added = [node("Add", "one,two", "S", "sum"), node("Reshape", "X,S", "Y", "shape")]
+        numbers = [constant("one", np.array([4, 1])), constant("two", np.array([5, 0]))]
+        self.write("m.onnx", model(added, [F3], outputs("Y"), numbers))
+        shown = self.run_program("validate", "m.onnx", "-L", "3_0").stdout.decode()
+        self.assertIn("node 'sum' (Add 14): known while the model is read", shown)
+        np.save(self.folder / "x.npy", X)
+        self.run_program("run", "m.onnx", "-i", "x.npy", "-L", "3_0", "-o", "y.npy")
+        np.testing.assert_array_equal(np.load(self.folder / "y.npy"), X.reshape(9, 1))
+        told = self.refusal(model([*added, node("Add", "I,two", "Z", "there")], [F3, value("I", "i8", [2])], outputs("Y", "Z"), numbers), 3, "-L", "3_0").decode()
+        self.assertEqual(set(re.findall(r"node '(\w+)'", told)), {"there"})
+
     def test_odd_tensors_are_refused_or_taken_by_every_operator(self):
         """Each operator reads one tensor as all of its inputs: a scalar, an empty one, one of too many dimensions."""
         rows = (Path(__file__).resolve().parents[2] / "core/onnx").glob("rows_*.cpp")

@@ -65,14 +65,14 @@ def value(name, kind, sizes):
     return text(1, name) + field(2, field(1, field(1, number) + shape))
 
 
-def graph(nodes, inputs=(), outputs=(), constants=()):
+def graph(nodes, inputs=(), outputs=(), constants=(), values=()):
     return (b"".join(field(1, one) for one in nodes) + text(2, "g") + b"".join(field(5, one) for one in constants) +
-            b"".join(field(11, one) for one in inputs) + b"".join(field(12, one) for one in outputs))
+            b"".join(field(11, one) for one in inputs) + b"".join(field(12, one) for one in outputs) + b"".join(field(13, one) for one in values))
 
 
-def model(nodes, inputs=(), outputs=(), constants=(), opset=17, domains=()):
+def model(nodes, inputs=(), outputs=(), constants=(), opset=17, domains=(), values=()):
     opsets = b"".join(field(8, text(1, name) + field(2, version)) for name, version in [("", opset), *domains])
-    return field(1, 8) + opsets + field(7, graph(nodes, inputs, outputs, constants))
+    return field(1, 8) + opsets + field(7, graph(nodes, inputs, outputs, constants, values))
 
 
 def function(name, inputs, outputs, nodes, opset=17, **defaults):
