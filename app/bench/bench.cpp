@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -123,18 +124,19 @@ class Bench {
   // Calls take(row) for each row of the plan, whose operators are those of the cases.
   template <typename Take>
   void Measure(const std::vector<BenchCase>& cases, Take&& take) {
-    for (const BenchCase& of : cases) RequireMemoryFor(of);
+    for (const BenchCase& of : cases) RequireMemoryFor(of, cases.size());
     const std::vector<BenchRow> rows = RowsOf(plan_);
     const size_t rows_of_case = rows.size() / cases.size();
     for (size_t i = 0; i < cases.size(); ++i) {
       const BenchCase& of = cases[i];
-      OperatorRing ring(of, CopiesOf(OperatorRing::BytesOf(of)));
+      OperatorRing ring(of, CopiesOf(OperatorRing::BytesOf(of)), of_operators_);
       const Traffic traffic = ring.traffic();
       const int64_t moved = traffic.total_bytes();
       LimitRing memory(LimitOf(traffic), moved,
-                       CopiesOf(LimitRing::BytesOf(LimitOf(traffic), moved)));
-      LimitRing arithmetic(Limit::kArithmetic, ring.operations(), 1);
+                       CopiesOf(LimitRing::BytesOf(LimitOf(traffic), moved)), of_limits_);
+      LimitRing arithmetic(Limit::kArithmetic, ring.operations(), 1, of_limits_);
       const bool computes = arithmetic.SecondsOfCall() > memory.SecondsOfCall();
+      if (HasColdRows()) memory.FillCaches(static_cast<size_t>(cold_bytes_ / kCacheFills));
       for (size_t row = i * rows_of_case; row < (i + 1) * rows_of_case; ++row) {
         RowProgress progress(NameOf(rows[row], row), quiet_);
         take(MeasureRow(rows[row], ring, computes ? arithmetic : memory, progress));
@@ -143,16 +145,19 @@ class Bench {
   }
 
  private:
+  bool HasColdRows() const { return options_.caches != BenchCaches::kHot; }
+
   int64_t CopiesOf(int64_t bytes) const {
-    const bool any_cold = options_.caches != BenchCaches::kHot;
-    return any_cold ? std::max<int64_t>(1, CeilDiv(cold_bytes_, bytes)) : 1;
+    return HasColdRows() ? std::max<int64_t>(1, CeilDiv(cold_bytes_, bytes)) : 1;
   }
 
-  void RequireMemoryFor(const BenchCase& of) const {
+  // What several operators read and write may be kept from different ones.
+  void RequireMemoryFor(const BenchCase& of, size_t cases) const {
     const double machine =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     const int64_t bytes = OperatorRing::BytesOf(of);
-    const double needed = 2 * static_cast<double>(bytes) * static_cast<double>(CopiesOf(bytes));
+    const double needed =
+        (cases > 1 ? 4 : 2) * static_cast<double>(bytes) * static_cast<double>(CopiesOf(bytes));
     if (needed <= machine) return;
     throw Error(ErrorKind::kFileSystem,
                 fmt::format("{}: needs {:.0f} bytes of memory; the machine has {:.0f}", of.name,
@@ -164,8 +169,7 @@ class Bench {
                        Counted(row.threads, "thread"), Name(row.cache));
   }
 
-  BenchRow MeasureRow(BenchRow row, OperatorRing& ring, LimitRing& limit,
-                      RowProgress& progress) const {
+  BenchRow MeasureRow(BenchRow row, OperatorRing& ring, LimitRing& limit, RowProgress& progress) {
     SetThreadCount(row.threads);
     row.traffic = ring.traffic();
     row.operations = ring.operations();
@@ -195,8 +199,15 @@ class Bench {
     row.limit_samples = std::move(samples[1]);
     row.time = StatisticsOf(row.samples);
     row.limit_time = StatisticsOf(row.limit_samples);
-    if (cold) row.memory_rate = limit.MemoryRate();
+    if (cold) row.memory_rate = MemoryRateOf(limit, row.threads);
     return row;
+  }
+
+  // Memory has one rate for all rows.
+  double MemoryRateOf(LimitRing& limit, int threads) {
+    const auto [at, is_new] = memory_rates_.try_emplace({limit.limit(), threads}, 0);
+    if (is_new) at->second = limit.MemoryRate();
+    return at->second;
   }
 
   const BenchOptions& options_;
@@ -204,6 +215,8 @@ class Bench {
   const BenchPlan& plan_;
   const bool quiet_;
   int64_t cold_bytes_;  // more than any cache holds
+  RingMemory of_operators_, of_limits_;
+  std::map<std::pair<Limit, int>, double> memory_rates_;  // by threads
 };
 
 BenchPlan PlanOf(const BenchOptions& options, const Machine& machine,

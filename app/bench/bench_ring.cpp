@@ -11,6 +11,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
@@ -45,19 +46,53 @@ void CopyInSteps(std::byte* to, const std::byte* from, size_t size) {
               [&](size_t begin, size_t step) { std::memcpy(to + begin, from + begin, step); });
 }
 
-// Copies the first `pitch` bytes to every other `pitch` bytes of the buffer.
-void Repeat(Buffer& copies, size_t pitch) {
+// Copies the first `pitch` bytes to every other `pitch` bytes.
+void Repeat(std::span<std::byte> copies, size_t pitch) {
   for (size_t begin = pitch; begin < copies.size(); begin += pitch) {
     CopyInSteps(copies.data() + begin, copies.data(), pitch);
   }
 }
 
+size_t PitchOf(const ConstTensorView& view) {
+  return RoundedUpToLines(SpanOf(view.layout, view.type));
+}
+
 int64_t InputBytesOf(const BenchCase& of) {
   size_t bytes = 0;
-  for (const LoadedTensor& input : of.inputs) {
-    bytes += RoundedUpToLines(SpanOf(input.view.layout, input.view.type));
-  }
+  for (const LoadedTensor& input : of.inputs) bytes += PitchOf(input.view);
   return static_cast<int64_t>(bytes);
+}
+
+std::vector<TensorView> OutputsOf(const OperatorDesc& desc) {
+  std::vector<TensorView> outputs;
+  for (const TensorSlot& tensor : TensorSlots(desc)) {
+    if (tensor.role() == TensorRole::kInput) continue;
+    outputs.push_back({nullptr, *tensor.desc->data_type, LayoutOf(*tensor.desc)});
+  }
+  return outputs;
+}
+
+int64_t OutputBytesOf(const BenchCase& of) {
+  size_t bytes = 0;
+  for (const TensorView& output : OutputsOf(of.desc)) bytes += PitchOf(AsConst(output));
+  return static_cast<int64_t>(bytes);
+}
+
+// Whether all inputs have made up values of one type.
+bool AreSamplesOfOneType(const std::vector<LoadedTensor>& inputs) {
+  return std::ranges::all_of(inputs, [&](const LoadedTensor& input) {
+    return input.view.data == nullptr && input.view.type == inputs.front().view.type;
+  });
+}
+
+void FillCopies(const ConstTensorView& view, std::span<std::byte> copies) {
+  const size_t size = SpanOf(view.layout, view.type);
+  if (view.data != nullptr) {
+    CopyInSteps(copies.data(), view.data, size);
+  } else {
+    FillWithSampleValues(view.type, copies.first(size));
+  }
+  Repeat(copies, PitchOf(view));
 }
 
 }  // namespace
@@ -66,65 +101,85 @@ Rotation::Rotation(int64_t count) : count_(count), leap_(count * 5 / 8 + 1) {
   while (std::gcd(leap_, count_) != 1) ++leap_;
 }
 
-OperatorRing::OperatorRing(const BenchCase& of, int64_t copies)
-    : desc_(of.desc), rotation_(copies) {
-  const Work work(of.name + ": filling memory", copies * InputBytesOf(of));
-  for (const LoadedTensor& input : of.inputs) {
-    const ConstTensorView& view = input.view;
-    const size_t size = SpanOf(view.layout, view.type);
-    const size_t pitch = RoundedUpToLines(size);
-    Buffer buffer(pitch * static_cast<size_t>(copies));
-    if (view.data != nullptr) {
-      CopyInSteps(buffer.data(), view.data, size);
-    } else {
-      FillWithSampleValues(view.type, {buffer.data(), size});
-    }
-    Repeat(buffer, pitch);
-    inputs_.push_back({buffer.data(), view.type, view.layout});
-    input_slots_.push_back({std::move(buffer), pitch});
+void KeptMemory::Grow(size_t size) {
+  constexpr size_t kMostSpare = size_t{1} << 27;  // as sizes differ a little from row to row
+  if (size <= buffer_.size()) return;
+  buffer_ = Buffer();
+  buffer_ = Buffer(size + std::min(size / 8, kMostSpare));
+  sampled_ = 0;
+}
+
+std::byte* KeptMemory::Take(size_t size) {
+  Grow(size);
+  sampled_ = 0;
+  return buffer_.data();
+}
+
+std::byte* KeptMemory::TakeSamples(DataType type, size_t size) {
+  Grow(size);
+  if (std::exchange(type_, type) != type) sampled_ = 0;
+  if (sampled_ < size) {
+    sampled_ = buffer_.size();
+    const Work work("filling memory", static_cast<int64_t>(sampled_));
+    FillWithSampleValues(type, {buffer_.data(), sampled_});
   }
-  for (const TensorSlot& tensor : TensorSlots(of.desc)) {
-    if (tensor.role() == TensorRole::kInput) continue;
-    const Layout layout = LayoutOf(*tensor.desc);
-    const DataType type = *tensor.desc->data_type;
-    const size_t pitch = RoundedUpToLines(SpanOf(layout, type));
-    Buffer buffer(pitch * static_cast<size_t>(copies));
-    outputs_.push_back({buffer.data(), type, layout});
-    output_slots_.push_back({std::move(buffer), pitch});
+  return buffer_.data();
+}
+
+OperatorRing::OperatorRing(const BenchCase& of, int64_t copies, RingMemory& memory)
+    : desc_(of.desc), rotation_(copies) {
+  const auto count = static_cast<size_t>(copies);
+  const size_t all = static_cast<size_t>(InputBytesOf(of)) * count;
+  const bool are_samples = AreSamplesOfOneType(of.inputs);
+  std::byte* at = of.inputs.empty() ? nullptr
+                  : are_samples     ? memory.read.TakeSamples(of.inputs.front().view.type, all)
+                                    : memory.read.Take(all);
+  std::optional<Work> work;
+  if (!are_samples) work.emplace(of.name + ": filling memory", static_cast<int64_t>(all));
+  for (const LoadedTensor& input : of.inputs) {
+    const size_t pitch = PitchOf(input.view);
+    if (!are_samples) FillCopies(input.view, {at, pitch * count});
+    inputs_.push_back({at, input.view.type, input.view.layout});
+    input_slots_.push_back({at, pitch});
+    at += pitch * count;
+  }
+  outputs_ = OutputsOf(of.desc);
+  at = memory.written.Take(static_cast<size_t>(OutputBytesOf(of)) * count);
+  for (TensorView& output : outputs_) {
+    const size_t pitch = PitchOf(AsConst(output));
+    output.data = at;
+    output_slots_.push_back({at, pitch});
+    at += pitch * count;
   }
 }
 
 int64_t OperatorRing::BytesOf(const BenchCase& of) {
-  size_t output_bytes = 0;
-  for (const TensorSlot& slot : TensorSlots(of.desc)) {
-    if (slot.role() == TensorRole::kInput) continue;
-    output_bytes += RoundedUpToLines(SpanOf(LayoutOf(*slot.desc), *slot.desc->data_type));
-  }
-  return InputBytesOf(of) + static_cast<int64_t>(output_bytes);
+  return InputBytesOf(of) + OutputBytesOf(of);
 }
 
 void OperatorRing::Advance() {
   const size_t copy = static_cast<size_t>(rotation_.Next());
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    inputs_[i].data = input_slots_[i].copies.data() + copy * input_slots_[i].pitch;
+    inputs_[i].data = input_slots_[i].copies + copy * input_slots_[i].pitch;
   }
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    outputs_[i].data = output_slots_[i].copies.data() + copy * output_slots_[i].pitch;
+    outputs_[i].data = output_slots_[i].copies + copy * output_slots_[i].pitch;
   }
 }
 
-LimitRing::LimitRing(Limit limit, int64_t work, int64_t copies)
+LimitRing::LimitRing(Limit limit, int64_t work, int64_t copies, RingMemory& memory)
     : limit_(limit),
       work_(work),
       calls_(WalkOf(static_cast<size_t>(limit == Limit::kCopy ? work / 2 : work), copies)) {
   if (limit == Limit::kArithmetic) return;
   const size_t all = calls_.pitch * static_cast<size_t>(copies);
-  if (limit != Limit::kWrite) {
-    from_ = Buffer(all);
-    const Work progress("filling memory for the limit", static_cast<int64_t>(all));
-    FillWithSampleValues(DataType::kUint8, {from_.data(), all});
-  }
-  if (limit != Limit::kRead) to_ = Buffer(all);
+  if (limit != Limit::kWrite) from_ = {memory.read.TakeSamples(DataType::kUint8, all), all};
+  if (limit != Limit::kRead) to_ = {memory.written.Take(all), all};
+}
+
+void LimitRing::FillCaches(size_t size) const {
+  const std::span<std::byte> all = from_.empty() ? to_ : from_;
+  ReadBytes(all.first(std::min(size, all.size())), ReadPath::kOneStream);
 }
 
 int64_t LimitRing::BytesOf(Limit limit, int64_t bytes) {

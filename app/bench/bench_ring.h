@@ -3,6 +3,7 @@
 // than the caches, a call on the next copy finds none of it cached.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,32 @@ class Rotation {
   int64_t at_ = 0;
 };
 
+// Memory that one row after another uses, as the system takes longer to give pages than most rows
+// take.
+class KeptMemory {
+ public:
+  // Returns that many bytes of any values.
+  std::byte* Take(size_t size);
+
+  // Returns sample values of a type, which are filled in only where they are not there any more.
+  std::byte* TakeSamples(DataType type, size_t size);
+
+ private:
+  void Grow(size_t size);
+
+  Buffer buffer_;
+  DataType type_ = DataType::kUnknown;  // of the samples
+  size_t sampled_ = 0;                  // bytes in front that are samples
+};
+
+struct RingMemory {
+  KeptMemory read, written;
+};
+
 // An operator on `copies` copies of its tensors.
 class OperatorRing {
  public:
-  OperatorRing(const BenchCase& of, int64_t copies);
+  OperatorRing(const BenchCase& of, int64_t copies, RingMemory& memory);
 
   Traffic traffic() const { return TrafficOf(desc_, inputs_, outputs_); }
   int64_t operations() const { return OperationsOf(desc_); }
@@ -63,7 +86,7 @@ class OperatorRing {
 
  private:
   struct Slot {
-    Buffer copies;
+    std::byte* copies;
     size_t pitch;
   };
 
@@ -79,9 +102,12 @@ class OperatorRing {
 class LimitRing {
  public:
   // `work` is in bytes or multiply-adds.
-  LimitRing(Limit limit, int64_t work, int64_t copies);
+  LimitRing(Limit limit, int64_t work, int64_t copies, RingMemory& memory);
 
   Limit limit() const { return limit_; }
+
+  // Reads as much of its memory as caches hold, so that little else is left in them.
+  void FillCaches(size_t size) const;
 
   // Size of one copy of its memory.
   static int64_t BytesOf(Limit limit, int64_t bytes);
@@ -115,7 +141,7 @@ class LimitRing {
   Limit limit_;
   int64_t work_;
   Walk calls_;
-  Buffer from_, to_;
+  std::span<std::byte> from_, to_;
   bool other_path_ = false;  // past the caches, or from several places in turn
 };
 
