@@ -19,6 +19,7 @@ namespace {
 class PlaceSet {
  public:
   bool empty() const { return ends_.empty(); }
+  size_t size() const { return ends_.size(); }  // number of intervals
 
   // Whether any place in [begin, end) is in the set.
   bool Meets(uint64_t begin, uint64_t end) const;
@@ -137,7 +138,12 @@ class ElementFinder {
   Region region_;
 };
 
-void AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& places) {
+// A set of more intervals than this is not kept exactly.
+constexpr int64_t kMostIntervals = 1 << 16;
+
+// Adds the places of a region, or those between them as well if the set would have too many
+// intervals; returns false then.
+bool AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& places) {
   const Dims& strides = view.layout.strides;
   size_t outer = strides.size();  // dimensions before the contiguous ones
   int64_t run = 1;
@@ -147,12 +153,19 @@ void AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& plac
   const Dims sizes(region.sizes.begin(), region.sizes.begin() + outer);
   Dims index = region.begin;
   const int64_t count = Product(sizes);
+  if (count + static_cast<int64_t>(places.size()) > kMostIntervals) {
+    const Dims last = region.IndexAt(region.count() - 1);
+    places.Add(PlaceOf(view, OffsetOf(view.layout, region.begin)),
+               PlaceOf(view, OffsetOf(view.layout, last) + 1));
+    return false;
+  }
   for (int64_t i = 0; i < count; ++i) {
     const Dims moved = IndexOf(sizes, i);
     for (size_t d = 0; d < outer; ++d) index[d] = region.begin[d] + moved[d];
     const int64_t offset = OffsetOf(view.layout, index);
     places.Add(PlaceOf(view, offset), PlaceOf(view, offset + run));
   }
+  return true;
 }
 
 // Adds all elements of the region, or only as many at both ends as a list can show.
@@ -218,8 +231,59 @@ class RegionsMet {
   std::unordered_set<Region, Hash, AreEqual> met_;
 };
 
+// Makes `part` the union of two parts of one input if that is a region; returns false otherwise.
+bool Join(Region& part, const Region& other) {
+  std::optional<size_t> differing;
+  for (size_t d = 0; d < part.begin.size(); ++d) {
+    if (part.begin[d] == other.begin[d] && part.sizes[d] == other.sizes[d]) continue;
+    if (differing) return false;
+    differing = d;
+  }
+  if (!differing) return true;
+  const size_t d = *differing;
+  const int64_t begin = std::min(part.begin[d], other.begin[d]);
+  const int64_t end = std::max(part.begin[d] + part.sizes[d], other.begin[d] + other.sizes[d]);
+  if (end - begin > part.sizes[d] + other.sizes[d]) return false;
+  part.begin[d] = begin;
+  part.sizes[d] = end - begin;
+  return true;
+}
+
+// Adds the parts of an input that the elements of an output's region are computed from. Those of
+// neighbors become one where they can, as the map of several elements may lead to too much.
+void AddParts(const SourceMap& map, const Region& output, std::vector<Region>& parts) {
+  const auto split = std::ranges::find_if(output.sizes, [](int64_t size) { return size > 1; });
+  if (split == output.sizes.end()) {
+    if (const auto part = map(output)) parts.push_back(*part);
+    return;
+  }
+  const auto d = static_cast<size_t>(split - output.sizes.begin());
+  Region first = output, second = output;
+  first.sizes[d] /= 2;
+  second.begin[d] += first.sizes[d];
+  second.sizes[d] -= first.sizes[d];
+  const size_t begin = parts.size();
+  AddParts(map, first, parts);
+  const size_t middle = parts.size();
+  AddParts(map, second, parts);
+  const bool are_one_each = middle == begin + 1 && parts.size() == middle + 1;
+  if (are_one_each && Join(parts[begin], parts[middle])) parts.pop_back();
+}
+
 // Regions with more elements than this are not followed element by element.
 constexpr int64_t kMostFollowed = 1 << 12;
+
+// The parts of an input that a region of an output is computed from; perhaps more unless each of
+// its elements is followed.
+std::vector<Region> PartsOf(const SourceMap& map, const Region& output, bool is_followed) {
+  std::vector<Region> parts;
+  if (is_followed) {
+    AddParts(map, output, parts);
+  } else if (const auto part = map(output)) {
+    parts.push_back(*part);
+  }
+  return parts;
+}
 
 class Tracer {
  public:
@@ -247,21 +311,16 @@ class Tracer {
     const std::vector<SourceMap> sources = SourcesOf(*step.op);
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       std::vector<RegionsMet> met(sources.size());
-      const auto read_for = [&](const Region& place) {
-        for (size_t s = 0; s < sources.size(); ++s) {
-          const std::optional<Region> region = sources[s](place);
-          if (!region || !met[s].MayBeNew(*region)) continue;
-          AddPlaces(step.inputs[region->tensor], *region, read);
-          is_read[region->tensor] = true;
-        }
-      };
       const auto follow = [&](Region places) {
         places.tensor = i;
-        const int64_t count = places.count();
-        traced.at_most |= count > kMostFollowed && !RunsOnAnyPart(*step.op);
-        if (count > kMostFollowed) return read_for(places);
-        for (int64_t k = 0; k < count; ++k) {
-          read_for({i, places.IndexAt(k), Dims::Filled(places.sizes.size(), 1)});
+        const bool is_followed = places.count() <= kMostFollowed;
+        traced.at_most |= !is_followed && !RunsOnAnyPart(*step.op);
+        for (size_t s = 0; s < sources.size(); ++s) {
+          for (const Region& part : PartsOf(sources[s], places, is_followed)) {
+            if (!met[s].MayBeNew(part)) continue;
+            traced.at_most |= !AddPlaces(step.inputs[part.tensor], part, read);
+            is_read[part.tensor] = true;
+          }
         }
       };
       traced.outputs.push_back(Take(step.outputs[i], needed_, length_, filled, follow));

@@ -41,6 +41,36 @@ class OnnxExplainTest(ProgramTest):
         for element in ("A[3,0]", "B[1,0]", "D[1,0]"):
             self.run_program("explain", "m.onnx", element, "-i", "X=x.npy", "-i", "X3=x3.npy", status=2)
 
+    def trace(self, nodes, element, constants, **inputs):
+        """The operators of an explanation, with the counts of their outputs' elements, and the counts of origins."""
+        self.write("m.onnx", model(nodes, [value(name, x.dtype, x.shape) for name, x in inputs.items()], outputs("Y"), constants))
+        for name, x in inputs.items():
+            np.save(self.folder / f"{name}.npy", x)
+        bound = [word for name in inputs for word in ("-i", f"{name}={name}.npy")]
+        told = json.loads(self.run_program("explain", "m.onnx", element, *bound, "--format", "json").stdout)
+        return ([(one["name"], one["outputs"][0]["count"], one.get("atMost", False)) for one in told["operators"]],
+                {one["name"]: one["count"] for one in told["origins"]})
+
+    def test_columns_of_weights_are_followed_together(self):
+        """Each element of a layer reads a column, and the next layer needs the elements of some columns only."""
+        layers, size = 12, 1024
+        names = ["X", *(f"H{i}" for i in range(1, layers)), "H"]
+        nodes = [node("MatMul", f"{x},W", y, y) for x, y in zip(names, names[1:])]
+        nodes += [node("Slice", "H,begin,end,axis,step", "S", "slice"), node("MatMul", "S,V", "Y", "last")]
+        constants = [constant("W", np.zeros((size, size), "f4")), constant("V", np.zeros((size // 32, 3), "f4")), constant("begin", np.array([1])),
+                     constant("end", np.array([size])), constant("axis", np.array([1])), constant("step", np.array([32]))]
+        operators, origins = self.trace(nodes, "Y[0,2]", constants, X=np.zeros((1, size), "f4"))
+        expected = [("last", 1), ("slice", size // 32), ("H", size // 32), *((name, size) for name in names[-2:0:-1])]
+        self.assertEqual(operators, [(*one, False) for one in expected])
+        self.assertEqual(origins, {"X": size, "W": size * size, "V": size // 32})
+
+    def test_too_many_pieces_are_followed_as_one(self):
+        for rows, count in [(65000, 65000), (66000, 2 * 66000 - 1)]:
+            nodes = [node("Neg", "X", "A", "negated"), node("ReduceSum", "A,axes", "Y", "sum")]
+            operators, origins = self.trace(nodes, "Y[0,1]", [constant("axes", np.array([0]))], X=np.zeros((rows, 2), "f4"))
+            self.assertEqual(operators, [("sum", 1, count > rows), ("negated", count, False)])
+            self.assertEqual(origins, {"X": count})
+
 
 if __name__ == "__main__":
     unittest.main()
