@@ -35,6 +35,7 @@ struct JudgedNode {
   const Node* node;
   std::map<size_t, std::string> files;
   std::vector<std::string> missing = {};  // the tensors that it was given without a file
+  bool lacks_input = false;               // of the model
   std::vector<DiagnosedFile> diagnosed = {};
 
   bool passes() const { return std::ranges::all_of(diagnosed, &DiagnosedFile::passes); }
@@ -235,7 +236,7 @@ class NodeDiagnosis {
     for (size_t i = 0; i < step.inputs.size(); ++i) {
       const auto tensor = model_.FilledInput(number, i);
       if (!tensor) {
-        if (step.inputs[i].data == nullptr) judged.missing.push_back(InputName(step, i));
+        if (step.inputs[i].data == nullptr) AddUnboundInput(number, i, judged);
         continue;
       }
       if (model_.outputs[*tensor].step >= judged.node->begin) continue;
@@ -250,12 +251,14 @@ class NodeDiagnosis {
     const bool is_asked = judged_.size() == 1 && !options_.node.empty();
     if (judged.missing.empty() || !is_asked) return;
     throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: has no file of what {} reads; expected {}", options_.from,
-                            NodeText(*judged.node), Listed(judged.missing)));
+                fmt::format("{}: has no file of what {} reads; expected {}{}", options_.from,
+                            NodeText(*judged.node), Listed(judged.missing),
+                            judged.lacks_input ? ", or -i for an input of the model" : ""));
   }
 
-  static std::string InputName(const Step& step, size_t input) {
-    return DisplayName(TensorSlots(step.op, TensorRole::kInput)[input].path);
+  void AddUnboundInput(size_t number, size_t input, JudgedNode& judged) const {
+    judged.missing.push_back(InFileName(model_.name_of_input(number, input)) + ".npy");
+    judged.lacks_input = true;
   }
 
   // --- results -----------------------------------------------------------------------------------

@@ -68,6 +68,9 @@ struct RunnableModel {
   std::function<void(const VisitStep&)> for_each_step;
   std::function<void(const StepWatch&)> run;
   std::function<std::optional<ModelRun::Origin>(const std::byte*)> origin_of;
+  // The name of the tensor that an input of a step is, for a graph, whose inputs may have no
+  // values.
+  std::function<std::string(size_t step, size_t input)> name_of_input = nullptr;
   // The steps as they are planned. Their views tell places, and have no values.
   std::vector<TraceStep> steps = {};
   std::vector<StepOutput> outputs = {};  // of all steps, in the order of `filled`

@@ -59,7 +59,7 @@ class ModelTest(ProgramTest):
                 self.assertEqual(found["outputs"][0]["causes"][0]["ids"], ["/desc/CTensor=null"])
         text = self.printed("diagnose", "m.onnx", "--from", "dump", status=1)
         self.assertIn("0 nodes are right about what they were given; the first wrong one is node 'g' (Gemm 13)\n"
-                      "1 node is not judged", text)
+                      "1 node is not judged: dump has no X.npy, which node '/layer/m' (MatMul 13) reads\n", text)
 
     def test_a_node_is_judged_on_what_it_was_given(self):
         for path, inputs in self.models():
@@ -103,6 +103,8 @@ class ModelTest(ProgramTest):
                 (["m.onnx", "--from", "empty", "-i", "x.npy"], 5, "files such as 0001-_layer_m.A.npy"),
                 (["m.onnx", "--node", "g", "--from", "part", "-i", "x.npy"], 5, "part: has no file of what node 'g' (Gemm 13) reads; expected 0001-_layer_m.A.npy"),
                 (["m.onnx", "--node", "/layer/m", "--from", "part", "-i", "x.npy"], 5, "expected 0001-_layer_m.A.npy"),
+                (["m.onnx", "--node", "/layer/m", "--from", "dump"], 5,
+                 "dump: has no file of what node '/layer/m' (MatMul 13) reads; expected X.npy, or -i for an input of the model"),
                 (["m.json", "--node", "g", "b.npy", "-i", "x.npy"], 2, "-i"),
                 (['{"type": "ELEMENT_WISE_ABS"}', "--node", "g", "b.npy"], 2, "--node and --from are for models")]:
             with self.subTest(arguments):
