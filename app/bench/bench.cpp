@@ -199,15 +199,17 @@ class Bench {
     row.limit_samples = std::move(samples[1]);
     row.time = StatisticsOf(row.samples);
     row.limit_time = StatisticsOf(row.limit_samples);
-    if (cold) row.memory_rate = MemoryRateOf(limit, row.threads);
+    if (cold) TakeMemoryRate(limit, row);
     return row;
   }
 
-  // Memory has one rate for all rows.
-  double MemoryRateOf(LimitRing& limit, int threads) {
-    const auto [at, is_new] = memory_rates_.try_emplace({limit.limit(), threads}, 0);
-    if (is_new) at->second = limit.MemoryRate();
-    return at->second;
+  // Memory has one rate for all rows, which is measured again where a row seems to exceed it.
+  void TakeMemoryRate(LimitRing& limit, BenchRow& row) {
+    double& rate = memory_rates_[{row.limit, row.threads}];
+    row.memory_rate = rate;
+    if (IsAsCold(row)) return;
+    rate = std::max(rate, limit.MemoryRate());
+    row.memory_rate = rate;
   }
 
   const BenchOptions& options_;
