@@ -11,8 +11,7 @@ namespace dmlop {
 // have no row of their own. The first row that fits counts.
 struct ExampleValue {
   std::string_view operators;  // separated by blanks
-  // Members of "desc" as JSON. A tensor is given by its sizes, or by those members that differ from
-  // the defaults.
+  // Members of "desc" as JSON. A tensor has its sizes, or the members that are not the defaults.
   std::string_view fields;
   std::string_view bindings = "{}";  // for inputs that are not random numbers
 };

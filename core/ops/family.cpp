@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/family.h"
 
-#include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "core/engine/copy/copy_views.h"

@@ -7,7 +7,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "core/exact/functions.h"
 #include "core/tensor/element.h"
 #include "core/tensor/layout.h"
-#include "core/tensor/scale_bias.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -117,8 +115,7 @@ using RunAtPlace = void (*)(const OperatorDesc& op, InputViews inputs, const Dim
 
 struct Computed {
   std::variant<RunOnParts, RunAtPlace> run;
-  // Elements that are read only if values say so count as sources. There is at most one map per
-  // input.
+  // Elements that are read only if values say so are sources. There is at most one map per input.
   std::vector<SourceMap> (*sources)(const OperatorDesc& op);
   // Dimensions of the outputs that cannot be computed in parts. Outputs have equal sizes in the
   // other dimensions. Null: there are none.
@@ -130,8 +127,7 @@ struct Computed {
   // Indices select the elements of the first input that are read.
   bool gathers = false;
   FormulaFunction formula = nullptr;
-  // The output as a weighted sum of the first input, from which its formula follows; null if it is
-  // not one.
+  // The output as a weighted sum of the first input, which is its formula; null if it is none.
   WeightedSource (*weights)(const OperatorDesc& op, const ConstTensorView& input) = nullptr;
 };
 

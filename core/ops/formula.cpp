@@ -204,8 +204,8 @@ namespace {
 
 using Node = FormulaNode;
 
-// ln(e^x1 + ... + e^xN), of differences from the greatest, which stay in range. Where all is
-// decided by an infinite one, there are no differences.
+// ln(e^x1 + ... + e^xN), by differences from the greatest, which stay in range. There are no
+// differences where an infinite one decides all.
 Node LogarithmOfExponentials(std::span<const Node> elements, Formula& formula) {
   const Node maximum =
       formula.Named("maximum", formula.Apply(FormulaOperation::kMaximum, elements));

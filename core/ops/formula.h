@@ -142,7 +142,7 @@ class Formula {
   // Gives the node a name for readers; a named node is evaluated only once.
   Node Named(std::string_view name, Node node);
 
-  // How near the last node is to a result that is not always the nearest number: "0.51 ULP".
+  // States how near the last node is to a result that is not always the nearest number: "0.51 ULP".
   void Promise(std::string bound) { promise_ = std::move(bound); }
 
   // --- reading -----------------------------------------------------------------------------------
@@ -151,13 +151,13 @@ class Formula {
   bool is_unknown() const { return is_unknown_; }
   Operation operation(Node node) const { return nodes_[node].operation; }
   std::span<const Node> operands(Node node) const;
-  // Whether the operands are a list that may be of any length.
+  // Returns whether the operands are a list that may be of any length.
   bool HasList(Node node) const { return nodes_[node].has_list; }
   size_t tensor(Node element) const { return regions_[nodes_[element].first].tensor; }
   Dims index(Node element) const {
     return regions_[nodes_[element].first].IndexAt(nodes_[element].count);
   }
-  // Whether the element came with others of its region.
+  // Returns whether the element came with others of its region.
   bool IsListed(Node element) const { return regions_[nodes_[element].first].count() > 1; }
   // The value of an element, which may decide what is computed.
   double ValueOf(Node element) const;

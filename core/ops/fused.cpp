@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/fused.h"
 
-#include <utility>
-
 #include "core/engine/copy/copy_views.h"
 #include "core/ops/families.h"
 #include "core/ops/formula.h"

@@ -12,14 +12,14 @@
 
 namespace dmlop {
 
-// Whether the suite has an operator of this kind; what it lacks must be equal.
+// Returns whether the suite has an operator of this kind; what it lacks must be equal.
 bool IsInWebnn(const OperatorDesc& op);
 
 inline bool IsOfHalves(const OperatorDesc& op) {
   return *TensorSlots(op).front().desc->data_type == DataType::kFloat16;
 }
 
-// Whether the first input or the first output has floats.
+// Returns whether the first input or the first output has floats.
 bool HasFloats(const OperatorDesc& op);
 
 // A number of units in the last place; of integers alone, none.
@@ -48,8 +48,7 @@ constexpr OperatorInfo Tolerating(const OperatorInfo& info) {
   return Granting(Ulp<kFloat32, kFloat16>, info);
 }
 
-// factor * N + more, where N, the product of `counts`, is the number of terms of a sum. It
-// saturates.
+// factor * N + more, where N, the product of `counts`, counts the terms of a sum. It saturates.
 inline Tolerance UlpOfSum(std::span<const uint32_t> counts, uint64_t factor, uint64_t more) {
   CheckedU64 ulp = factor;
   for (const uint32_t count : counts) ulp = CheckedMul(ulp, count);

@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 
 namespace dmlop {
 namespace {
 
-// The tensors of a role, or of both. Those of the other one, which may be very many, are not looked
-// at.
+// The tensors of a role, or of both; those of the other, perhaps very many, are not looked at.
 template <typename Slot, typename Op>
 std::vector<Slot> SlotsOf(Op& op, std::optional<TensorRole> role = std::nullopt) {
   std::vector<Slot> slots;

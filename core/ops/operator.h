@@ -41,16 +41,16 @@ inline constexpr Fusable kFusableEverywhere = {(1u << kActivationHosts) - 1};
 
 // A row of the table of operators.
 struct OperatorInfo {
-  std::string_view name;  // without the prefix DML_OPERATOR_
-  std::string_view summary;
-  std::span<const Field* const> fields;  // in DirectML's order
-  std::span<const SupportTable> support;
-  std::string_view type_rule;   // the rule that tensors and data types of one type variable agree
-  std::span<const Rule> rules;  // besides the rules for single tensors
+  std::string_view name = {};  // without the prefix DML_OPERATOR_
+  std::string_view summary = {};
+  std::span<const Field* const> fields = {};  // in DirectML's order
+  std::span<const SupportTable> support = {};
+  std::string_view type_rule = {};   // that tensors and data types of one type variable agree
+  std::span<const Rule> rules = {};  // besides the rules for single tensors
   // States what the outputs must be, and checks how the fields relate. Called only if every field
   // is there and within its limits; only outputs may be incomplete.
-  void (*infer)(const OperatorDesc& op, Inference& infer);
-  Family family;
+  void (*infer)(const OperatorDesc& op, Inference& infer) = nullptr;
+  Family family = {};
   bool values_choose = false;    // values, such as indices, decide what is read
   bool in_place = false;         // an output may overwrite an input
   bool implies_outputs = false;  // if none of its optional outputs is given, all are (REC-8)
@@ -60,6 +60,30 @@ struct OperatorInfo {
   Tolerance (*hardware_tolerance)(const OperatorDesc& op) = nullptr;
   std::string_view alias = {};  // another name of the same type, accepted but never written
 };
+
+// The part of a row that says what a descriptor must be.
+struct OperatorForm {
+  std::span<const Field* const> fields;
+  std::span<const SupportTable> support;
+  std::string_view type_rule;
+  std::span<const Rule> rules;
+  void (*infer)(const OperatorDesc& op, Inference& infer);
+};
+
+// `rest` has the properties that few operators have.
+constexpr OperatorInfo OperatorRow(std::string_view name, std::string_view summary,
+                                   const OperatorForm& form, const Family& family,
+                                   OperatorInfo rest = {}) {
+  rest.name = name;
+  rest.summary = summary;
+  rest.fields = form.fields;
+  rest.support = form.support;
+  rest.type_rule = form.type_rule;
+  rest.rules = form.rules;
+  rest.infer = form.infer;
+  rest.family = family;
+  return rest;
+}
 
 std::span<const OperatorInfo* const> Operators();
 std::span<const std::string_view> OperatorNames();  // in the same order, then aliases

@@ -62,9 +62,9 @@
   ROWS(unary, kElementWise)                 \
   ROWS(unfold, kMovement)
 
-#define DMLOP_DECLARE_ROWS(source, group)    \
-  namespace source {                         \
-  std::span<const OperatorInfo> Operators(); \
+#define DMLOP_DECLARE_ROWS(source, group)                   \
+  namespace source {                                        \
+  extern const std::span<const OperatorInfo> kOperatorRows; \
   }
 
 namespace dmlop {
@@ -85,10 +85,10 @@ enum class Group : size_t {
 };
 
 struct GroupedRows {
-  std::span<const OperatorInfo> (*rows)();
+  const std::span<const OperatorInfo>& rows;
   Group group;
 };
-#define DMLOP_GROUPED_ROWS(source, group) {source::Operators, Group::group},
+#define DMLOP_GROUPED_ROWS(source, group) {source::kOperatorRows, Group::group},
 constexpr GroupedRows kGroupedRows[] = {DMLOP_ROWS(DMLOP_GROUPED_ROWS)};
 
 struct Table {
@@ -107,7 +107,7 @@ struct Table {
 
   Table() {
     for (const auto& [rows, group] : kGroupedRows) {
-      for (const OperatorInfo& row : rows()) {
+      for (const OperatorInfo& row : rows) {
         operators.push_back(&row);
         groups[static_cast<size_t>(group)].operators.push_back(&row);
         names.push_back(row.name);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "core/base/text.h"
 
@@ -16,8 +15,7 @@ struct Row {
   std::string_view onnx = {};       // besides those of the rows of ONNX's operators that become it
 };
 
-// Sources: the operators of Chromium's WebNN backend; for PyTorch, the function with the same
-// formula.
+// Sources: the operators of Chromium's WebNN backend; PyTorch's functions of the same formula.
 constexpr Row kRows[] = {
     {"ACTIVATION_CELU", "", "celu"},
     {"ACTIVATION_ELU", "elu", "elu"},
@@ -217,8 +215,8 @@ std::map<std::string, std::vector<std::string_view>> NamesInOnnx() {
   return names;
 }
 
-// The operators of ONNX that become an operator, and those that the row has besides. Where there is
-// neither, those of another version are right.
+// The operators of ONNX that become an operator, and those that the row has besides; those of
+// another version are right if there is neither.
 std::vector<std::string_view> NamesInOnnxOf(const Row& row) {
   static const auto kNames = NamesInOnnx();
   std::vector<std::string_view> names = WordsOf(row.onnx);

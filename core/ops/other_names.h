@@ -2,7 +2,6 @@
 // Names of the operators and their fields in ONNX, WebNN and PyTorch.
 #pragma once
 
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +11,7 @@
 
 namespace dmlop {
 
-// The foreign operators that an operator computes, alone or with its other fields at neutral
-// values.
+// The foreign operators that an operator computes, perhaps with other fields at neutral values.
 struct OtherNames {
   std::vector<std::string_view> onnx, webnn, pytorch;
 };
@@ -30,8 +28,7 @@ struct OnnxOperator {
 // Returns the operators that models of ONNX may have, from the table by which these are read.
 std::vector<OnnxOperator> OnnxOperators();
 
-// The names of a field in the other libraries, empty where there is none. The note says what
-// differs.
+// The names of a field in the other libraries, or empty; the note says what differs.
 struct Argument {
   std::string_view onnx, webnn, pytorch;
   std::string_view note;

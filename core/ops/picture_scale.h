@@ -6,8 +6,7 @@
 
 namespace dmlop {
 
-// RESAMPLE3 from sizes to as many others, linear and with antialiasing; the centres of elements lie
-// at halves.
+// RESAMPLE3 from sizes to others, linear with antialiasing; centres of elements lie at halves.
 OperatorDesc PictureScale(DataType type, const std::vector<uint32_t>& from,
                           const std::vector<uint32_t>& to);
 

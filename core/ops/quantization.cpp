@@ -2,7 +2,6 @@
 #include "core/ops/quantization.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales and zero points of tensors of integers, and sums of products less zero points (QSH-1,
-// QSH-2).
+// Scales and zero points of tensors of integers, and sums of products without them (QSH-1, QSH-2).
 #pragma once
 
 #include <array>

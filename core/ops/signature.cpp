@@ -160,8 +160,7 @@ class Shapes {
     return forms;
   }
 
-  // Returns the only form, with the rank of the first tensor if it may have any; none if it may
-  // not.
+  // Returns the only form, with the first tensor's rank if that may be any; none if it may not.
   std::optional<Form> TheForm(const TensorShape& shape) const {
     const std::string_view dims = FormsOf(shape)[0];
     return FormOfRank(dims, Has(dims, kRepeated) ? first_.size() : Split(dims, ", ").size());

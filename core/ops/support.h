@@ -52,6 +52,10 @@ struct SupportTable {
   constexpr bool Holds(uint32_t value) const { return (enumerators >> value & 1) != 0; }
 };
 
+// A table of rows for the whole operator.
+template <const auto& kRows>
+inline constexpr SupportTable kSupportBy[] = {{kRows}};
+
 // The row in force at `level`; null if the operator does not exist yet.
 const SupportRow* RowAt(const SupportTable& table, FeatureLevel level);
 

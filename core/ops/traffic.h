@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "core/engine/limits.h"
 #include "core/ops/operator.h"

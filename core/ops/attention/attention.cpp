@@ -3,10 +3,6 @@
 #include "core/ops/attention/attention.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
-
-#include "core/base/integers.h"
 
 namespace dmlop::attention {
 
@@ -61,8 +57,6 @@ constexpr SupportRow Row(FeatureLevel since) {
 }
 constexpr SupportRow kRows[] = {Row(Level(6, 1))};
 constexpr SupportRow kRows1[] = {Row(Level(6, 3))};
-constexpr SupportTable kSupport[] = {{kRows}};
-constexpr SupportTable kSupport1[] = {{kRows1}};
 
 constexpr Rule kRules1[] = {
     {"CTR-5", "numbers of heads are not 0"},
@@ -102,31 +96,18 @@ constexpr Computed kFamily = {.run = RunAttention,
                               .formula = Meaning};
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "MULTIHEAD_ATTENTION",
-     .summary = "means of values, weighted by what queries make of their keys",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "MHA-3",
-     .rules = kRules,
-     .infer = Infer,
-     .family = kFamily,
-     .values_choose = true},
-    {.name = "MULTIHEAD_ATTENTION1",
-     .summary = "MULTIHEAD_ATTENTION with groups of queries and lengths of the past",
-     .fields = kFields1,
-     .support = kSupport1,
-     .type_rule = "MHA-3",
-     .rules = kRules1,
-     .infer = Infer,
-     .family = kFamily,
-     .values_choose = true},
+    OperatorRow(
+        "MULTIHEAD_ATTENTION", "means of values, weighted by what queries make of their keys",
+        {kFields, kSupportBy<kRows>, "MHA-3", kRules, Infer}, kFamily, {.values_choose = true}),
+    OperatorRow("MULTIHEAD_ATTENTION1",
+                "MULTIHEAD_ATTENTION with groups of queries and lengths of the past",
+                {kFields1, kSupportBy<kRows1>, "MHA-3", kRules1, Infer}, kFamily,
+                {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 // --- sources -------------------------------------------------------------------------------------
 

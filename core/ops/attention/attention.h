@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, and the sizes that their tensors
-// share.
+// The fields of both MULTIHEAD_ATTENTION operators, and the sizes that their tensors share.
 #pragma once
 
 #include <cstdint>
@@ -115,7 +114,7 @@ inline constexpr Source kKeySources[] = {
 inline constexpr Source kValueSources[] = {
     {&kValue}, {&kStackedKeyValue, 1}, {&kStackedQueryKeyValue, 2}};
 
-// Whether the operator has such a tensor, and it is not left out.
+// Returns whether the operator has such a tensor, and it is not left out.
 bool Has(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor);
 
 struct Shapes {

@@ -43,7 +43,6 @@ constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 5, {types::kFloats}},
     {Level(4, 0), 3, 5, {types::kFloats}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"CONV-1", "the tensors agree in DataType and DimensionCount"},
     {"CONV-2",
@@ -161,22 +160,15 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "CONVOLUTION",
-     .summary = "sums of products of a filter with windows, or the transpose of that",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "CONV-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family =
-         Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
-     .hardware_tolerance = HardwareTolerance},
+    OperatorRow(
+        "CONVOLUTION", "sums of products of a filter with windows, or the transpose of that",
+        {kFields, kSupportBy<kRows>, "CONV-1", kRules, Infer},
+        Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
+        {.hardware_tolerance = HardwareTolerance}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::convolution

@@ -67,8 +67,7 @@ inline WindowAxis AxisAt(const OperatorDesc& op, size_t d) {
   return AxisOf(kWindows, op, d, op.sizes(kInputTensor)[d + 2], op.sizes(kFilterTensor)[d + 2]);
 }
 
-// Returns how many positions along a dimension have a window, without OutputPadding; it may be less
-// than 1.
+// Returns how many positions have a window, without OutputPadding; it may be less than 1.
 inline int64_t WindowPositions(const OperatorDesc& op, size_t d) {
   const WindowAxis axis = AxisAt(op, d);
   if (IsForward(op)) return axis.Fits() ? axis.Outputs() : 0;

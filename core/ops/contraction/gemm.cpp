@@ -4,7 +4,6 @@
 //   Output = Alpha * A' B' + Beta * C
 //
 // of A and B, or of their transposes, for each index in the leading dimensions.
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -41,7 +40,6 @@ constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(4, 0), 2, 4, {types::kFloats}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"GEMM-1", "the tensors agree in DataType and DimensionCount"},
     {"GEMM-2",
@@ -168,24 +166,17 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "GEMM",
-     .summary = "product of matrices, with a scaled third one added",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "GEMM-1",
-     .rules = kRules,
-     .infer = InferBy<kShapes>,
-     .family = Computed{.run = Run,
-                        .sources = SourcesBy<kShapes>,
-                        .operations = OperationsBy<kShapes>,
-                        .formula = Meaning},
-     .hardware_tolerance = HardwareTolerance},
+    OperatorRow("GEMM", "product of matrices, with a scaled third one added",
+                {kFields, kSupportBy<kRows>, "GEMM-1", kRules, InferBy<kShapes>},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .operations = OperationsBy<kShapes>,
+                         .formula = Meaning},
+                {.hardware_tolerance = HardwareTolerance}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::gemm

@@ -8,8 +8,6 @@
 //   q[d] = p[d] * Strides[d] - StartPadding[d] + k[d] * Dilations[d], as far as it is in [0, I[d])
 //
 // the output is S itself, or S + Bias[o] in units of the output's scale.
-#include "core/ops/contraction/integer_convolution.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -22,15 +20,149 @@
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/matrix/window_lines.h"
 #include "core/exact/exact_sum.h"
+#include "core/ops/families.h"
 #include "core/ops/quantization.h"
+#include "core/ops/windows.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop::integer_convolution {
-
 namespace {
 
 using namespace quantization;
-using namespace integer_convolution;
+
+// --- fields --------------------------------------------------------------------------------------
+
+constexpr auto kQuantized = TypeVariable::kIndex;
+constexpr auto kSide = RankGroup::kSide;
+
+constexpr auto kFilter =
+    field::Input("FilterTensor", TypeVariable::kU)
+        .Means("The weights, {output channels, input channels / GroupCount, spatial sizes}.");
+constexpr auto kInputZeroPoint =
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide))
+        .Means(meaning::kInputZeroPointTensor);
+constexpr auto kFilterZeroPoint =
+    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide))
+        .Means(
+            "The integer that stands for 0 in the filter, one for all or one for each output "
+            "channel; without it, 0.");
+constexpr auto kInputScale =
+    field::Input("InputScaleTensor", TypeVariable::kV, kSide).Means(meaning::kInputScaleTensor);
+constexpr auto kFilterScale =
+    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther)
+        .Means(
+            "The value of one unit of the filter, one number for all or one for each output "
+            "channel.");
+constexpr auto kOutputScale =
+    field::Input("OutputScaleTensor", TypeVariable::kV, kSide).Means(meaning::kOutputScaleTensor);
+constexpr auto kOutputZeroPoint =
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide))
+        .Means(meaning::kOutputZeroPointTensor);
+constexpr auto kBias =
+    field::Optional(field::Input("BiasTensor", TypeVariable::kW))
+        .Means(
+            "An integer for each output channel, {1, output channels, 1, ...}, in units of the "
+            "product of both scales; without it, 0.");
+constexpr auto kSums =
+    field::Output("OutputTensor", TypeVariable::kV).Means(meaning::kOutputTensor);
+constexpr auto kIntegers = field::Output("OutputTensor", kQuantized).Means(meaning::kOutputTensor);
+
+constexpr WindowFields kWindows = WindowFieldsWith(
+    {.min = 1, .rule = "CTR-5", .min_count = 1, .max_count = 2, .count_rule = "CTR-4"});
+constexpr auto kGroupCount =
+    field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"}).Means(meaning::kGroupCount);
+
+std::vector<WindowAxis> AxesOf(const OperatorDesc& op) {
+  std::vector<WindowAxis> axes;
+  for (size_t d = 0; d < op[kWindows.strides].size(); ++d) {
+    axes.push_back(
+        AxisOf(kWindows, op, d, op.sizes(kInputTensor)[d + 2], op.sizes(kFilter)[d + 2]));
+  }
+  return axes;
+}
+
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{N, C, I..}"},
+    {&kFilter, "{O, c, F..}"},
+    Parameter(kInputScale, kOfAll),
+    Parameter(kInputZeroPoint, kOfAll),
+    Parameter(kFilterScale, kOfChannels),
+    Parameter(kFilterZeroPoint, kOfChannels),
+    Parameter(kOutputScale, kOfAll),
+    Parameter(kOutputZeroPoint, kOfAll),
+    {&kBias, "{1, O, 1..}"},
+    {&kSums, "{N, O, P..}"},
+    {&kIntegers, "{N, O, P..}"},
+};
+constexpr Signature kIntegerShapes = {"CVI-1", "CVI-1", kTensors};
+constexpr Signature kQuantizedShapes = {"QCV-1", "QCV-1", kTensors};
+
+// --- sources -------------------------------------------------------------------------------------
+
+// The taps of a window, and the elements under each tap for a part of the output.
+class TapSources {
+ public:
+  explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {
+    const Sizes& filter = op.sizes(kFilter);
+    for (const WindowAxis& axis : axes_) windows_.push_back(axis.window);
+    group_rows_ = filter[0] / op[kGroupCount];
+    group_channels_ = filter[1];
+    filter_ = *InputNumber(op, kFilter);
+  }
+
+  int64_t count() const { return Product(windows_); }
+
+  std::optional<Region> InputUnder(int64_t number, const Region& output) const {
+    const int64_t first = output.begin[1] / group_rows_;
+    const int64_t last = (output.begin[1] + output.sizes[1] - 1) / group_rows_;
+    Region region{0,
+                  {output.begin[0], first * group_channels_},
+                  {output.sizes[0], (last - first + 1) * group_channels_}};
+    const Dims tap = IndexOf(windows_, number);
+    for (size_t d = 0; d < axes_.size(); ++d) {
+      const int64_t begin = output.begin[d + 2];
+      const Range elements = axes_[d].InputsUnder(tap[d], {begin, begin + output.sizes[d + 2]});
+      if (elements.count() == 0) return std::nullopt;
+      region.begin.push_back(elements.begin);
+      region.sizes.push_back(elements.count());
+    }
+    return region;
+  }
+
+  std::optional<Region> FilterAt(int64_t number, const Region& output) const {
+    if (!InputUnder(number, output)) return std::nullopt;
+    Region region{filter_, {output.begin[1], 0}, {output.sizes[1], group_channels_}};
+    for (const int64_t tap : IndexOf(windows_, number)) {
+      region.begin.push_back(tap);
+      region.sizes.push_back(1);
+    }
+    return region;
+  }
+
+ private:
+  std::vector<WindowAxis> axes_;
+  Dims windows_;
+  int64_t group_rows_, group_channels_;
+  size_t filter_;
+};
+
+// Two maps for each tap, so there may be very many, and one for each parameter.
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  const auto taps = std::make_shared<const TapSources>(op);
+  std::vector<SourceMap> maps;
+  for (int64_t i = 0; i < taps->count(); ++i) {
+    maps.push_back([taps, i](const Region& output) { return taps->InputUnder(i, output); });
+    maps.push_back([taps, i](const Region& output) { return taps->FilterAt(i, output); });
+  }
+  const std::vector<SourceMap> parameters = SourcesOf(kIntegerShapes, op);
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  for (size_t i = 1; i < slots.size(); ++i) {
+    if (slots[i].field != &kFilter) maps.push_back(parameters[i]);
+  }
+  return maps;
+}
+
+// --- rules ---------------------------------------------------------------------------------------
 
 constexpr Rule kCounts = {"CTR-4", "the four arrays have an entry for each spatial dimension"};
 constexpr Rule kNoZeros = {"CTR-5", "Strides, Dilations and GroupCount are not 0"};
@@ -182,7 +314,7 @@ std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& fiel
 
 FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula) {
   const std::vector<SourceMap> sources = Sources(op);
-  const auto taps = static_cast<size_t>(TapCount(op));
+  const auto taps = static_cast<size_t>(TapSources(op).count());
   const ZeroPoints zeros{ParameterOf(op, kInputZeroPoint, element, formula),
                          ParameterOf(op, kFilterZeroPoint, element, formula)};
   return SumOfProducts(std::span(sources).first(2 * taps), element, zeros, formula);
@@ -208,7 +340,6 @@ constexpr SupportRow kIntegerRows[] = {
     {Level(2, 1), 4, 4, {k8, k8, kInt32}},
     {Level(4, 0), 3, 4, {k8, k8, kInt32}, {{{1, 4}, {}}}},
 };
-constexpr SupportTable kIntegerSupport[] = {{kIntegerRows}};
 constexpr Rule kIntegerRules[] = {
     {"CVI-1",
      "the input {N, C, ..}, the filter {O, C / GroupCount, ..} and the output {N, O, ..} agree in "
@@ -261,7 +392,6 @@ constexpr SupportRow kQuantizedRows[] = {
     {Level(4, 0), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {3, 4}}}},
     {Level(5, 2), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {1, 4}}}},
 };
-constexpr SupportTable kQuantizedSupport[] = {{kQuantizedRows}};
 constexpr Rule kQuantizedRules[] = {
     {"QCV-1",
      "the input {N, C, ..}, the filter {O, C / GroupCount, ..}, the bias {1, O, 1 ..} and the "
@@ -312,106 +442,23 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "CONVOLUTION_INTEGER",
-     .summary = "convolutions of integers, modulo 2^32",
-     .fields = kIntegerFields,
-     .support = kIntegerSupport,
-     .type_rule = "QSH-2",
-     .rules = kIntegerRules,
-     .infer = InferInteger,
-     .family = Computed{.run = RunInteger,
-                        .sources = Sources,
-                        .operations = Operations,
-                        .formula = IntegerMeaning}},
-    {.name = "QUANTIZED_LINEAR_CONVOLUTION",
-     .summary = "convolutions of quantized numbers, quantized",
-     .fields = kQuantizedFields,
-     .support = kQuantizedSupport,
-     .type_rule = "QSH-2",
-     .rules = kQuantizedRules,
-     .infer = InferQuantized,
-     .family = Computed{.run = RunQuantized,
-                        .sources = Sources,
-                        .operations = Operations,
-                        .formula = QuantizedMeaning}},
+    OperatorRow("CONVOLUTION_INTEGER", "convolutions of integers, modulo 2^32",
+                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", kIntegerRules, InferInteger},
+                Computed{.run = RunInteger,
+                         .sources = Sources,
+                         .operations = Operations,
+                         .formula = IntegerMeaning}),
+    OperatorRow(
+        "QUANTIZED_LINEAR_CONVOLUTION", "convolutions of quantized numbers, quantized",
+        {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", kQuantizedRules, InferQuantized},
+        Computed{.run = RunQuantized,
+                 .sources = Sources,
+                 .operations = Operations,
+                 .formula = QuantizedMeaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
-
-// --- sources -------------------------------------------------------------------------------------
-
-namespace {
-
-// The taps of a window, and the elements under each tap for a part of the output.
-class TapSources {
- public:
-  explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {
-    const Sizes& filter = op.sizes(kFilter);
-    for (const WindowAxis& axis : axes_) windows_.push_back(axis.window);
-    group_rows_ = filter[0] / op[kGroupCount];
-    group_channels_ = filter[1];
-    filter_ = *InputNumber(op, kFilter);
-  }
-
-  int64_t count() const { return Product(windows_); }
-
-  std::optional<Region> InputUnder(int64_t number, const Region& output) const {
-    const int64_t first = output.begin[1] / group_rows_;
-    const int64_t last = (output.begin[1] + output.sizes[1] - 1) / group_rows_;
-    Region region{0,
-                  {output.begin[0], first * group_channels_},
-                  {output.sizes[0], (last - first + 1) * group_channels_}};
-    const Dims tap = IndexOf(windows_, number);
-    for (size_t d = 0; d < axes_.size(); ++d) {
-      const int64_t begin = output.begin[d + 2];
-      const Range elements = axes_[d].InputsUnder(tap[d], {begin, begin + output.sizes[d + 2]});
-      if (elements.count() == 0) return std::nullopt;
-      region.begin.push_back(elements.begin);
-      region.sizes.push_back(elements.count());
-    }
-    return region;
-  }
-
-  std::optional<Region> FilterAt(int64_t number, const Region& output) const {
-    if (!InputUnder(number, output)) return std::nullopt;
-    Region region{filter_, {output.begin[1], 0}, {output.sizes[1], group_channels_}};
-    for (const int64_t tap : IndexOf(windows_, number)) {
-      region.begin.push_back(tap);
-      region.sizes.push_back(1);
-    }
-    return region;
-  }
-
- private:
-  std::vector<WindowAxis> axes_;
-  Dims windows_;
-  int64_t group_rows_, group_channels_;
-  size_t filter_;
-};
-
-}  // namespace
-
-int64_t TapCount(const OperatorDesc& op) {
-  return TapSources(op).count();
-}
-
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  const auto taps = std::make_shared<const TapSources>(op);
-  std::vector<SourceMap> maps;
-  for (int64_t i = 0; i < taps->count(); ++i) {
-    maps.push_back([taps, i](const Region& output) { return taps->InputUnder(i, output); });
-    maps.push_back([taps, i](const Region& output) { return taps->FilterAt(i, output); });
-  }
-  const std::vector<SourceMap> parameters = SourcesOf(kIntegerShapes, op);
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 1; i < slots.size(); ++i) {
-    if (slots[i].field != &kFilter) maps.push_back(parameters[i]);
-  }
-  return maps;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::integer_convolution

@@ -6,10 +6,8 @@
 //   S[i.., m, n] = sum over k of (A[i.., m, k] - zA[m]) * (B[i.., k, n] - zB[n])
 //
 // the output is S itself, S * sA[m] * sB[n] + Bias, or that in units of the output's scale.
-#include <algorithm>
 #include <limits>
 #include <span>
-#include <type_traits>
 
 #include "core/base/integers.h"
 #include "core/engine/matrix/integer_product.h"
@@ -134,7 +132,6 @@ constexpr SupportRow kIntegerRows[] = {
     {Level(4, 0), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {2, 4}}}},
     {Level(5, 2), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {1, 4}}}},
 };
-constexpr SupportTable kIntegerSupport[] = {{kIntegerRows}};
 constexpr Rule kIntegerRules[] = {
     {"MMI-1", "A {.., M, K}, B {.., K, N} and the output {.., M, N} agree in all other sizes"},
     kParameterSizes,
@@ -165,7 +162,6 @@ constexpr const Field* kFloatFields[] = {&kATensor, &kAScale,     &kAZeroPoint, 
 constexpr SupportRow kFloatRows[] = {
     {Level(6, 2), 2, 4, {kAnyInteger, kAnyInteger, types::kFloats}, {{{1, 4}, {}}}},
 };
-constexpr SupportTable kFloatSupport[] = {{kFloatRows}};
 constexpr Rule kFloatRules[] = {
     {"MMF-1",
      "A {.., M, K}, B {.., K, N}, bias and output {.., M, N} agree in all other sizes; scales, "
@@ -255,7 +251,6 @@ constexpr SupportRow kQuantizedRows[] = {
     {Level(2, 1), 4, 4, {k8, k8, kFloat32, k8}},
     {Level(4, 0), 2, 4, {k8, k8, kFloat32, k8}, {{{1, 4}, {}}}},
 };
-constexpr SupportTable kQuantizedSupport[] = {{kQuantizedRows}};
 constexpr Rule kQuantizedRules[] = {
     {"QMM-1", "A {.., M, K}, B {.., K, N} and the output {.., M, N} agree in all other sizes"},
     kParameterSizes,
@@ -304,45 +299,30 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "MATRIX_MULTIPLY_INTEGER",
-     .summary = "products of matrices of integers, modulo 2^32",
-     .fields = kIntegerFields,
-     .support = kIntegerSupport,
-     .type_rule = "QSH-2",
-     .rules = kIntegerRules,
-     .infer = InferInteger,
-     .family = Computed{.run = RunInteger,
-                        .sources = SourcesBy<kIntegerShapes>,
-                        .operations = OperationsBy<kIntegerShapes>,
-                        .formula = IntegerMeaning}},
-    {.name = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-     .summary = "products of matrices of quantized numbers as real numbers",
-     .fields = kFloatFields,
-     .support = kFloatSupport,
-     .type_rule = "MMF-1",
-     .rules = kFloatRules,
-     .infer = InferFloat,
-     .family = Computed{.run = RunFloat,
-                        .sources = SourcesBy<kFloatShapes>,
-                        .operations = OperationsBy<kFloatShapes>,
-                        .formula = FloatMeaning}},
-    {.name = "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-     .summary = "products of matrices of quantized numbers, quantized",
-     .fields = kQuantizedFields,
-     .support = kQuantizedSupport,
-     .type_rule = "QSH-2",
-     .rules = kQuantizedRules,
-     .infer = InferQuantized,
-     .family = Computed{.run = RunQuantized,
-                        .sources = SourcesBy<kQuantizedShapes>,
-                        .operations = OperationsBy<kQuantizedShapes>,
-                        .formula = QuantizedMeaning}},
+    OperatorRow("MATRIX_MULTIPLY_INTEGER", "products of matrices of integers, modulo 2^32",
+                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", kIntegerRules, InferInteger},
+                Computed{.run = RunInteger,
+                         .sources = SourcesBy<kIntegerShapes>,
+                         .operations = OperationsBy<kIntegerShapes>,
+                         .formula = IntegerMeaning}),
+    OperatorRow("MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+                "products of matrices of quantized numbers as real numbers",
+                {kFloatFields, kSupportBy<kFloatRows>, "MMF-1", kFloatRules, InferFloat},
+                Computed{.run = RunFloat,
+                         .sources = SourcesBy<kFloatShapes>,
+                         .operations = OperationsBy<kFloatShapes>,
+                         .formula = FloatMeaning}),
+    OperatorRow(
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY", "products of matrices of quantized numbers, quantized",
+        {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", kQuantizedRules, InferQuantized},
+        Computed{.run = RunQuantized,
+                 .sources = SourcesBy<kQuantizedShapes>,
+                 .operations = OperationsBy<kQuantizedShapes>,
+                 .formula = QuantizedMeaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::integer_product

@@ -16,7 +16,6 @@ constexpr auto kBias =
 constexpr const Field* kScaleFields[] = {&kInputTensor, &kOutputTensor, &kScale, &kChannelCount,
                                          &kBias};
 constexpr SupportRow kScaleRows[] = {{Level(1, 0), 4, 4, {kFloats}}};
-constexpr SupportTable kScaleSupport[] = {{kScaleRows}};
 constexpr Rule kScaleRules[] = {
     kSame,
     {"VS2D-2", "there are 1 or 3 channels, in dimension 1, and as many biases"},
@@ -55,7 +54,6 @@ constexpr SupportRow kSequenceRows[] = {
     {Level(4, 0), 1, 8, {types::kUpTo32}},
     {Level(5, 0), 1, 8, {kUpTo64}},
 };
-constexpr SupportTable kSequenceSupport[] = {{kSequenceRows}};
 constexpr Rule kSequenceRules[] = {
     {"ELW-4", "ValueDataType is the output's DataType"},
     {"UNI-1", "ValueStart and ValueDelta are numbers of that type"},
@@ -71,28 +69,17 @@ void SetSequence(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "VALUE_SCALE_2D",
-     .summary = "Scale * x + Bias, with a bias for each channel",
-     .fields = kScaleFields,
-     .support = kScaleSupport,
-     .type_rule = "ELW-1",
-     .rules = kScaleRules,
-     .infer = InferScale,
-     .family = ElementWise{.function = F::kMultiplyAdd, .operands = ScaleOperands}},
-    {.name = "FILL_VALUE_SEQUENCE",
-     .summary = "ValueStart + k * ValueDelta for element number k",
-     .fields = kSequenceFields,
-     .support = kSequenceSupport,
-     .type_rule = "ELW-4",
-     .rules = kSequenceRules,
-     .infer = InferSequence,
-     .family = ElementWise{F::kSequence, SetSequence}},
+    OperatorRow("VALUE_SCALE_2D", "Scale * x + Bias, with a bias for each channel",
+                {kScaleFields, kSupportBy<kScaleRows>, "ELW-1", kScaleRules, InferScale},
+                ElementWise{.function = F::kMultiplyAdd, .operands = ScaleOperands}),
+    OperatorRow(
+        "FILL_VALUE_SEQUENCE", "ValueStart + k * ValueDelta for element number k",
+        {kSequenceFields, kSupportBy<kSequenceRows>, "ELW-4", kSequenceRules, InferSequence},
+        ElementWise{F::kSequence, SetSequence}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::affine

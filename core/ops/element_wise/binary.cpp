@@ -27,10 +27,6 @@ constexpr SupportRow kMeanRows[] = {
     {Level(3, 0), 1, 8, {kFloatsAnd32}},
 };
 constexpr SupportRow kDifferenceSquareRows[] = {{Level(3, 1), 1, 8, {kFloatsAnd32}}};
-constexpr SupportTable kAddSupport[] = {{kAddRows}};
-constexpr SupportTable kSubtractSupport[] = {{kSubtractRows}};
-constexpr SupportTable kMeanSupport[] = {{kMeanRows}};
-constexpr SupportTable kDifferenceSquareSupport[] = {{kDifferenceSquareRows}};
 
 // --- ADD1 ----------------------------------------------------------------------------------------
 
@@ -38,7 +34,6 @@ constexpr SupportRow kAdd1Rows[] = {
     {Level(2, 0), 4, 5, {kFloats}},
     {Level(3, 0), 1, 8, {kFloats}},
 };
-constexpr SupportTable kAdd1Support[] = {{kAdd1Rows}};
 constexpr const Field* kAdd1Fields[] = {&kATensor, &kBTensor, &kOutputTensor, &kFusedActivation};
 constexpr Rule kAdd1Rules[] = {
     kSame,
@@ -59,8 +54,6 @@ constexpr SupportRow kModulusRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(6, 0), 1, 8, {kUpTo64}},
 };
-constexpr SupportTable kDivideSupport[] = {{kDivideRows}};
-constexpr SupportTable kModulusSupport[] = {{kModulusRows}};
 
 // --- the larger and the smaller ------------------------------------------------------------------
 
@@ -70,32 +63,30 @@ constexpr SupportRow kMaxRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(5, 0), 1, 8, {kUpTo64}},
 };
-constexpr SupportTable kMaxSupport[] = {{kMaxRows}};
 
 constexpr OperatorInfo kOperators[] = {
-    Tolerating<1>(Binary("ELEMENT_WISE_ADD", "a + b", kAddSupport, {F::kAdd})),
+    Tolerating<1>(Binary("ELEMENT_WISE_ADD", "a + b", kSupportBy<kAddRows>, {F::kAdd})),
     WithRules(kAdd1Rules,
               WithFields(kAdd1Fields, Tolerating<1>(Binary("ELEMENT_WISE_ADD1",
                                                            "a + b, and an activation of that",
-                                                           kAdd1Support, {F::kAdd})))),
-    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", "(a - b) * (a - b)", kDifferenceSquareSupport,
+                                                           kSupportBy<kAdd1Rows>, {F::kAdd})))),
+    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", "(a - b) * (a - b)", kSupportBy<kDifferenceSquareRows>,
            {F::kDifferenceSquare}),
-    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", "a / b", kDivideSupport, {F::kDivide})),
-    Binary("ELEMENT_WISE_MAX", "the larger of a and b", kMaxSupport, {F::kMax}),
-    Binary("ELEMENT_WISE_MEAN", "(a + b) / 2", kMeanSupport, {F::kMean}),
-    Binary("ELEMENT_WISE_MIN", "the smaller of a and b", kMaxSupport, {F::kMin}),
-    Binary("ELEMENT_WISE_MODULUS_FLOOR", "a - b * floor(a / b), as % in Python", kModulusSupport,
-           {F::kModulusFloor}),
-    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", "a - b * trunc(a / b), as fmod in C", kModulusSupport,
-           {F::kModulusTruncate}),
-    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", "a * b", kAddSupport, {F::kMultiply})),
-    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSubtractSupport, {F::kSubtract})),
+    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", "a / b", kSupportBy<kDivideRows>, {F::kDivide})),
+    Binary("ELEMENT_WISE_MAX", "the larger of a and b", kSupportBy<kMaxRows>, {F::kMax}),
+    Binary("ELEMENT_WISE_MEAN", "(a + b) / 2", kSupportBy<kMeanRows>, {F::kMean}),
+    Binary("ELEMENT_WISE_MIN", "the smaller of a and b", kSupportBy<kMaxRows>, {F::kMin}),
+    Binary("ELEMENT_WISE_MODULUS_FLOOR", "a - b * floor(a / b), as % in Python",
+           kSupportBy<kModulusRows>, {F::kModulusFloor}),
+    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", "a - b * trunc(a / b), as fmod in C",
+           kSupportBy<kModulusRows>, {F::kModulusTruncate}),
+    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", "a * b", kSupportBy<kAddRows>, {F::kMultiply})),
+    Tolerating<1>(
+        Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSupportBy<kSubtractRows>, {F::kSubtract})),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::binary

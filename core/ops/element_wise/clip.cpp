@@ -23,10 +23,6 @@ constexpr SupportRow kClipGradRows[] = {
     {Level(3, 1), 1, 8, {types::kUpTo32}},
     {Level(5, 0), 1, 8, {kUpTo64}},
 };
-constexpr SupportTable kThresholdSupport[] = {{kThresholdRows}};
-constexpr SupportTable kClipSupport[] = {{kClipRows}};
-constexpr SupportTable kClip1Support[] = {{kClip1Rows}};
-constexpr SupportTable kClipGradSupport[] = {{kClipGradRows}};
 
 // --- bounds --------------------------------------------------------------------------------------
 
@@ -87,22 +83,20 @@ constexpr Rule kClipGrad1Rules[] = {kSame, kTypedBound, kNumber, kMember};
 
 constexpr OperatorInfo kOperators[] = {
     FusableClip(Clip("ELEMENT_WISE_CLIP", "each element, between two numbers", kClipFields,
-                     kClipSupport, kScaledRules, {F::kClip, SetBounds})),
+                     kSupportBy<kClipRows>, kScaledRules, {F::kClip, SetBounds})),
     Clip("ELEMENT_WISE_CLIP1", "each element, between two numbers of its type", kClip1Fields,
-         kClip1Support, kClip1Rules, {F::kClip, SetTypedBounds}),
+         kSupportBy<kClip1Rows>, kClip1Rules, {F::kClip, SetTypedBounds}),
     Clip("ELEMENT_WISE_CLIP_GRAD", "the gradient, where an element lies between two numbers",
-         kClipGradFields, kClipGradSupport, kSameRules, {F::kClipGrad, SetBounds}),
+         kClipGradFields, kSupportBy<kClipGradRows>, kSameRules, {F::kClipGrad, SetBounds}),
     Clip("ELEMENT_WISE_CLIP_GRAD1",
          "the gradient, where an element lies between two numbers of its type", kClipGrad1Fields,
-         kClip1Support, kClipGrad1Rules, {F::kClipGrad, SetTypedBounds}),
+         kSupportBy<kClip1Rows>, kClipGrad1Rules, {F::kClipGrad, SetTypedBounds}),
     Clip("ELEMENT_WISE_THRESHOLD", "each element, at least a number", kThresholdFields,
-         kThresholdSupport, kSameRules, {F::kThreshold, SetMin}),
+         kSupportBy<kThresholdRows>, kSameRules, {F::kThreshold, SetMin}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::clip

@@ -20,14 +20,8 @@ constexpr Rule kPredicateRules[] = {kSameSizes};
 
 constexpr OperatorInfo Predicate(std::string_view name, std::string_view summary,
                                  std::span<const SupportTable> support, ElementWise family) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kPredicateFields,
-          .support = support,
-          .type_rule = "ELW-1",
-          .rules = kPredicateRules,
-          .infer = InferPredicate,
-          .family = family};
+  return OperatorRow(name, summary,
+                     {kPredicateFields, support, "ELW-1", kPredicateRules, InferPredicate}, family);
 }
 
 constexpr SupportRow kIsNanRows[] = {
@@ -42,9 +36,6 @@ constexpr SupportRow kBitCountRows[] = {
     {Level(3, 0), 1, 8, {kUnsignedTo32, kTruth}},
     {Level(4, 1), 1, 8, {types::kAll, kTruth}},
 };
-constexpr SupportTable kIsNanSupport[] = {{kIsNanRows}};
-constexpr SupportTable kIsInfinitySupport[] = {{kIsInfinityRows}};
-constexpr SupportTable kBitCountSupport[] = {{kBitCountRows}};
 
 constexpr std::string_view kInfinityModes[] = {"EITHER", "POSITIVE", "NEGATIVE"};
 constexpr auto kInfinityMode =
@@ -82,19 +73,12 @@ constexpr SupportRow kOrEqualRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32, kTruth}},
     {Level(4, 1), 1, 8, {kUpTo64, kTruth}},
 };
-constexpr SupportTable kEqualsSupport[] = {{kEqualsRows}};
-constexpr SupportTable kOrEqualSupport[] = {{kOrEqualRows}};
 
 constexpr OperatorInfo Comparison(std::string_view name, std::string_view summary,
                                   std::span<const SupportTable> support, ElementWise family) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kComparisonFields,
-          .support = support,
-          .type_rule = "CMP-1",
-          .rules = kComparisonRules,
-          .infer = InferComparison,
-          .family = family};
+  return OperatorRow(name, summary,
+                     {kComparisonFields, support, "CMP-1", kComparisonRules, InferComparison},
+                     family);
 }
 
 // --- logic and bits ------------------------------------------------------------------------------
@@ -113,48 +97,49 @@ constexpr SupportRow kShiftRows[] = {
     {Level(3, 0), 1, 8, {kUnsignedTo32}},
     {Level(4, 1), 1, 8, {kUnsignedTo32 | DataTypes{DataType::kUint64}}},
 };
-constexpr SupportTable kLogicSupport[] = {{kLogicRows}};
-constexpr SupportTable kBitSupport[] = {{kBitRows}};
-constexpr SupportTable kShiftSupport[] = {{kShiftRows}};
 
 constexpr OperatorInfo kOperators[] = {
-    Binary("ELEMENT_WISE_BIT_AND", "the bits that a and b both have", kBitSupport, {F::kBitAnd}),
-    Predicate("ELEMENT_WISE_BIT_COUNT", "how many bits of each element are one", kBitCountSupport,
-              {F::kBitCount}),
-    Unary("ELEMENT_WISE_BIT_NOT", "every bit inverted", kBitSupport, {F::kBitNot}),
-    Binary("ELEMENT_WISE_BIT_OR", "the bits that a or b has", kBitSupport, {F::kBitOr}),
+    Binary("ELEMENT_WISE_BIT_AND", "the bits that a and b both have", kSupportBy<kBitRows>,
+           {F::kBitAnd}),
+    Predicate("ELEMENT_WISE_BIT_COUNT", "how many bits of each element are one",
+              kSupportBy<kBitCountRows>, {F::kBitCount}),
+    Unary("ELEMENT_WISE_BIT_NOT", "every bit inverted", kSupportBy<kBitRows>, {F::kBitNot}),
+    Binary("ELEMENT_WISE_BIT_OR", "the bits that a or b has", kSupportBy<kBitRows>, {F::kBitOr}),
     Binary("ELEMENT_WISE_BIT_SHIFT_LEFT",
-           "a * 2^c modulo 2^width; c is b modulo 32 (64 for UINT64)", kShiftSupport,
+           "a * 2^c modulo 2^width; c is b modulo 32 (64 for UINT64)", kSupportBy<kShiftRows>,
            {F::kBitShiftLeft}),
     Binary("ELEMENT_WISE_BIT_SHIFT_RIGHT",
-           "a / 2^c, rounded down; c is b modulo 32 (64 for UINT64)", kShiftSupport,
+           "a / 2^c, rounded down; c is b modulo 32 (64 for UINT64)", kSupportBy<kShiftRows>,
            {F::kBitShiftRight}),
-    Binary("ELEMENT_WISE_BIT_XOR", "the bits that just one of a and b has", kBitSupport,
+    Binary("ELEMENT_WISE_BIT_XOR", "the bits that just one of a and b has", kSupportBy<kBitRows>,
            {F::kBitXor}),
     WithFields(kIsInfinityFields,
                Predicate("ELEMENT_WISE_IS_INFINITY", "1 where an element is infinite",
-                         kIsInfinitySupport, {.prepare = SetInfinity})),
-    Predicate("ELEMENT_WISE_IS_NAN", "1 where an element is NaN", kIsNanSupport, {F::kIsNan}),
-    Binary("ELEMENT_WISE_LOGICAL_AND", "1 where neither a nor b is 0", kLogicSupport,
+                         kSupportBy<kIsInfinityRows>, {.prepare = SetInfinity})),
+    Predicate("ELEMENT_WISE_IS_NAN", "1 where an element is NaN", kSupportBy<kIsNanRows>,
+              {F::kIsNan}),
+    Binary("ELEMENT_WISE_LOGICAL_AND", "1 where neither a nor b is 0", kSupportBy<kLogicRows>,
            {F::kLogicalAnd}),
-    Comparison("ELEMENT_WISE_LOGICAL_EQUALS", "1 where a = b", kEqualsSupport, {F::kEquals}),
-    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN", "1 where a > b", kEqualsSupport,
+    Comparison("ELEMENT_WISE_LOGICAL_EQUALS", "1 where a = b", kSupportBy<kEqualsRows>,
+               {F::kEquals}),
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN", "1 where a > b", kSupportBy<kEqualsRows>,
                {F::kGreaterThan}),
-    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", "1 where a >= b", kOrEqualSupport,
-               {F::kGreaterThanOrEqual}),
-    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN", "1 where a < b", kEqualsSupport, {F::kLessThan}),
-    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", "1 where a <= b", kOrEqualSupport,
-               {F::kLessThanOrEqual}),
-    Unary("ELEMENT_WISE_LOGICAL_NOT", "1 where an element is 0", kLogicSupport, {F::kLogicalNot}),
-    Binary("ELEMENT_WISE_LOGICAL_OR", "1 where a or b is not 0", kLogicSupport, {F::kLogicalOr}),
-    Binary("ELEMENT_WISE_LOGICAL_XOR", "1 where just one of a and b is 0", kLogicSupport,
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", "1 where a >= b",
+               kSupportBy<kOrEqualRows>, {F::kGreaterThanOrEqual}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN", "1 where a < b", kSupportBy<kEqualsRows>,
+               {F::kLessThan}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", "1 where a <= b",
+               kSupportBy<kOrEqualRows>, {F::kLessThanOrEqual}),
+    Unary("ELEMENT_WISE_LOGICAL_NOT", "1 where an element is 0", kSupportBy<kLogicRows>,
+          {F::kLogicalNot}),
+    Binary("ELEMENT_WISE_LOGICAL_OR", "1 where a or b is not 0", kSupportBy<kLogicRows>,
+           {F::kLogicalOr}),
+    Binary("ELEMENT_WISE_LOGICAL_XOR", "1 where just one of a and b is 0", kSupportBy<kLogicRows>,
            {F::kLogicalXor}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::logical

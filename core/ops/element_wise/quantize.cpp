@@ -60,7 +60,6 @@ constexpr SupportRow kQuantizeRows[] = {
     {Level(3, 0), 1, 8, {kFloat32 | kInt32, types::kInt8s, kFloat32}},
     {Level(6, 0), 1, 8, {kFloats | kInt32, types::kInt8s, kFloats}},
 };
-constexpr SupportTable kQuantizeSupport[] = {{kQuantizeRows}};
 
 void InferQuantize(const OperatorDesc& op, Inference& infer) {
   InferLinear(op, infer);
@@ -91,7 +90,6 @@ constexpr SupportRow kDequantizeRows[] = {
     {Level(3, 0), 1, 8, {DataTypes{}, kIntegers, kFloat32}},
     {Level(6, 0), 1, 8, {DataTypes{}, kIntegers, kFloats}},
 };
-constexpr SupportTable kDequantizeSupport[] = {{kDequantizeRows}};
 
 std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputViews inputs,
                                                 ElementWiseCall&) {
@@ -122,7 +120,6 @@ constexpr const Field* kAddFields[] = {&kA,          &kAScale,   &kAZeroPoint,  
 constexpr SupportRow kAddRows[] = {
     {Level(4, 0), 1, 8, {types::kInt8s, types::kInt8s, kFloat32, types::kInt8s}},
 };
-constexpr SupportTable kAddSupport[] = {{kAddRows}};
 constexpr Rule kAddRules[] = {
     {"QLA-1",
      "A, B and the output agree in Sizes; scales and zero points have one element, and as "
@@ -172,41 +169,26 @@ FormulaNode AddMeaning(const OperatorDesc& op, const Region& element, Formula& f
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ELEMENT_WISE_QUANTIZE_LINEAR",
-     .summary = "round(x / scale) + zero point, inside the output's type",
-     .fields = kQuantizeFields,
-     .support = kQuantizeSupport,
-     .type_rule = "QNT-4",
-     .rules = kQuantizeRules,
-     .infer = InferQuantize,
-     .family = ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
-     .hardware_tolerance = Ulp<1>},
-    {.name = "ELEMENT_WISE_DEQUANTIZE_LINEAR",
-     .summary = "(x - zero point) * scale",
-     .fields = kDequantizeFields,
-     .support = kDequantizeSupport,
-     .type_rule = "QNT-4",
-     .rules = kDequantizeRules,
-     .infer = InferLinear,
-     .family = ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
-     .hardware_tolerance = Ulp<1>},
-    {.name = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
-     .summary = "the sum of two quantized tensors, quantized",
-     .fields = kAddFields,
-     .support = kAddSupport,
-     .type_rule = "QLA-2",
-     .rules = kAddRules,
-     .infer = InferAdd,
-     .family =
-         ElementWise{
-             .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}},
+    OperatorRow(
+        "ELEMENT_WISE_QUANTIZE_LINEAR", "round(x / scale) + zero point, inside the output's type",
+        {kQuantizeFields, kSupportBy<kQuantizeRows>, "QNT-4", kQuantizeRules, InferQuantize},
+        ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
+        {.hardware_tolerance = Ulp<1>}),
+    OperatorRow(
+        "ELEMENT_WISE_DEQUANTIZE_LINEAR", "(x - zero point) * scale",
+        {kDequantizeFields, kSupportBy<kDequantizeRows>, "QNT-4", kDequantizeRules, InferLinear},
+        ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
+        {.hardware_tolerance = Ulp<1>}),
+    OperatorRow(
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "the sum of two quantized tensors, quantized",
+        {kAddFields, kSupportBy<kAddRows>, "QLA-2", kAddRules, InferAdd},
+        ElementWise{
+            .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::quantize
 

@@ -77,7 +77,6 @@ ConstTensorView ZeroPoints(const OperatorDesc& op, InputViews inputs, DataType t
 
 constexpr DataTypes kQuantizedTypes = types::kInt8s | DataTypes{DataType::kInt4, DataType::kUint4};
 constexpr SupportRow kRows[] = {{Level(6, 3), 1, 8, {kFloats, kQuantizedTypes}}};
-constexpr SupportTable kSupport[] = {{kRows}};
 
 constexpr auto kQuantized =
     field::Output("OutputTensor", kQuantizedType).Means(meaning::kOutputTensor);
@@ -114,30 +113,18 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "QUANTIZE",
-     .summary = "round(x / scale) + zero point, inside the output's type, by blocks",
-     .fields = kQuantizeFields,
-     .support = kSupport,
-     .type_rule = "QZ-3",
-     .rules = kRules,
-     .infer = InferQuantize,
-     .family = ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
-     .hardware_tolerance = Ulp<1>},
-    {.name = "DEQUANTIZE",
-     .summary = "(x - zero point) * scale, by blocks",
-     .fields = kDequantizeFields,
-     .support = kSupport,
-     .type_rule = "QZ-3",
-     .rules = kRules,
-     .infer = InferDequantize,
-     .family = ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
-     .hardware_tolerance = Ulp<1>},
+    OperatorRow("QUANTIZE", "round(x / scale) + zero point, inside the output's type, by blocks",
+                {kQuantizeFields, kSupportBy<kRows>, "QZ-3", kRules, InferQuantize},
+                ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
+                {.hardware_tolerance = Ulp<1>}),
+    OperatorRow("DEQUANTIZE", "(x - zero point) * scale, by blocks",
+                {kDequantizeFields, kSupportBy<kRows>, "QZ-3", kRules, InferDequantize},
+                ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
+                {.hardware_tolerance = Ulp<1>}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::quantize_blocks

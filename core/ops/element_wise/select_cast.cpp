@@ -20,7 +20,6 @@ constexpr SupportRow kIfRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32, kUint8}},
     {Level(5, 0), 1, 8, {types::kAll, kUint8}},
 };
-constexpr SupportTable kIfSupport[] = {{kIfRows}};
 constexpr Rule kIfRules[] = {
     {"ELW-1",
      "all tensors agree in DimensionCount and Sizes, and all but the condition in "
@@ -41,7 +40,6 @@ constexpr SupportRow kCastRows[] = {
     {Level(3, 1), 1, 8, {kUpTo64, kUpTo64}},
     {Level(4, 1), 1, 8, {types::kAll, types::kAll}},
 };
-constexpr SupportTable kCastSupport[] = {{kCastRows}};
 constexpr Rule kCastRules[] = {kSameSizes};
 
 Tolerance CastTolerance(const OperatorDesc& op) {
@@ -49,30 +47,16 @@ Tolerance CastTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ELEMENT_WISE_IF",
-     .summary = "a where the condition is not 0, else b",
-     .fields = kIfFields,
-     .support = kIfSupport,
-     .type_rule = "ELW-1",
-     .rules = kIfRules,
-     .infer = Infer,
-     .family = ElementWise{.function = F::kIf, .operands = IfOperands},
-     .values_choose = true},
-    {.name = "CAST",
-     .summary = "each element as one of another type",
-     .fields = kCastFields,
-     .support = kCastSupport,
-     .type_rule = "ELW-1",
-     .rules = kCastRules,
-     .infer = Infer,
-     .family = ElementWise{F::kCast},
-     .hardware_tolerance = CastTolerance},
+    OperatorRow("ELEMENT_WISE_IF", "a where the condition is not 0, else b",
+                {kIfFields, kSupportBy<kIfRows>, "ELW-1", kIfRules, Infer},
+                ElementWise{.function = F::kIf, .operands = IfOperands}, {.values_choose = true}),
+    OperatorRow("CAST", "each element as one of another type",
+                {kCastFields, kSupportBy<kCastRows>, "ELW-1", kCastRules, Infer},
+                ElementWise{F::kCast}, {.hardware_tolerance = CastTolerance}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::select_cast

@@ -62,15 +62,8 @@ inline void Infer(const OperatorDesc& op, Inference& infer) {
 
 constexpr OperatorInfo Unary(std::string_view name, std::string_view summary,
                              std::span<const SupportTable> support, const ElementWise& family) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kUnaryFields,
-          .support = support,
-          .type_rule = "ELW-1",
-          .rules = kSameRules,
-          .infer = Infer,
-          .family = family,
-          .in_place = true};
+  return OperatorRow(name, summary, {kUnaryFields, support, "ELW-1", kSameRules, Infer}, family,
+                     {.in_place = true});
 }
 
 constexpr OperatorInfo WithFields(std::span<const Field* const> fields, OperatorInfo info) {

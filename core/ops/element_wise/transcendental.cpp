@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of real numbers: exponential, logarithm, power, trigonometric and hyperbolic functions,
-// and their inverses.
+// Functions of real numbers: exponential, logarithm, power, circular, hyperbolic, and inverses.
 #include "core/ops/element_wise/shared.h"
 
 namespace dmlop::transcendental {
@@ -16,8 +15,6 @@ constexpr SupportRow kLaterFloatRows[] = {
     {Level(2, 0), 4, 4, {types::kFloats}},
     {Level(3, 0), 1, 8, {types::kFloats}},
 };
-constexpr SupportTable kFloatSupport[] = {{kFloatRows}};
-constexpr SupportTable kLaterFloatSupport[] = {{kLaterFloatRows}};
 
 // --- functions of one element --------------------------------------------------------------------
 
@@ -38,7 +35,6 @@ constexpr SupportRow kPowRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(3, 0), 1, 8, {types::kUpTo32, types::kUpTo32}},
 };
-constexpr SupportTable kPowSupport[] = {{kPowRows}};
 constexpr Rule kPowRules[] = {
     {"ELW-1", "input and output agree in DataType, and all tensors in DimensionCount and Sizes"},
     {"POW-1", "before 3_0 the exponents have the input's DataType"},
@@ -61,7 +57,6 @@ constexpr SupportRow kConstantPowRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(3, 0), 1, 8, {types::kUpTo32}},
 };
-constexpr SupportTable kConstantPowSupport[] = {{kConstantPowRows}};
 
 void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters.numbers = {op[kExponent]};
@@ -70,58 +65,50 @@ void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
 // --- ELEMENT_WISE_ATAN_YX ------------------------------------------------------------------------
 
 constexpr SupportRow kAtanYxRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
-constexpr SupportTable kAtanYxSupport[] = {{kAtanYxRows}};
 
 constexpr OperatorInfo kOperators[] = {
-    Function("ELEMENT_WISE_ACOS", "the arc cosine of each element", F::kAcos, kFloatSupport),
+    Function("ELEMENT_WISE_ACOS", "the arc cosine of each element", F::kAcos,
+             kSupportBy<kFloatRows>),
     Function("ELEMENT_WISE_ACOSH", "the inverse hyperbolic cosine of each element", F::kAcosh,
-             kLaterFloatSupport),
-    Function("ELEMENT_WISE_ASIN", "the arc sine of each element", F::kAsin, kFloatSupport),
+             kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_ASIN", "the arc sine of each element", F::kAsin, kSupportBy<kFloatRows>),
     Function("ELEMENT_WISE_ASINH", "the inverse hyperbolic sine of each element", F::kAsinh,
-             kLaterFloatSupport),
-    Function("ELEMENT_WISE_ATAN", "the arc tangent of each element", F::kAtan, kFloatSupport),
+             kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_ATAN", "the arc tangent of each element", F::kAtan,
+             kSupportBy<kFloatRows>),
     Function("ELEMENT_WISE_ATANH", "the inverse hyperbolic tangent of each element", F::kAtanh,
-             kLaterFloatSupport),
+             kSupportBy<kLaterFloatRows>),
     Function("ELEMENT_WISE_COS", "the cosine of each element, an angle in radians", F::kCos,
-             kFloatSupport, kThousandth),
+             kSupportBy<kFloatRows>, kThousandth),
     Function("ELEMENT_WISE_COSH", "the hyperbolic cosine of each element", F::kCosh,
-             kLaterFloatSupport),
-    Function("ELEMENT_WISE_ERF", "the error function of each element", F::kErf, kLaterFloatSupport,
-             kThousandth),
-    Function("ELEMENT_WISE_EXP", "e to the power of each element", F::kExp, kFloatSupport,
+             kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_ERF", "the error function of each element", F::kErf,
+             kSupportBy<kLaterFloatRows>, kThousandth),
+    Function("ELEMENT_WISE_EXP", "e to the power of each element", F::kExp, kSupportBy<kFloatRows>,
              Ulp<32, 1>),
-    Function("ELEMENT_WISE_LOG", "the natural logarithm of each element", F::kLog, kFloatSupport,
-             PowerOfTwo<-10>),
+    Function("ELEMENT_WISE_LOG", "the natural logarithm of each element", F::kLog,
+             kSupportBy<kFloatRows>, PowerOfTwo<-10>),
     Function("ELEMENT_WISE_SIN", "the sine of each element, an angle in radians", F::kSin,
-             kFloatSupport, kThousandth),
+             kSupportBy<kFloatRows>, kThousandth),
     Function("ELEMENT_WISE_SINH", "the hyperbolic sine of each element", F::kSinh,
-             kLaterFloatSupport),
+             kSupportBy<kLaterFloatRows>),
     Function("ELEMENT_WISE_TAN", "the tangent of each element, an angle in radians", F::kTan,
-             kFloatSupport, kThousandth),
+             kSupportBy<kFloatRows>, kThousandth),
     Function("ELEMENT_WISE_TANH", "the hyperbolic tangent of each element", F::kTanh,
-             kLaterFloatSupport, Ulp<16>),
-    {.name = "ELEMENT_WISE_POW",
-     .summary = "each element to the power of an exponent of its own",
-     .fields = kPowFields,
-     .support = kPowSupport,
-     .type_rule = "ELW-1",
-     .rules = kPowRules,
-     .infer = InferPow,
-     .family = ElementWise{F::kPow},
-     .in_place = true,
-     .hardware_tolerance = Ulp<32, 2>},
+             kSupportBy<kLaterFloatRows>, Ulp<16>),
+    OperatorRow("ELEMENT_WISE_POW", "each element to the power of an exponent of its own",
+                {kPowFields, kSupportBy<kPowRows>, "ELW-1", kPowRules, InferPow},
+                ElementWise{F::kPow}, {.in_place = true, .hardware_tolerance = Ulp<32, 2>}),
     Tolerating<32, 2>(
         WithFields(kConstantPowFields,
                    Scaled("ELEMENT_WISE_CONSTANT_POW", "each element to the power of Exponent",
-                          kConstantPowSupport, {F::kConstantPow, SetExponent}))),
-    Binary("ELEMENT_WISE_ATAN_YX", "the angle of the point (b, a), in (-pi, pi]", kAtanYxSupport,
-           {F::kAtanYx}),
+                          kSupportBy<kConstantPowRows>, {F::kConstantPow, SetExponent}))),
+    Binary("ELEMENT_WISE_ATAN_YX", "the angle of the point (b, a), in (-pi, pi]",
+           kSupportBy<kAtanYxRows>, {F::kAtanYx}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::transcendental

@@ -15,7 +15,6 @@ constexpr SupportRow kIdentityRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kIdentitySupport[] = {{kIdentityRows}};
 constexpr Rule kIdentityRules[] = {
     {"ID-1", "input and output agree in DataType, DimensionCount and Sizes"},
     {"ID-6", "no ScaleBias for 64-bit types"},
@@ -54,11 +53,6 @@ constexpr SupportRow kSignRows[] = {
     {Level(4, 1), 1, 8, {kUpTo64}},
 };
 constexpr SupportRow kNegateRows[] = {{Level(5, 0), 1, 8, {kFloats | kSigned}}};
-constexpr SupportTable kFloatSupport[] = {{kFloatRows}};
-constexpr SupportTable kRoundSupport[] = {{kRoundRows}};
-constexpr SupportTable kAbsSupport[] = {{kAbsRows}};
-constexpr SupportTable kSignSupport[] = {{kSignRows}};
-constexpr SupportTable kNegateSupport[] = {{kNegateRows}};
 
 constexpr std::string_view kRoundingModes[] = {"HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO",
                                                "TOWARD_INFINITY"};
@@ -75,36 +69,28 @@ void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ELEMENT_WISE_IDENTITY",
-     .summary = "copies a tensor, between any two layouts, optionally as x * Scale + Bias",
-     .fields = kScaledFields,
-     .support = kIdentitySupport,
-     .type_rule = "ID-1",
-     .rules = kIdentityRules,
-     .infer = InferIdentity,
-     .family = ElementWise{F::kCast},
-     .in_place = true,
-     .hardware_tolerance = IdentityTolerance},
-    WithRules(kScaledRules,
-              Scaled("ELEMENT_WISE_ABS", "the magnitude of each element", kAbsSupport, {F::kAbs})),
-    Scaled("ELEMENT_WISE_CEIL", "the least integer from each element up", kFloatSupport,
+    OperatorRow("ELEMENT_WISE_IDENTITY",
+                "copies a tensor, between any two layouts, optionally as x * Scale + Bias",
+                {kScaledFields, kSupportBy<kIdentityRows>, "ID-1", kIdentityRules, InferIdentity},
+                ElementWise{F::kCast}, {.in_place = true, .hardware_tolerance = IdentityTolerance}),
+    WithRules(kScaledRules, Scaled("ELEMENT_WISE_ABS", "the magnitude of each element",
+                                   kSupportBy<kAbsRows>, {F::kAbs})),
+    Scaled("ELEMENT_WISE_CEIL", "the least integer from each element up", kSupportBy<kFloatRows>,
            {F::kCeil}),
-    Scaled("ELEMENT_WISE_FLOOR", "the greatest integer up to each element", kFloatSupport,
+    Scaled("ELEMENT_WISE_FLOOR", "the greatest integer up to each element", kSupportBy<kFloatRows>,
            {F::kFloor}),
-    Unary("ELEMENT_WISE_NEGATE", "-x", kNegateSupport, {F::kNegate}),
-    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", "1 / x", kFloatSupport, {F::kRecip})),
+    Unary("ELEMENT_WISE_NEGATE", "-x", kSupportBy<kNegateRows>, {F::kNegate}),
+    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", "1 / x", kSupportBy<kFloatRows>, {F::kRecip})),
     WithFields(kRoundFields, Unary("ELEMENT_WISE_ROUND", "each element rounded to an integer",
-                                   kRoundSupport, {.prepare = SetRounding})),
+                                   kSupportBy<kRoundRows>, {.prepare = SetRounding})),
     Unary("ELEMENT_WISE_SIGN", "-1, 0 or 1, as each element is negative, zero or positive",
-          kSignSupport, {F::kSign}),
-    Tolerating<1>(
-        Scaled("ELEMENT_WISE_SQRT", "the square root of each element", kFloatSupport, {F::kSqrt})),
+          kSupportBy<kSignRows>, {F::kSign}),
+    Tolerating<1>(Scaled("ELEMENT_WISE_SQRT", "the square root of each element",
+                         kSupportBy<kFloatRows>, {F::kSqrt})),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::unary

@@ -31,8 +31,6 @@ constexpr SupportRow kProductRows[] = {
     {Level(4, 0), 1, 8, {kUpTo32}},
     {Level(5, 0), 1, 8, {kUpTo32 | types::kInt64s}},
 };
-constexpr SupportTable kSumSupport[] = {{kSumRows}};
-constexpr SupportTable kProductSupport[] = {{kProductRows}};
 constexpr Rule kRules[] = {
     kAxisExists,
     {"CUM-1", "the tensors agree in DataType and Sizes"},
@@ -91,37 +89,24 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "CUMULATIVE_PRODUCT",
-     .summary = "products of each element and those before it along an axis",
-     .fields = kProductFields,
-     .support = kProductSupport,
-     .type_rule = "CUM-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Multiply,
-                        .sources = Sources<kExclusiveProduct>,
-                        .unsplittable_dims = TheAxis,
-                        .formula = Meaning<ReduceFunction::kMultiply, kExclusiveProduct>},
-     .in_place = true},
-    {.name = "CUMULATIVE_SUMMATION",
-     .summary = "sums of each element and those before it along an axis",
-     .fields = kSumFields,
-     .support = kSumSupport,
-     .type_rule = "CUM-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Sum,
-                        .sources = Sources<kExclusiveSum>,
-                        .unsplittable_dims = TheAxis,
-                        .formula = Meaning<ReduceFunction::kSum, kExclusiveSum>},
-     .in_place = true,
-     .hardware_tolerance = HardwareTolerance},
+    OperatorRow("CUMULATIVE_PRODUCT", "products of each element and those before it along an axis",
+                {kProductFields, kSupportBy<kProductRows>, "CUM-1", kRules, Infer},
+                Computed{.run = Multiply,
+                         .sources = Sources<kExclusiveProduct>,
+                         .unsplittable_dims = TheAxis,
+                         .formula = Meaning<ReduceFunction::kMultiply, kExclusiveProduct>},
+                {.in_place = true}),
+    OperatorRow("CUMULATIVE_SUMMATION", "sums of each element and those before it along an axis",
+                {kSumFields, kSupportBy<kSumRows>, "CUM-1", kRules, Infer},
+                Computed{.run = Sum,
+                         .sources = Sources<kExclusiveSum>,
+                         .unsplittable_dims = TheAxis,
+                         .formula = Meaning<ReduceFunction::kSum, kExclusiveSum>},
+                {.in_place = true, .hardware_tolerance = HardwareTolerance}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::cumulative

@@ -25,7 +25,6 @@ constexpr SupportRow kGatherRows[] = {
     Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
     Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
 };
-constexpr SupportTable kGatherSupport[] = {{kGatherRows}};
 constexpr SupportTable kElementsSupport[] = {{std::span(kGatherRows).subspan(1)}};
 
 constexpr Rule kGatherRules[] = {
@@ -58,8 +57,7 @@ void CropLeadingOnes(std::vector<GatherDim>& dims, size_t begin, size_t end, siz
   }
 }
 
-// Returns the output's dimensions; there are more than the input has if they do not fit (GAT-3,
-// GAT-4).
+// Returns the output's dimensions; more than the input has if they do not fit (GAT-3, GAT-4).
 std::vector<GatherDim> GatherDims(const OperatorDesc& op) {
   const std::vector<uint32_t>& input = op.sizes(kInputTensor);
   const std::vector<uint32_t>& indices = op.sizes(kIndicesTensor);
@@ -127,30 +125,16 @@ void InferElements(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "GATHER",
-     .summary = "slices along an axis, chosen by indices",
-     .fields = kGatherFields,
-     .support = kGatherSupport,
-     .type_rule = "MOV-1",
-     .rules = kGatherRules,
-     .infer = InferGather,
-     .family = GatherBy<GatherLinks>(),
-     .values_choose = true},
-    {.name = "GATHER_ELEMENTS",
-     .summary = "elements along an axis, each chosen by an index of its own",
-     .fields = kElementsFields,
-     .support = kElementsSupport,
-     .type_rule = "MOV-1",
-     .rules = kElementsRules,
-     .infer = InferElements,
-     .family = GatherBy<ElementLinks>(),
-     .values_choose = true},
+    OperatorRow("GATHER", "slices along an axis, chosen by indices",
+                {kGatherFields, kSupportBy<kGatherRows>, "MOV-1", kGatherRules, InferGather},
+                GatherBy<GatherLinks>(), {.values_choose = true}),
+    OperatorRow("GATHER_ELEMENTS", "elements along an axis, each chosen by an index of its own",
+                {kElementsFields, kElementsSupport, "MOV-1", kElementsRules, InferElements},
+                GatherBy<ElementLinks>(), {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::gather

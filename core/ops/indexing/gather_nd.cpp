@@ -17,7 +17,6 @@ constexpr SupportRow kRows[] = {
     Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
     Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr SupportTable kBatchSupport[] = {{std::span(kRows).subspan(1)}};
 
 constexpr Rule kRules[] = {
@@ -38,30 +37,16 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "GATHER_ND",
-     .summary = "slices, chosen by tuples of indices",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "MOV-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = GatherBy<TupleLinks>(),
-     .values_choose = true},
-    {.name = "GATHER_ND1",
-     .summary = "slices of each batch, chosen by tuples of indices",
-     .fields = kBatchFields,
-     .support = kBatchSupport,
-     .type_rule = "MOV-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = GatherBy<TupleLinks>(),
-     .values_choose = true},
+    OperatorRow("GATHER_ND", "slices, chosen by tuples of indices",
+                {kFields, kSupportBy<kRows>, "MOV-1", kRules, Infer}, GatherBy<TupleLinks>(),
+                {.values_choose = true}),
+    OperatorRow("GATHER_ND1", "slices of each batch, chosen by tuples of indices",
+                {kBatchFields, kBatchSupport, "MOV-1", kRules, Infer}, GatherBy<TupleLinks>(),
+                {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::gather_nd

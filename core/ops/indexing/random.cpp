@@ -23,7 +23,6 @@ constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {kUint32}},
     {Level(4, 0), 1, 8, {kUint32}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"RNG-1", "states are {1, .., 1, 6}, the two alike; all tensors are UINT32"},
 };
@@ -58,20 +57,14 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "RANDOM_GENERATOR",
-     .summary = "random numbers that follow from a state, and the state behind them",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "RNG-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Generate, .sources = Sources, .unsplittable_dims = AllDimensions}},
+    OperatorRow("RANDOM_GENERATOR",
+                "random numbers that follow from a state, and the state behind them",
+                {kFields, kSupportBy<kRows>, "RNG-1", kRules, Infer},
+                Computed{.run = Generate, .sources = Sources, .unsplittable_dims = AllDimensions}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::random_generator

@@ -20,7 +20,6 @@ constexpr SupportRow kScatterRows[] = {
     Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
     Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
 };
-constexpr SupportTable kScatterSupport[] = {{kScatterRows}};
 constexpr Rule kScatterRules[] = {
     kOneType,
     kAxisExists,
@@ -72,7 +71,6 @@ constexpr SupportRow kUnpoolingRows[] = {
     Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
     Row(Level(5, 0), 4, 4, types::kUpTo32 | types::kInt64s, kUnsigned),
 };
-constexpr SupportTable kUnpoolingSupport[] = {{kUnpoolingRows}};
 constexpr Rule kUnpoolingRules[] = {
     kOneType,
     {"MUP-1", "the indices' sizes are the input's"},
@@ -100,43 +98,25 @@ void WarnOfUnpooling(const OperatorDesc& op, InputViews inputs, Diagnostics& dia
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "SCATTER",
-     .summary = "the input with elements along an axis replaced where indices say",
-     .fields = kScatterFields,
-     .support = kScatterSupport,
-     .type_rule = "MOV-1",
-     .rules = kScatterRules,
-     .infer = InferScatter,
-     .family = ScatterBy<ElementLinks>(),
-     .values_choose = true,
-     .alias = "SCATTER_ELEMENTS"},
-    {.name = "SCATTER_ND",
-     .summary = "the input with slices replaced where tuples of indices say",
-     .fields = kTupleFields,
-     .support = kTupleSupport,
-     .type_rule = "MOV-1",
-     .rules = kTupleRules,
-     .infer = InferTuples,
-     .family = ScatterBy<TupleLinks>(),
-     .values_choose = true},
-    {.name = "MAX_UNPOOLING",
-     .summary = "zeros with the input's elements where indices say, counted through the output",
-     .fields = kUnpoolingFields,
-     .support = kUnpoolingSupport,
-     .type_rule = "MOV-1",
-     .rules = kUnpoolingRules,
-     .infer = InferUnpooling,
-     .family = Computed{.run = Unpool,
-                        .sources = UnpoolingSources,
-                        .unsplittable_dims = AllDimensions,
-                        .warn = WarnOfUnpooling},
-     .values_choose = true},
+    OperatorRow("SCATTER", "the input with elements along an axis replaced where indices say",
+                {kScatterFields, kSupportBy<kScatterRows>, "MOV-1", kScatterRules, InferScatter},
+                ScatterBy<ElementLinks>(), {.values_choose = true, .alias = "SCATTER_ELEMENTS"}),
+    OperatorRow("SCATTER_ND", "the input with slices replaced where tuples of indices say",
+                {kTupleFields, kTupleSupport, "MOV-1", kTupleRules, InferTuples},
+                ScatterBy<TupleLinks>(), {.values_choose = true}),
+    OperatorRow(
+        "MAX_UNPOOLING",
+        "zeros with the input's elements where indices say, counted through the output",
+        {kUnpoolingFields, kSupportBy<kUnpoolingRows>, "MOV-1", kUnpoolingRules, InferUnpooling},
+        Computed{.run = Unpool,
+                 .sources = UnpoolingSources,
+                 .unsplittable_dims = AllDimensions,
+                 .warn = WarnOfUnpooling},
+        {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::scatter

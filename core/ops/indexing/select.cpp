@@ -28,7 +28,6 @@ constexpr SupportRow kTopKRows[] = {
     Row(Level(3, 1), 1, 8, types::kUpTo32, kUint32),
     Row(Level(5, 0), 1, 8, types::kUpTo32 | types::kInt64s, kUnsigned),
 };
-constexpr SupportTable kTopKSupport[] = {{kTopKRows}};
 constexpr SupportTable kTopK1Support[] = {{std::span(kTopKRows).subspan(1)}};
 constexpr Rule kTopKRules[] = {
     kAxisExists,
@@ -71,7 +70,6 @@ constexpr SupportRow kNonzeroRows[] = {
     Row(Level(3, 0), 4, 5, types::kUpTo32, kUint32),
     {Level(4, 0), 1, 8, {types::kUpTo32, {}, {}, kUint32}, {{{1, 8}, {2, 8}}}},
 };
-constexpr SupportTable kNonzeroSupport[] = {{kNonzeroRows}};
 constexpr Rule kNonzeroRules[] = {
     {"NZC-1",
      "the count has one element; the coordinates are {1, .., M, N}, M the number of the input's "
@@ -115,38 +113,21 @@ std::vector<SourceMap> NonzeroSources(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "NONZERO_COORDINATES",
-     .summary = "how many elements are not zero, and where",
-     .fields = kNonzeroFields,
-     .support = kNonzeroSupport,
-     .type_rule = "NZC-1",
-     .rules = kNonzeroRules,
-     .infer = InferNonzero,
-     .family =
-         Computed{.run = Nonzero, .sources = NonzeroSources, .unsplittable_dims = AllDimensions},
-     .values_choose = true},
-    {.name = "TOP_K",
-     .summary = "the greatest elements along an axis, and where they are",
-     .fields = kTopKFields,
-     .support = kTopKSupport,
-     .type_rule = "TPK-1",
-     .rules = kTopKRules,
-     .infer = InferTopK,
-     .family = Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}},
-    {.name = "TOP_K1",
-     .summary = "the greatest or the least elements along an axis, and where they are",
-     .fields = kTopK1Fields,
-     .support = kTopK1Support,
-     .type_rule = "TPK-1",
-     .rules = kTopKRules,
-     .infer = InferTopK,
-     .family = Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}},
+    OperatorRow(
+        "NONZERO_COORDINATES", "how many elements are not zero, and where",
+        {kNonzeroFields, kSupportBy<kNonzeroRows>, "NZC-1", kNonzeroRules, InferNonzero},
+        Computed{.run = Nonzero, .sources = NonzeroSources, .unsplittable_dims = AllDimensions},
+        {.values_choose = true}),
+    OperatorRow("TOP_K", "the greatest elements along an axis, and where they are",
+                {kTopKFields, kSupportBy<kTopKRows>, "TPK-1", kTopKRules, InferTopK},
+                Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
+    OperatorRow("TOP_K1", "the greatest or the least elements along an axis, and where they are",
+                {kTopK1Fields, kTopK1Support, "TPK-1", kTopKRules, InferTopK},
+                Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::select

@@ -33,7 +33,6 @@ constexpr SupportRow kReverseRows[] = {
     Row(Level(4, 0), 1, 8, types::kUpTo32, kUint32),
     Row(Level(5, 0), 1, 8, types::kAll, kUnsigned),
 };
-constexpr SupportTable kReverseSupport[] = {{kReverseRows}};
 constexpr Rule kReverseRules[] = {
     kOneType,
     kAxisExists,
@@ -70,7 +69,6 @@ constexpr SupportRow kOneHotRows[] = {
     Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
     Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
 };
-constexpr SupportTable kOneHotSupport[] = {{kOneHotRows}};
 constexpr Rule kOneHotRules[] = {
     kAxisExists,
     {"OHT-1",
@@ -109,30 +107,19 @@ std::vector<SourceMap> OneHotSources(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ONE_HOT",
-     .summary = "one value at the index along an axis, another elsewhere",
-     .fields = kOneHotFields,
-     .support = kOneHotSupport,
-     .type_rule = "OHT-4",
-     .rules = kOneHotRules,
-     .infer = InferOneHot,
-     .family = Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
-     .values_choose = true},
-    {.name = "REVERSE_SUBSEQUENCES",
-     .summary = "the first elements along an axis reversed, as many as lengths say",
-     .fields = kReverseFields,
-     .support = kReverseSupport,
-     .type_rule = "MOV-1",
-     .rules = kReverseRules,
-     .infer = InferReverse,
-     .family = Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
-     .values_choose = true},
+    OperatorRow("ONE_HOT", "one value at the index along an axis, another elsewhere",
+                {kOneHotFields, kSupportBy<kOneHotRows>, "OHT-4", kOneHotRules, InferOneHot},
+                Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
+                {.values_choose = true}),
+    OperatorRow("REVERSE_SUBSEQUENCES",
+                "the first elements along an axis reversed, as many as lengths say",
+                {kReverseFields, kSupportBy<kReverseRows>, "MOV-1", kReverseRules, InferReverse},
+                Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
+                {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::sequence

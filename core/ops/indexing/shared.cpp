@@ -2,7 +2,6 @@
 #include "core/ops/indexing/shared.h"
 
 #include "core/base/text.h"
-#include "core/engine/index/indexed_rows.h"
 #include "core/engine/index/place_rule.h"
 
 namespace dmlop::indexing {
@@ -140,13 +139,14 @@ void RequireLeadingOnes(std::string_view rule, const TensorAt& tensor, size_t co
   }
 }
 
-}  // namespace
-
+// Takes a valid descriptor. The tuples index InputTensor.
 Tuples TuplesOf(const OperatorDesc& op) {
   const uint32_t* batches = op.find_if_known(kBatchDims);
   return {op.sizes(kInputTensor).size(), op[kIndexedDims], op[kIndexDims],
           batches == nullptr ? 0 : *batches, op.sizes(kIndicesTensor).back()};
 }
+
+}  // namespace
 
 IndexLinks TupleLinks(const OperatorDesc& op) {
   const Tuples t = TuplesOf(op);

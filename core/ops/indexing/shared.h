@@ -46,8 +46,7 @@ inline constexpr Rule kAxisExists = {"MOV-4", "Axis < DimensionCount"};
 
 // --- links ---------------------------------------------------------------------------------------
 
-// Each walked element has the coordinates of its data element, except on Axis, where its index
-// selects.
+// Each walked element has its data element's coordinates, except on Axis, where its index selects.
 IndexLinks ElementLinks(const OperatorDesc& op);
 
 // Returns the sizes of those dimensions of the data that a tuple's indices select in.
@@ -118,8 +117,7 @@ constexpr Computed ScatterBy() {
 
 // Tensors of index tuples, as in the operators named ..._ND.
 
-// Counts as on the reference pages: the rank, counts of trailing dimensions, and the size of a
-// tuple.
+// Counts as on the reference pages: the rank, trailing dimensions, and the size of a tuple.
 struct Tuples {
   size_t rank;
   size_t input_dims;
@@ -131,9 +129,6 @@ struct Tuples {
   size_t first_input() const { return rank - input_dims; }
   size_t first_index() const { return rank - index_dims; }
 };
-
-// Takes a valid descriptor. The tuples index InputTensor.
-Tuples TuplesOf(const OperatorDesc& op);
 
 // The walked dimensions are the batches, the tuples, and the remaining dimensions of the input.
 IndexLinks TupleLinks(const OperatorDesc& op);

@@ -65,8 +65,7 @@ class AxisCutter {
     const size_t d = along_[i];
     const int64_t step = dims_[d].to_step;
     const int64_t reach = Reach(i + 1);
-    // Indices that stay in the range with every offset of the other dimensions, and with some
-    // offset.
+    // Indices that stay in the range with every offset of the other dimensions, or with some.
     const int64_t whole_first = std::max<int64_t>(0, CeilDiv(first, step));
     const int64_t whole_last = std::min(dims_[d].size - 1, FloorDiv(last - reach, step));
     const int64_t part_first = std::max<int64_t>(0, CeilDiv(first - reach, step));

@@ -37,8 +37,7 @@ struct AffineMove {
   Region SourceOf(const MoveBox& box) const;
 };
 
-// Views with the sizes of the operator's tensors but without memory. Only distances within a tensor
-// have a meaning.
+// Views of the operator's tensors without memory. Only distances within a tensor have a meaning.
 struct IndexViews {
   explicit IndexViews(const OperatorDesc& op);
 

@@ -24,7 +24,6 @@ constexpr SupportRow kRows[] = {
     {Level(2, 1), 4, 4, {types::kUpTo32}},
     {Level(5, 0), 4, 4, {types::kAll}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr SupportTable kOrderedSupport[] = {{std::span(kRows).subspan(1)}};
 
 constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType"};
@@ -111,44 +110,22 @@ std::vector<TensorMove> ToDepth(const OperatorDesc& op, InputViews inputs, Outpu
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "DEPTH_TO_SPACE",
-     .summary = "spreads channels over blocks of a plane",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "MOV-1",
-     .rules = kToSpaceRules,
-     .infer = InferToSpace,
-     .family = Movement{ToSpace}},
-    {.name = "SPACE_TO_DEPTH",
-     .summary = "gathers blocks of a plane in channels",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "MOV-1",
-     .rules = kToDepthRules,
-     .infer = InferToDepth,
-     .family = Movement{ToDepth}},
-    {.name = "DEPTH_TO_SPACE1",
-     .summary = "DEPTH_TO_SPACE, in either order of channels",
-     .fields = kOrderedFields,
-     .support = kOrderedSupport,
-     .type_rule = "MOV-1",
-     .rules = kToSpaceRules,
-     .infer = InferToSpace,
-     .family = Movement{ToSpace}},
-    {.name = "SPACE_TO_DEPTH1",
-     .summary = "SPACE_TO_DEPTH, in either order of channels",
-     .fields = kOrderedFields,
-     .support = kOrderedSupport,
-     .type_rule = "MOV-1",
-     .rules = kToDepthRules,
-     .infer = InferToDepth,
-     .family = Movement{ToDepth}},
+    OperatorRow("DEPTH_TO_SPACE", "spreads channels over blocks of a plane",
+                {kFields, kSupportBy<kRows>, "MOV-1", kToSpaceRules, InferToSpace},
+                Movement{ToSpace}),
+    OperatorRow("SPACE_TO_DEPTH", "gathers blocks of a plane in channels",
+                {kFields, kSupportBy<kRows>, "MOV-1", kToDepthRules, InferToDepth},
+                Movement{ToDepth}),
+    OperatorRow("DEPTH_TO_SPACE1", "DEPTH_TO_SPACE, in either order of channels",
+                {kOrderedFields, kOrderedSupport, "MOV-1", kToSpaceRules, InferToSpace},
+                Movement{ToSpace}),
+    OperatorRow("SPACE_TO_DEPTH1", "SPACE_TO_DEPTH, in either order of channels",
+                {kOrderedFields, kOrderedSupport, "MOV-1", kToDepthRules, InferToDepth},
+                Movement{ToDepth}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::depth_space

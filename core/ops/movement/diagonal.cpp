@@ -36,9 +36,7 @@ constexpr SupportRow kMatrixRows[] = {
     {Level(4, 0), 2, 4, {types::kUpTo32}},
     {Level(5, 1), 2, 4, {types::kAll}},
 };
-constexpr SupportTable kMatrixSupport[] = {{kMatrixRows}};
 constexpr SupportRow kMatrix1Rows[] = {{Level(5, 1), 2, 4, {types::kAll}}};
-constexpr SupportTable kMatrix1Support[] = {{kMatrix1Rows}};
 
 constexpr Rule kMatrixRules[] = {{"DIA-1", "the output is at least a matrix"}};
 constexpr Rule kMatrix1Rules[] = {
@@ -90,28 +88,16 @@ DiagonalBand SomeDiagonals(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "DIAGONAL_MATRIX",
-     .summary = "a value along one diagonal of zeros",
-     .fields = kMatrixFields,
-     .support = kMatrixSupport,
-     .type_rule = "DIA-1",
-     .rules = kMatrixRules,
-     .infer = RequireMatrix,
-     .family = Movement{.moves = nullptr, .fill = Zero, .band = OneDiagonal}},
-    {.name = "DIAGONAL_MATRIX1",
-     .summary = "a value along some diagonals, or along all others",
-     .fields = kMatrix1Fields,
-     .support = kMatrix1Support,
-     .type_rule = "MOV-1",
-     .rules = kMatrix1Rules,
-     .infer = Infer1,
-     .family = Movement{.moves = Copy, .fill = ZeroWithoutInput, .band = SomeDiagonals}},
+    OperatorRow("DIAGONAL_MATRIX", "a value along one diagonal of zeros",
+                {kMatrixFields, kSupportBy<kMatrixRows>, "DIA-1", kMatrixRules, RequireMatrix},
+                Movement{.moves = nullptr, .fill = Zero, .band = OneDiagonal}),
+    OperatorRow("DIAGONAL_MATRIX1", "a value along some diagonals, or along all others",
+                {kMatrix1Fields, kSupportBy<kMatrix1Rows>, "MOV-1", kMatrix1Rules, Infer1},
+                Movement{.moves = Copy, .fill = ZeroWithoutInput, .band = SomeDiagonals}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::diagonal

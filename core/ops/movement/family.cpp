@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/fill/diagonal_band.h"
@@ -23,8 +22,7 @@ void Fill(const Movement& movement, const OperatorDesc& op, const TensorView& ou
   if (const auto value = FillOf(movement, op)) FillView(*value, output);
 }
 
-// Returns the region of the output that a move writes, if it writes all its elements in their
-// order.
+// Returns the region of the output that a move writes, if it writes all of it in order.
 std::optional<Region> BoxOf(const AffineMove& move) {
   Region box{move.output, move.to_begin, Dims::Filled(move.to_begin.size(), 1)};
   for (const MoveDim& dim : move.dims) {

@@ -16,7 +16,6 @@ constexpr SupportRow kRows[] = {
     {Level(4, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"ELW-4", "ValueDataType is the output's DataType"},
     {"UNI-1", "Value is a number of that type"},
@@ -31,20 +30,13 @@ std::optional<ElementBytes> Value(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "FILL_VALUE_CONSTANT",
-     .summary = "one value everywhere",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "ELW-4",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Movement{.moves = nullptr, .fill = Value}},
+    OperatorRow("FILL_VALUE_CONSTANT", "one value everywhere",
+                {kFields, kSupportBy<kRows>, "ELW-4", kRules, Infer},
+                Movement{.moves = nullptr, .fill = Value}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::fill

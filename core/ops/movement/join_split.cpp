@@ -28,14 +28,12 @@ constexpr SupportRow kJoinRows[] = {
     {Level(3, 1), 1, 8, {types::kUpTo32}},  // the page lacks this row; see the level's history
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kJoinSupport[] = {{kJoinRows}};
 constexpr SupportRow kSplitRows[] = {
     {Level(1, 0), 4, 4, {kUpTo16}},
     {Level(2, 1), 4, 4, {types::kUpTo32}},
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kSplitSupport[] = {{kSplitRows}};
 
 constexpr Rule kJoinRules[] = {
     {"JOIN-1", "at least one input"},
@@ -52,8 +50,7 @@ constexpr Rule kSplitRules[] = {
     {"SPLIT-4", "no output is empty along Axis"},
 };
 
-// Requires a part to have the sizes of another tensor, except along the axis. Returns whether the
-// ranks agree.
+// Requires a part to have another tensor's sizes but along the axis. Returns whether ranks agree.
 bool RequirePart(std::string_view rank_code, std::string_view sizes_code, const TensorAt& part,
                  const TensorAt& like, uint32_t axis, Inference& infer) {
   if (!infer.RequireSameRank(rank_code, part, like)) return false;
@@ -107,8 +104,7 @@ std::vector<TensorMove> Join(const OperatorDesc& op, InputViews inputs, OutputVi
 
 // --- SPLIT ---------------------------------------------------------------------------------------
 
-// Returns the size along the axis of each output without sizes: these share equally what the other
-// outputs leave.
+// Returns the size along the axis of each output without sizes: they share equally what is left.
 std::optional<uint32_t> EqualPart(const OperatorDesc& op, size_t left_out) {
   uint64_t taken = 0;
   for (const TensorDesc& output : op[kOutputTensors]) {
@@ -167,28 +163,16 @@ std::vector<TensorMove> Split(const OperatorDesc& op, InputViews inputs, OutputV
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "JOIN",
-     .summary = "concatenates tensors along an axis",
-     .fields = kJoinFields,
-     .support = kJoinSupport,
-     .type_rule = "JOIN-3",
-     .rules = kJoinRules,
-     .infer = InferJoin,
-     .family = Movement{Join}},
-    {.name = "SPLIT",
-     .summary = "cuts a tensor into parts along an axis",
-     .fields = kSplitFields,
-     .support = kSplitSupport,
-     .type_rule = "SPLIT-2",
-     .rules = kSplitRules,
-     .infer = InferSplit,
-     .family = Movement{Split}},
+    OperatorRow("JOIN", "concatenates tensors along an axis",
+                {kJoinFields, kSupportBy<kJoinRows>, "JOIN-3", kJoinRules, InferJoin},
+                Movement{Join}),
+    OperatorRow("SPLIT", "cuts a tensor into parts along an axis",
+                {kSplitFields, kSupportBy<kSplitRows>, "SPLIT-2", kSplitRules, InferSplit},
+                Movement{Split}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::join_split

@@ -49,9 +49,7 @@ constexpr SupportRow kPaddingRows[] = {
     {Level(3, 1), 1, 8, {types::kUpTo32}},
     {Level(5, 0), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kPaddingSupport[] = {{kPaddingRows}};
 constexpr SupportRow kPadding1Rows[] = {{Level(5, 0), 1, 8, {types::kAll}}};
-constexpr SupportTable kPadding1Support[] = {{kPadding1Rows}};
 
 constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType"};
 constexpr Rule kCounts = {"MOV-4", "StartPadding and EndPadding have an entry for each dimension"};
@@ -169,8 +167,7 @@ void Narrow(const Segment& segment, size_t axis, const ConstTensorView& input,
   move.PushDim(segment.size, segment.step * from_stride, to_stride);
 }
 
-// Combines each segment of an axis with each of the others. An axis has at most four, mostly one or
-// three.
+// Combines each segment of an axis with each of the others; an axis has at most four.
 std::vector<TensorMove> Pad(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   TensorMove whole{0, inputs[0], 0, outputs[0]};
   whole.from.layout = {};
@@ -202,28 +199,16 @@ std::optional<ElementBytes> TypedValue(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "PADDING",
-     .summary = "puts a value or the input's elements around a tensor",
-     .fields = kPaddingFields,
-     .support = kPaddingSupport,
-     .type_rule = "MOV-1",
-     .rules = kPaddingRules,
-     .infer = Infer,
-     .family = Movement{.moves = Pad, .fill = FloatValue}},
-    {.name = "PADDING1",
-     .summary = "PADDING with a value of the tensors' type",
-     .fields = kPadding1Fields,
-     .support = kPadding1Support,
-     .type_rule = "MOV-1",
-     .rules = kPadding1Rules,
-     .infer = Infer,
-     .family = Movement{.moves = Pad, .fill = TypedValue}},
+    OperatorRow("PADDING", "puts a value or the input's elements around a tensor",
+                {kPaddingFields, kSupportBy<kPaddingRows>, "MOV-1", kPaddingRules, Infer},
+                Movement{.moves = Pad, .fill = FloatValue}),
+    OperatorRow("PADDING1", "PADDING with a value of the tensors' type",
+                {kPadding1Fields, kSupportBy<kPadding1Rows>, "MOV-1", kPadding1Rules, Infer},
+                Movement{.moves = Pad, .fill = TypedValue}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::padding

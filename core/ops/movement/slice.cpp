@@ -42,7 +42,6 @@ constexpr SupportRow kSliceRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kSliceSupport[] = {{kSliceRows}};
 constexpr Rule kSliceRules[] = {
     {"MOV-1", "input and output agree in DataType"},
     {"SLC-1",
@@ -95,13 +94,11 @@ constexpr SupportRow kSlice1Rows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kSlice1Support[] = {{kSlice1Rows}};
 constexpr SupportRow kGradRows[] = {
     {Level(3, 0), 4, 5, {types::kUpTo32}},
     {Level(3, 1), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr SupportTable kGradSupport[] = {{kGradRows}};
 
 constexpr Rule kNoZero = {"SLW-2", "no stride is 0"};
 constexpr Rule kSlice1Rules[] = {
@@ -202,36 +199,19 @@ std::optional<ElementBytes> Zero(const OperatorDesc&) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "SLICE",
-     .summary = "a window of a tensor, in steps forward",
-     .fields = kSliceFields,
-     .support = kSliceSupport,
-     .type_rule = "MOV-1",
-     .rules = kSliceRules,
-     .infer = InferSlice,
-     .family = Movement{Slice}},
-    {.name = "SLICE1",
-     .summary = "a window of a tensor, in steps",
-     .fields = kSlice1Fields,
-     .support = kSlice1Support,
-     .type_rule = "MOV-1",
-     .rules = kSlice1Rules,
-     .infer = InferSlice1,
-     .family = Movement{Slice1}},
-    {.name = "SLICE_GRAD",
-     .summary = "puts the elements of a window of SLICE1 back, among zeros",
-     .fields = kGradFields,
-     .support = kGradSupport,
-     .type_rule = "MOV-1",
-     .rules = kGradRules,
-     .infer = InferGrad,
-     .family = Movement{.moves = Grad, .fill = Zero}},
+    OperatorRow("SLICE", "a window of a tensor, in steps forward",
+                {kSliceFields, kSupportBy<kSliceRows>, "MOV-1", kSliceRules, InferSlice},
+                Movement{Slice}),
+    OperatorRow("SLICE1", "a window of a tensor, in steps",
+                {kSlice1Fields, kSupportBy<kSlice1Rows>, "MOV-1", kSlice1Rules, InferSlice1},
+                Movement{Slice1}),
+    OperatorRow("SLICE_GRAD", "puts the elements of a window of SLICE1 back, among zeros",
+                {kGradFields, kSupportBy<kGradRows>, "MOV-1", kGradRules, InferGrad},
+                Movement{.moves = Grad, .fill = Zero}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::slice

@@ -21,7 +21,6 @@ constexpr SupportRow kRows[] = {
     {Level(3, 1), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"MOV-1", "input and output agree in DataType"},
     {"TIL-1",
@@ -51,20 +50,12 @@ std::vector<TensorMove> Tile(const OperatorDesc& op, InputViews inputs, OutputVi
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "TILE",
-     .summary = "repeats a tensor along its dimensions",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "MOV-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Movement{Tile}},
+    OperatorRow("TILE", "repeats a tensor along its dimensions",
+                {kFields, kSupportBy<kRows>, "MOV-1", kRules, Infer}, Movement{Tile}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::tile

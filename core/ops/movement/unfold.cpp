@@ -6,7 +6,6 @@
 //   Output[n, c * prod(W) + lin(t), lin(b)] = Input[n, c, p], or 0 where p lies in the padding
 //
 // with the blocks b (outputs), taps t and positions p of ops/windows.h.
-#include <algorithm>
 #include <optional>
 
 #include "core/base/text.h"
@@ -20,7 +19,6 @@ namespace {
 using namespace windows;
 
 constexpr SupportRow kRows[] = {{Level(6, 4), 3, 8, {types::kAll}}};
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     kCounts,
     {"UNF-2", "the input has two dimensions more"},
@@ -99,20 +97,13 @@ WindowPlace PlaceOf(const OperatorDesc& op, const Dims& output_index) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "UNFOLD",
-     .summary = "copies sliding windows into columns (im2col)",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "UNF-5",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Movement{.moves = Taps, .fill = Zero, .run = Unfold, .window = PlaceOf}},
+    OperatorRow("UNFOLD", "copies sliding windows into columns (im2col)",
+                {kFields, kSupportBy<kRows>, "UNF-5", kRules, Infer},
+                Movement{.moves = Taps, .fill = Zero, .run = Unfold, .window = PlaceOf}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::unfold

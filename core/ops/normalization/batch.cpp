@@ -31,7 +31,6 @@ constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(3, 1), 1, 8, {types::kFloats}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"BN-1", "all tensors agree in DataType and DimensionCount, input and output in Sizes"},
     {"BN-2",
@@ -99,7 +98,6 @@ constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kScaleTensor,  &k
                                             &kFusedAddTensor, &kOutputTensor, &kOutputMean,
                                             &kOutputVariance, &kEpsilon,      &kFusedActivation};
 constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
-constexpr SupportTable kTrainingSupport[] = {{kTrainingRows}};
 constexpr Rule kTrainingRules[] = {
     {"BNT-1",
      "all tensors agree in DataType and DimensionCount; FusedAddTensor and output have the input's "
@@ -158,32 +156,22 @@ FormulaNode TrainingMeaning(const OperatorDesc& op, const Region& element, Formu
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "BATCH_NORMALIZATION",
-     .summary = "Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "BN-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = SourcesBy<kShapes>, .formula = Meaning},
-     .hardware_tolerance = Ulp<6>},
-    {.name = "BATCH_NORMALIZATION_TRAINING",
-     .summary = "the same by the mean and the variance of each slice, which are outputs, too",
-     .fields = kTrainingFields,
-     .support = kTrainingSupport,
-     .type_rule = "BNT-1",
-     .rules = kTrainingRules,
-     .infer = InferTraining,
-     .family = Computed{.run = Train,
-                        .sources = SourcesBy<kTrainingShapes>,
-                        .unsplittable_dims = AxesOf,
-                        .formula = TrainingMeaning}},
+    OperatorRow("BATCH_NORMALIZATION", "Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias",
+                {kFields, kSupportBy<kRows>, "BN-1", kRules, Infer},
+                Computed{.run = Run, .sources = SourcesBy<kShapes>, .formula = Meaning},
+                {.hardware_tolerance = Ulp<6>}),
+    OperatorRow(
+        "BATCH_NORMALIZATION_TRAINING",
+        "the same by the mean and the variance of each slice, which are outputs, too",
+        {kTrainingFields, kSupportBy<kTrainingRows>, "BNT-1", kTrainingRules, InferTraining},
+        Computed{.run = Train,
+                 .sources = SourcesBy<kTrainingShapes>,
+                 .unsplittable_dims = AxesOf,
+                 .formula = TrainingMeaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::batch_normalization

@@ -32,8 +32,6 @@ constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kGradient,     &k
                                             &kScaleGradient,  &kBiasGradient, &kEpsilon};
 constexpr SupportRow kRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
 constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
-constexpr SupportTable kSupport[] = {{kRows}};
-constexpr SupportTable kTrainingSupport[] = {{kTrainingRows}};
 constexpr Rule kRules[] = {
     {"BNG-1",
      "all tensors agree in DataType and DimensionCount; InputGradientTensor and "
@@ -170,34 +168,24 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "BATCH_NORMALIZATION_GRAD",
-     .summary = "the gradients of BATCH_NORMALIZATION for input, scale and bias",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "BNG-1",
-     .rules = kRules,
-     .infer = Infer<false>,
-     .family = Computed{.run = Run,
-                        .sources = SourcesBy<kShapes<false>>,
-                        .unsplittable_dims = AxesOf,
-                        .formula = Meaning<false>}},
-    {.name = "BATCH_NORMALIZATION_TRAINING_GRAD",
-     .summary = "the gradients of BATCH_NORMALIZATION_TRAINING for input, scale and bias",
-     .fields = kTrainingFields,
-     .support = kTrainingSupport,
-     .type_rule = "BNG-1",
-     .rules = kRules,
-     .infer = Infer<true>,
-     .family = Computed{.run = RunTraining,
-                        .sources = SourcesBy<kShapes<true>>,
-                        .unsplittable_dims = AxesOf,
-                        .formula = Meaning<true>}},
+    OperatorRow("BATCH_NORMALIZATION_GRAD",
+                "the gradients of BATCH_NORMALIZATION for input, scale and bias",
+                {kFields, kSupportBy<kRows>, "BNG-1", kRules, Infer<false>},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes<false>>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = Meaning<false>}),
+    OperatorRow("BATCH_NORMALIZATION_TRAINING_GRAD",
+                "the gradients of BATCH_NORMALIZATION_TRAINING for input, scale and bias",
+                {kTrainingFields, kSupportBy<kTrainingRows>, "BNG-1", kRules, Infer<true>},
+                Computed{.run = RunTraining,
+                         .sources = SourcesBy<kShapes<true>>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = Meaning<true>}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::batch_gradient

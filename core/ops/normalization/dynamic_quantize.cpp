@@ -21,7 +21,6 @@ constexpr const Field* kFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPo
 constexpr SupportRow kRows[] = {
     {Level(4, 0), 1, 8, {types::kFloats, types::kInt8s, DataTypeSet{DataType::kFloat32}}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"DQL-1",
      "all tensors have one DimensionCount, output and zero point one DataType; scale and zero "
@@ -96,23 +95,17 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "DYNAMIC_QUANTIZE_LINEAR",
-     .summary = "round(x / scale) + zero point, by a scale and a zero point that suit the input",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "DQL-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run,
-                        .sources = SourcesBy<kShapes>,
-                        .unsplittable_dims = AllDimensions,
-                        .formula = Meaning}},
+    OperatorRow("DYNAMIC_QUANTIZE_LINEAR",
+                "round(x / scale) + zero point, by a scale and a zero point that suit the input",
+                {kFields, kSupportBy<kRows>, "DQL-1", kRules, Infer},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .unsplittable_dims = AllDimensions,
+                         .formula = Meaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::dynamic_quantize

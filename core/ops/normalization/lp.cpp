@@ -18,7 +18,6 @@ constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(3, 1), 1, 8, {types::kFloats}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"LPN-1", "input and output agree in DataType and Sizes"},
     {"LPN-2", "P is 1 or 2, and Axis < DimensionCount"},
@@ -60,23 +59,16 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "LP_NORMALIZATION",
-     .summary = "x divided by the norm of its slice along an axis",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "LPN-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run,
-                        .sources = SourcesBy<kShapes>,
-                        .unsplittable_dims = AxesOf,
-                        .formula = Meaning}},
+    OperatorRow("LP_NORMALIZATION", "x divided by the norm of its slice along an axis",
+                {kFields, kSupportBy<kRows>, "LPN-1", kRules, Infer},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = Meaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::lp_normalization

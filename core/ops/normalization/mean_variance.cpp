@@ -49,9 +49,6 @@ constexpr SupportRow kAxesRows[] = {
     {Level(3, 1), 1, 8, {types::kFloats}},
 };
 constexpr SupportRow kMomentsRows[] = {{Level(6, 3), 1, 8, {types::kFloats}}};
-constexpr SupportTable kChannelSupport[] = {{kChannelRows}};
-constexpr SupportTable kAxesSupport[] = {{kAxesRows}};
-constexpr SupportTable kMomentsSupport[] = {{kMomentsRows}};
 
 constexpr Rule kOneShape = {"MVN-1",
                             "all tensors agree in DataType and DimensionCount, input and "
@@ -176,48 +173,34 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "MEAN_VARIANCE_NORMALIZATION",
-     .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, of channels or items",
-     .fields = kChannelFields,
-     .support = kChannelSupport,
-     .type_rule = "MVN-1",
-     .rules = kChannelRules,
-     .infer = InferParameters,
-     .family = Computed{.run = Run,
-                        .sources = SourcesBy<kShapes>,
-                        .unsplittable_dims = AxesOf,
-                        .formula = Meaning},
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "MEAN_VARIANCE_NORMALIZATION1",
-     .summary = "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
-     .fields = kAxesFields,
-     .support = kAxesSupport,
-     .type_rule = "MVN-1",
-     .rules = kAxesRules,
-     .infer = InferAxesByLevel,
-     .family = Computed{.run = Run,
-                        .sources = SourcesBy<kShapes>,
-                        .unsplittable_dims = AxesOf,
-                        .formula = Meaning},
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "MEAN_VARIANCE_NORMALIZATION2",
-     .summary = "the same with the mean or the variance alone, or the root mean square",
-     .fields = kMomentsFields,
-     .support = kMomentsSupport,
-     .type_rule = "MVN-1",
-     .rules = kAxesRules,
-     .infer = InferAxes,
-     .family = Computed{.run = Run,
-                        .sources = SourcesBy<kShapes>,
-                        .unsplittable_dims = AxesOf,
-                        .formula = Meaning},
-     .hardware_tolerance = HardwareTolerance},
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION",
+                "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, of channels or items",
+                {kChannelFields, kSupportBy<kChannelRows>, "MVN-1", kChannelRules, InferParameters},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = Meaning},
+                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION1",
+                "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
+                {kAxesFields, kSupportBy<kAxesRows>, "MVN-1", kAxesRules, InferAxesByLevel},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = Meaning},
+                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION2",
+                "the same with the mean or the variance alone, or the root mean square",
+                {kMomentsFields, kSupportBy<kMomentsRows>, "MVN-1", kAxesRules, InferAxes},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = Meaning},
+                {.hardware_tolerance = HardwareTolerance}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::mean_variance

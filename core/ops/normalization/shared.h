@@ -40,8 +40,7 @@ FormulaNode ElementAt(size_t input, const Region& element, Formula& formula);
 
 FormulaNode MeanOf(std::span<const FormulaNode> slice, Formula& formula);
 
-// Returns the mean square of the elements' deviations from the mean, or of the elements without
-// one.
+// Returns the mean square of the elements' deviations from the mean, or of the elements.
 FormulaNode VarianceOf(std::span<const FormulaNode> slice, std::optional<FormulaNode> mean,
                        Formula& formula);
 

@@ -3,8 +3,6 @@
 // DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
 #include "core/engine/normalization/normalize.h"
 
-#include <algorithm>
-
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
@@ -22,8 +20,6 @@ constexpr SupportRow kRowRows[] = {
     {Level(3, 0), 1, 8, {types::kFloats}},
 };
 constexpr SupportRow kSliceRows[] = {{Level(5, 1), 1, 8, {types::kFloats}}};
-constexpr SupportTable kRowSupport[] = {{kRowRows}};
-constexpr SupportTable kSliceSupport[] = {{kSliceRows}};
 
 constexpr Rule kOneShape = {"SMX-1", "input and output agree in DataType and Sizes"};
 constexpr Rule kRowRules[] = {
@@ -100,7 +96,7 @@ constexpr OperatorInfo OfRows(std::string_view name, std::string_view summary) {
       .name = name,
       .summary = summary,
       .fields = kRowFields,
-      .support = kRowSupport,
+      .support = kSupportBy<kRowRows>,
       .type_rule = "SMX-1",
       .rules = kRowRules,
       .infer = InferRows,
@@ -111,15 +107,9 @@ constexpr OperatorInfo OfRows(std::string_view name, std::string_view summary) {
 
 template <SoftmaxFunction kFunction>
 constexpr OperatorInfo OfSlices(std::string_view name, std::string_view summary) {
-  return {.name = name,
-          .summary = summary,
-          .fields = kSliceFields,
-          .support = kSliceSupport,
-          .type_rule = "SMX-1",
-          .rules = kSliceRules,
-          .infer = InferSlices,
-          .family = FamilyOf<kFunction>(),
-          .fusable = {kInMatrices<kFunction>, kInMatricesSince}};
+  return OperatorRow(
+      name, summary, {kSliceFields, kSupportBy<kSliceRows>, "SMX-1", kSliceRules, InferSlices},
+      FamilyOf<kFunction>(), {.fusable = {kInMatrices<kFunction>, kInMatricesSince}});
 }
 
 constexpr OperatorInfo kOperators[] = {
@@ -140,8 +130,6 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::softmax

@@ -39,8 +39,7 @@ FormulaNode LinearPart(UnitStep& step, FormulaNode reset) {
   return step.formula().Product({reset, step.SumOf("linear part", terms)});
 }
 
-// The products of the weights with the hidden states of all units, each times the reset gate of its
-// unit.
+// The products of the weights with all units' hidden states, each times its unit's reset gate.
 std::vector<FormulaNode> ResetProducts(UnitStep& step, FormulaNode own_reset) {
   std::vector<FormulaNode> hidden;
   for (int64_t unit = 0; unit < step.units(); ++unit) {
@@ -90,8 +89,6 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::gru

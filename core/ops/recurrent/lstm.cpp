@@ -115,8 +115,6 @@ constexpr OperatorInfo kOperators[] = {Lstm()};
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::lstm

@@ -32,8 +32,6 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::rnn

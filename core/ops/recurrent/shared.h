@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,8 +49,7 @@ class UnitStep {
   std::vector<FormulaNode> InputProducts(int64_t gate, int64_t unit);
   std::vector<FormulaNode> HiddenProducts(int64_t gate, int64_t unit,
                                           const std::vector<FormulaNode>& hidden);
-  // The biases of a gate, that beside the weights and that beside the recurrence; none where they
-  // are left out.
+  // The biases of a gate beside the weights and beside the recurrence; none where left out.
   std::optional<FormulaNode> InputBias(int64_t gate, int64_t unit) { return Bias(0, gate, unit); }
   std::optional<FormulaNode> HiddenBias(int64_t gate, int64_t unit) { return Bias(1, gate, unit); }
   // All of these for the states before.
@@ -147,7 +145,6 @@ inline constexpr auto kDirection =
 inline constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats, {DataType::kUint32}}},
 };
-inline constexpr SupportTable kSupport[] = {{kRows}};
 
 inline constexpr Rule kSizes = {
     "REC-1",
@@ -191,8 +188,7 @@ bool IsBackward(const OperatorDesc& op, int64_t direction);
 // The steps that an item has.
 int64_t LengthOf(const OperatorDesc& op, InputViews inputs, int64_t item);
 
-// The states of all units of an item behind some of its steps, at least one, from the first on that
-// is computed.
+// The states of an item's units behind some of its steps, at least one, from the first computed.
 struct ItemSteps {
   int64_t direction, item, begin, count;
 };
@@ -232,16 +228,11 @@ constexpr OperatorInfo Network(std::string_view name, std::string_view summary,
           [](const OperatorDesc& op, const Region& element, Formula& formula) {
             return FormulaOfState(kKind, kMakers, kCell, op, element, formula);
           }};
-  return {.name = name,
-          .summary = summary,
-          .fields = fields,
-          .support = kSupport,
-          .type_rule = "REC-1",
-          .rules = kRules,
-          .infer = [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); },
-          .family = family,
-          .values_choose = true,
-          .implies_outputs = true};
+  return OperatorRow(
+      name, summary,
+      {fields, kSupportBy<kRows>, "REC-1", kRules,
+       [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); }},
+      family, {.values_choose = true, .implies_outputs = true});
 }
 
 }  // namespace dmlop::recurrent

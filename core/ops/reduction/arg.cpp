@@ -13,7 +13,6 @@ constexpr SupportRow kRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32, kIndexTypes}},
     {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s, kIndexTypes}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"RED-1", "the output has the input's rank; its sizes are 1 on Axes, else the input's"},
     {"RED-2", "the output is INT64, INT32, UINT64 or UINT32"},
@@ -32,28 +31,16 @@ ReductionCall Call(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ARGMAX",
-     .summary = "the index of the greatest element along axes",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "RED-2",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Reduction{Call<ReduceFunction::kArgMax>}},
-    {.name = "ARGMIN",
-     .summary = "the index of the least element along axes",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "RED-2",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Reduction{Call<ReduceFunction::kArgMin>}},
+    OperatorRow("ARGMAX", "the index of the greatest element along axes",
+                {kFields, kSupportBy<kRows>, "RED-2", kRules, Infer},
+                Reduction{Call<ReduceFunction::kArgMax>}),
+    OperatorRow("ARGMIN", "the index of the least element along axes",
+                {kFields, kSupportBy<kRows>, "RED-2", kRules, Infer},
+                Reduction{Call<ReduceFunction::kArgMin>}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::arg

@@ -121,21 +121,13 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "REDUCE",
-     .summary = "sums, products, extremes and norms along axes",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "RED-2",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Reduction{Call},
-     .hardware_tolerance = HardwareTolerance},
+    OperatorRow("REDUCE", "sums, products, extremes and norms along axes",
+                {kFields, kSupport, "RED-2", kRules, Infer}, Reduction{Call},
+                {.hardware_tolerance = HardwareTolerance}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::reduce

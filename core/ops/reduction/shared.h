@@ -20,8 +20,7 @@ inline constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
 inline constexpr Rule kAxesExist = {"RED-3", "Axes lie in [0, DimensionCount - 1]"};
 inline constexpr Rule kAxesDiffer = {"RED-4", "no axis is listed twice"};
 
-// The output holds indices if `function` yields them; if its type is left out, it is UINT32
-// (RED-2).
+// The output holds indices if `function` yields them; its type is UINT32 if left out (RED-2).
 void InferIndexType(const OperatorDesc& op, std::string_view function, Inference& infer);
 
 // The output's sizes are 1 on Axes and otherwise those of the input (RED-1, RED-3, RED-4).

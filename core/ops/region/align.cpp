@@ -28,8 +28,6 @@ constexpr SupportRow kRows1[] = {
     Row(Level(4, 0), {DataType::kUint32}),
     Row(Level(5, 0), {DataType::kUint64, DataType::kUint32}),
 };
-constexpr SupportTable kSupport[] = {{kRows}};
-constexpr SupportTable kSupport1[] = {{kRows1}};
 constexpr Rule kRules[] = {
     {"RAL-1",
      "ROITensor is {R, 4} and BatchIndicesTensor {R}, behind 1s; the output is {R, C, ..} for an "
@@ -66,8 +64,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
           rows_of(1, kRegions, 2), rows_of(2, kBatches, 1)};
 }
 
-// Returns the samples of an output that lie in the bounds; samples at the same place are one
-// product.
+// Returns the samples of an output in the bounds; samples at the same place are one product.
 std::vector<FormulaNode> SamplesInside(const RegionSamples& found, const Dims& output,
                                        bool is_counted, Formula& formula) {
   const std::vector<Fraction> fractions_y = TellFractions(found.rows, output[2], "y", formula);
@@ -115,30 +112,18 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ROI_ALIGN",
-     .summary = "regions of images, sampled at a grid of points",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "RAL-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-     .values_choose = true},
-    {.name = "ROI_ALIGN1",
-     .summary = "ROI_ALIGN with pixel offsets and aligned corners",
-     .fields = kFields1,
-     .support = kSupport1,
-     .type_rule = "RAL-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-     .values_choose = true},
+    OperatorRow("ROI_ALIGN", "regions of images, sampled at a grid of points",
+                {kFields, kSupportBy<kRows>, "RAL-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
+                {.values_choose = true}),
+    OperatorRow("ROI_ALIGN1", "ROI_ALIGN with pixel offsets and aligned corners",
+                {kFields1, kSupportBy<kRows1>, "RAL-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
+                {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::region_alignment

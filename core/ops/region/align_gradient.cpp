@@ -23,7 +23,6 @@ constexpr const Field* kFields[] = {
     &kSpatialScaleX,  &kSpatialScaleY,  &kInputPixelOffset,  &kOutputPixelOffset,
     &kMinimumSamples, &kMaximumSamples, &kAlignToCorners};
 constexpr SupportRow kRows[] = {Row(Level(4, 1), {DataType::kUint32})};
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"RAG-1",
      "there is an output; InputTensor is there for MAX and for OutputROIGradientTensor, which has "
@@ -209,8 +208,7 @@ class Meaning {
     return formula_.Quotient(gradient, formula_.Number(count));
   }
 
-  // Adds the difference of the pixels between which the corner moves a sample; none if it is on a
-  // pixel.
+  // Adds the difference of the pixels between which the corner moves a sample, if not on a pixel.
   void AddSlope(const ImagePlane& plane, const WinningSample& sample, int64_t corner,
                 FormulaNode gradient) {
     const bool is_x = corner % 2 == 0;
@@ -249,25 +247,18 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ROI_ALIGN_GRAD",
-     .summary = "gradient of ROI_ALIGN1",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "RAG-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run,
-                        .sources = Sources,
-                        .unsplittable_dims = AllDimensions,
-                        .warn = Warn,
-                        .formula = MeaningOf},
-     .values_choose = true},
+    OperatorRow("ROI_ALIGN_GRAD", "gradient of ROI_ALIGN1",
+                {kFields, kSupportBy<kRows>, "RAG-1", kRules, Infer},
+                Computed{.run = Run,
+                         .sources = Sources,
+                         .unsplittable_dims = AllDimensions,
+                         .warn = Warn,
+                         .formula = MeaningOf},
+                {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::region_gradient

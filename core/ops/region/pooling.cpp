@@ -20,7 +20,6 @@ constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "C
 constexpr const Field* kFields[] = {&kInputTensor, &kRegions, &kOutputTensor, &kSpatialScale,
                                     &kPooledSize};
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"CTR-5", "Width and Height of PooledSize are not 0"},
     {"RPL-1",
@@ -88,21 +87,14 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ROI_POOLING",
-     .summary = "the greatest elements in the bins of regions",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "RPL-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-     .values_choose = true},
+    OperatorRow("ROI_POOLING", "the greatest elements in the bins of regions",
+                {kFields, kSupportBy<kRows>, "RPL-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
+                {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::region_pooling

@@ -43,7 +43,6 @@ constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {types::kFloats, kUint32}, {{{1, 4}}}},
     {Level(4, 0), 1, 8, {types::kFloats, kUint32}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     {"ADAM-1", "parameters, moments, gradient and the outputs agree in DataType and Sizes"},
     {"ADAM-2",
@@ -161,21 +160,14 @@ void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "ADAM_OPTIMIZER",
-     .summary = "parameters and moments after a step of the optimizer Adam",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "ADAM-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-     .in_place = true},
+    OperatorRow("ADAM_OPTIMIZER", "parameters and moments after a step of the optimizer Adam",
+                {kFields, kSupportBy<kRows>, "ADAM-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
+                {.in_place = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::adam

@@ -21,7 +21,6 @@ using namespace windows;
 constexpr SupportRow kRows[] = {
     {Level(6, 4), 3, 8, {types::kUpTo32 | types::kInt64s}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     kCounts,
     {"MOV-1", "input and output agree in DataType"},
@@ -124,8 +123,7 @@ class FoldTaps : public TapAxis {
   }
 
  private:
-  // Returns the range from the first tap that lies at the position in some block to the last one
-  // that can.
+  // Returns the taps from the first that lies at the position in some block to the last.
   Range WindowTaps(int64_t index) const {
     const int64_t place = index + axis_.start;
     const int64_t last_begin = (axis_.blocks - 1) * axis_.stride;
@@ -200,20 +198,13 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "FOLD",
-     .summary = "sums sliding windows that lie in columns (col2im)",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "MOV-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .weights = Source}},
+    OperatorRow("FOLD", "sums sliding windows that lie in columns (col2im)",
+                {kFields, kSupportBy<kRows>, "MOV-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .weights = Source}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::fold

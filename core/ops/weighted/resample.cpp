@@ -97,12 +97,7 @@ constexpr SupportRow kGradRows[] = {
     {Level(3, 0), 4, 4, {types::kFloats}},
     {Level(5, 1), 1, 4, {types::kFloats}},
 };
-constexpr SupportTable kUpsampleSupport[] = {{kUpsampleRows}};
-constexpr SupportTable kResampleSupport[] = {{kResampleRows}};
-constexpr SupportTable kResample1Support[] = {{kResample1Rows}};
 constexpr SupportTable kResample2Support[] = {{std::span(kResample1Rows).subspan(1)}};
-constexpr SupportTable kResample3Support[] = {{kResample3Rows}};
-constexpr SupportTable kGradSupport[] = {{kGradRows}};
 constexpr SupportTable kGrad1Support[] = {{std::span(kGradRows).subspan(1)}};
 
 constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType and DimensionCount"};
@@ -294,74 +289,35 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "UPSAMPLE_2D",
-     .summary = "enlarges planes by whole numbers",
-     .fields = kUpsampleFields,
-     .support = kUpsampleSupport,
-     .type_rule = "MOV-1",
-     .rules = kUpsampleRules,
-     .infer = InferUpsample,
-     .family = kForward,
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "RESAMPLE",
-     .summary = "scales a tensor about the centres of its elements",
-     .fields = kResampleFields,
-     .support = kResampleSupport,
-     .type_rule = "MOV-1",
-     .rules = kResampleRules,
-     .infer = InferResample,
-     .family = kForward,
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "RESAMPLE1",
-     .summary = "scales a tensor, with offsets of its elements' places",
-     .fields = kResample1Fields,
-     .support = kResample1Support,
-     .type_rule = "MOV-1",
-     .rules = kResampleRules,
-     .infer = InferResample,
-     .family = kForward,
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "RESAMPLE2",
-     .summary = "RESAMPLE1, where the nearest element may be the one below or above",
-     .fields = kResample2Fields,
-     .support = kResample2Support,
-     .type_rule = "MOV-1",
-     .rules = kResampleRules,
-     .infer = InferResample,
-     .family = kForward,
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "RESAMPLE3",
-     .summary = "RESAMPLE2, perhaps with a filter where it reduces",
-     .fields = kResample3Fields,
-     .support = kResample3Support,
-     .type_rule = "MOV-1",
-     .rules = kResampleRules,
-     .infer = InferResample,
-     .family = kForward,
-     .hardware_tolerance = HardwareTolerance},
-    {.name = "RESAMPLE_GRAD",
-     .summary = "the gradient of RESAMPLE1",
-     .fields = kGradFields,
-     .support = kGradSupport,
-     .type_rule = "MOV-1",
-     .rules = kResampleRules,
-     .infer = InferGrad,
-     .family = kBackward},
-    {.name = "RESAMPLE_GRAD1",
-     .summary = "the gradient of RESAMPLE2",
-     .fields = kGrad1Fields,
-     .support = kGrad1Support,
-     .type_rule = "MOV-1",
-     .rules = kResampleRules,
-     .infer = InferGrad,
-     .family = kBackward},
+    OperatorRow(
+        "UPSAMPLE_2D", "enlarges planes by whole numbers",
+        {kUpsampleFields, kSupportBy<kUpsampleRows>, "MOV-1", kUpsampleRules, InferUpsample},
+        kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow(
+        "RESAMPLE", "scales a tensor about the centres of its elements",
+        {kResampleFields, kSupportBy<kResampleRows>, "MOV-1", kResampleRules, InferResample},
+        kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow(
+        "RESAMPLE1", "scales a tensor, with offsets of its elements' places",
+        {kResample1Fields, kSupportBy<kResample1Rows>, "MOV-1", kResampleRules, InferResample},
+        kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE2", "RESAMPLE1, where the nearest element may be the one below or above",
+                {kResample2Fields, kResample2Support, "MOV-1", kResampleRules, InferResample},
+                kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow(
+        "RESAMPLE3", "RESAMPLE2, perhaps with a filter where it reduces",
+        {kResample3Fields, kSupportBy<kResample3Rows>, "MOV-1", kResampleRules, InferResample},
+        kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE_GRAD", "the gradient of RESAMPLE1",
+                {kGradFields, kSupportBy<kGradRows>, "MOV-1", kResampleRules, InferGrad},
+                kBackward),
+    OperatorRow("RESAMPLE_GRAD1", "the gradient of RESAMPLE2",
+                {kGrad1Fields, kGrad1Support, "MOV-1", kResampleRules, InferGrad}, kBackward),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::resample
 

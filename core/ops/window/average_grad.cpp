@@ -24,7 +24,6 @@ constexpr const Field* kFields[] = {
     &kInputGradient, &kOutputGradient,        &kDimensionCount,      &kWindows.strides,
     &kWindowSize,    &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
 constexpr SupportRow kRows[] = {{Level(3, 0), 4, 5, {types::kFloats}}};
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     kCounts,
     kNoZeros,
@@ -161,8 +160,7 @@ class Shares {
     return true;
   }
 
-  // Counts rise to the greatest one and then fall, so it suffices to look at the first and last
-  // window.
+  // Counts rise to the greatest one and then fall, so the first and the last window suffice.
   Even EvenOf(size_t d, Range positions) const {
     const int64_t windows = gradient_.layout.sizes[d];
     const auto count = [&](int64_t window) { return dims_[d].TapCount(window, counts_padding_); };
@@ -301,20 +299,14 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "AVERAGE_POOLING_GRAD",
-     .summary = "the gradient of AVERAGE_POOLING: windows hand out parts of theirs",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "POOL-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
+    OperatorRow("AVERAGE_POOLING_GRAD",
+                "the gradient of AVERAGE_POOLING: windows hand out parts of theirs",
+                {kFields, kSupportBy<kRows>, "POOL-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .formula = Meaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::pool_average_grad

@@ -41,8 +41,6 @@ constexpr const Field* kGradFields[] = {&kInputTensor,
 
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
 constexpr SupportRow kGradRows[] = {{Level(3, 1), 4, 4, {types::kFloats}}};
-constexpr SupportTable kSupport[] = {{kRows}};
-constexpr SupportTable kGradSupport[] = {{kGradRows}};
 constexpr Rule kLocalSizeRule = {"CTR-5", "LocalSize is not 0"};
 constexpr Rule kEqual = {"LRN-1", "input and output have equal DataType and Sizes"};
 constexpr Rule kGradEqual = {"LRG-1", "all tensors have equal DataType and Sizes"};
@@ -156,32 +154,20 @@ FormulaNode GradMeaning(const OperatorDesc& op, const Region& element, Formula& 
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "LOCAL_RESPONSE_NORMALIZATION",
-     .summary = "elements divided by a power of the squares around them",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "LRN-1",
-     .rules = kRules,
-     .infer = InferEqual<kEqual>,
-     .family =
-         Computed{.run = Run, .sources = Sources, .unsplittable_dims = Whole, .formula = Meaning}},
-    {.name = "LOCAL_RESPONSE_NORMALIZATION_GRAD",
-     .summary = "gradient of LOCAL_RESPONSE_NORMALIZATION",
-     .fields = kGradFields,
-     .support = kGradSupport,
-     .type_rule = "LRG-1",
-     .rules = kGradRules,
-     .infer = InferEqual<kGradEqual>,
-     .family = Computed{.run = RunGrad,
-                        .sources = GradSources,
-                        .unsplittable_dims = Whole,
-                        .formula = GradMeaning}},
+    OperatorRow(
+        "LOCAL_RESPONSE_NORMALIZATION", "elements divided by a power of the squares around them",
+        {kFields, kSupportBy<kRows>, "LRN-1", kRules, InferEqual<kEqual>},
+        Computed{.run = Run, .sources = Sources, .unsplittable_dims = Whole, .formula = Meaning}),
+    OperatorRow("LOCAL_RESPONSE_NORMALIZATION_GRAD", "gradient of LOCAL_RESPONSE_NORMALIZATION",
+                {kGradFields, kSupportBy<kGradRows>, "LRG-1", kGradRules, InferEqual<kGradEqual>},
+                Computed{.run = RunGrad,
+                         .sources = GradSources,
+                         .unsplittable_dims = Whole,
+                         .formula = GradMeaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::local_response

@@ -48,9 +48,6 @@ constexpr SupportRow kRows2[] = {
     Row(Level(3, 0), kFrom3_0, kUint32),
     Row(Level(5, 0), kFrom5_0, kUnsigned),
 };
-constexpr SupportTable kSupport[] = {{kRows}};
-constexpr SupportTable kSupport1[] = {{kRows1}};
-constexpr SupportTable kSupport2[] = {{kRows2}};
 constexpr Rule kIndexRules[] = {kCounts,      kNoZeros,
                                 kSameBatches, kPooledSizes,
                                 kFit,         {"MXP-1", "output and indices have equal sizes"}};
@@ -125,18 +122,17 @@ constexpr OperatorInfo WithIndices(OperatorInfo info) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Pooling("MAX_POOLING", "the greatest element of each window", kFields, kSupport, kFamily),
+    Pooling("MAX_POOLING", "the greatest element of each window", kFields, kSupportBy<kRows>,
+            kFamily),
     WithIndices(Pooling("MAX_POOLING1", "the greatest element of each window, and where it is",
-                        kFields1, kSupport1, kFamily)),
+                        kFields1, kSupportBy<kRows1>, kFamily)),
     WithIndices(Pooling("MAX_POOLING2",
                         "the greatest element of each window with gaps, and where it is", kFields2,
-                        kSupport2, kFamily)),
+                        kSupportBy<kRows2>, kFamily)),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::pool_max

@@ -20,7 +20,6 @@ constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {types::kFloats}},
     {Level(4, 0), 4, 5, {types::kFloats}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     kCounts,
     kNoZeros,
@@ -83,21 +82,15 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "MAX_POOLING_GRAD",
-     .summary = "the gradient of MAX_POOLING: windows hand theirs on to their greatest elements",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "MPG-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning},
-     .values_choose = true},
+    OperatorRow("MAX_POOLING_GRAD",
+                "the gradient of MAX_POOLING: windows hand theirs on to their greatest elements",
+                {kFields, kSupportBy<kRows>, "MPG-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .formula = Meaning},
+                {.values_choose = true}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::pool_max_grad

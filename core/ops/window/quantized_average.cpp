@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: AVERAGE_POOLING1 of integers that stand for
 // real numbers; so do the results.
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -40,7 +39,6 @@ constexpr const FieldOf<TensorDesc>* kOfChannels[] = {&kInputScale, &kInputZeroP
 constexpr SupportRow kRows[] = {
     {Level(6, 2), 4, 5, {types::kInt8s, types::kInt8s, {DataType::kFloat32}}, {{{1, 5}}}},
 };
-constexpr SupportTable kSupport[] = {{kRows}};
 constexpr Rule kRules[] = {
     kCounts,
     kNoZeros,
@@ -127,20 +125,14 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {.name = "QUANTIZED_LINEAR_AVERAGE_POOLING",
-     .summary = "the average of each window of a quantized tensor, quantized",
-     .fields = kFields,
-     .support = kSupport,
-     .type_rule = "QAP-1",
-     .rules = kRules,
-     .infer = Infer,
-     .family = Computed{.run = Run, .sources = Sources, .formula = Meaning}},
+    OperatorRow("QUANTIZED_LINEAR_AVERAGE_POOLING",
+                "the average of each window of a quantized tensor, quantized",
+                {kFields, kSupportBy<kRows>, "QAP-1", kRules, Infer},
+                Computed{.run = Run, .sources = Sources, .formula = Meaning}),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::pool_quantized

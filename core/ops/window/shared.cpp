@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "core/base/integers.h"
 #include "core/base/text.h"
@@ -22,8 +21,7 @@ WindowAxis AxisAt(const OperatorDesc& op, size_t d, const Sizes& sizes) {
   return AxisOf(kWindows, op, d, sizes[d + kFirstSpatial], op[kWindowSize][d]);
 }
 
-}  // namespace
-
+// Reports windows that do not match the tensor's rank or do not fit. Returns whether they do.
 bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer) {
   const size_t count = op[kWindows.strides].size();
   if (!infer.Require(tensor.sizes().size() == count + kFirstSpatial, "CTR-4", SizesOf(tensor),
@@ -37,6 +35,8 @@ bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& inf
   }
   return all_fit;
 }
+
+}  // namespace
 
 std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
                                   const TensorDesc& pooled) {

@@ -57,16 +57,11 @@ inline constexpr Rule kPooledSizes = {
     "Strides) + 1, or one more where the division leaves a remainder"};
 inline constexpr Rule kFit = {"POOL-4", "the padded tensor holds at least one window"};
 
-// Reports windows that do not match the tensor's rank or do not fit. Returns whether they do.
-bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer);
-
-// Returns the sizes that pooling makes of a tensor's. They follow `pooled` where the rule allows
-// one more.
+// Returns the sizes that pooling makes, following `pooled` where the rule allows one more.
 std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
                                   const TensorDesc& pooled);
 
-// Checks the given sizes of a pooled tensor along the first two dimensions. Returns whether they
-// are right.
+// Checks the first two of a pooled tensor's given sizes. Returns whether they are right.
 bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& infer);
 
 // Does all of that for an operator from InputTensor to an output, by default OutputTensor.
@@ -94,12 +89,10 @@ SourceMap ReachingSources(const PoolDims& dims, const Sizes& pooled, size_t inpu
 
 // --- formulas ------------------------------------------------------------------------------------
 
-// The elements of the first input in the window of an output, in row-major order. Names how many
-// taps are absent.
+// The elements of the first input in an output's window, in order. Names how many taps are absent.
 std::vector<FormulaNode> PresentTapsAt(const PoolDims& dims, const Dims& output, Formula& formula);
 
-// For each window in `outputs`, the index of its winner in the whole input, as MAX_POOLING finds
-// it.
+// For each window in `outputs`, its winner's index in the whole input, as MAX_POOLING finds it.
 std::vector<uint64_t> WinnersOf(const PoolDims& dims, const ConstTensorView& input,
                                 const Region& outputs);
 
@@ -113,14 +106,7 @@ FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims&
 constexpr OperatorInfo Pooling(std::string_view name, std::string_view summary,
                                std::span<const Field* const> fields,
                                std::span<const SupportTable> support, const Computed& family) {
-  return {.name = name,
-          .summary = summary,
-          .fields = fields,
-          .support = support,
-          .type_rule = "POOL-1",
-          .rules = kRules,
-          .infer = InferPooling,
-          .family = family};
+  return OperatorRow(name, summary, {fields, support, "POOL-1", kRules, InferPooling}, family);
 }
 
 }  // namespace dmlop::pooling

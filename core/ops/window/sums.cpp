@@ -35,8 +35,6 @@ constexpr const Field* kNorm1Fields[] = {
     &kWindows.end_padding, &kWindows.dilations, &kP};
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
 constexpr SupportRow kRows1[] = {{Level(6, 2), 4, 5, {types::kFloats}}};
-constexpr SupportTable kSupport[] = {{kRows}};
-constexpr SupportTable kSupport1[] = {{kRows1}};
 
 // --- averages ------------------------------------------------------------------------------------
 
@@ -118,19 +116,17 @@ constexpr Computed kNorm = {.run = RunNorm, .sources = Sources, .formula = NormM
 
 constexpr OperatorInfo kOperators[] = {
     Granting(AverageTolerance, Pooling("AVERAGE_POOLING", "the average of each window",
-                                       kAverageFields, kSupport, kAverage)),
+                                       kAverageFields, kSupportBy<kRows>, kAverage)),
     Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", "the average of each window with gaps",
-                                       kAverage1Fields, kSupport1, kAverage)),
-    Granting(NormTolerance,
-             Pooling("LP_POOLING", "the norm of each window", kNormFields, kSupport, kNorm)),
+                                       kAverage1Fields, kSupportBy<kRows1>, kAverage)),
+    Granting(NormTolerance, Pooling("LP_POOLING", "the norm of each window", kNormFields,
+                                    kSupportBy<kRows>, kNorm)),
     Granting(NormTolerance, Pooling("LP_POOLING1", "the norm of each window with gaps",
-                                    kNorm1Fields, kSupport1, kNorm)),
+                                    kNorm1Fields, kSupportBy<kRows1>, kNorm)),
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> Operators() {
-  return kOperators;
-}
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::pool_sum
