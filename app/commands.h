@@ -50,8 +50,7 @@ ExitStatus CompareFolders(const CompareOptions& options, const CommonOptions& co
 // A name with "Graph" is for an ONNX model or a serialized graph; one with "Model" alone is for a
 // DxDispatch model that was read from `descriptor`.
 
-// Says node by node which operators of DirectML compute the model and from which level on, or why
-// none do.
+// Says which operators compute each node of the model, from which level on, or why none do.
 ExitStatus ValidateGraphModel(const std::string& path, const ValidateOptions& options,
                               const CommonOptions& common);
 

@@ -17,6 +17,7 @@
 #include "core/document/document_json.h"
 #include "core/ops/operator.h"
 #include "core/ops/other_names.h"
+#include "core/schema/schema_parts.h"
 
 namespace dmlop {
 namespace {
@@ -95,8 +96,7 @@ Json TypesJson(DataTypeSet set) {
   return array;
 }
 
-// The types of the first tensor field and the output; a field without types of its own has the
-// first field's.
+// The types of the first tensor field and of the output, which may have only the first field's.
 Json RowJson(const SupportTable& table, const SupportRow& row, const OperatorInfo& info) {
   Json json = {{"appliesTo", AppliesTo(table)},
                {"since", ToString(row.since)},
@@ -301,6 +301,11 @@ ExitStatus OpsCommand(const OpsOptions& options) {
   } else {
     PrintOne(options);
   }
+  return ExitStatus::kSuccess;
+}
+
+ExitStatus SchemaCommand() {
+  PrintResult(SchemaText());
   return ExitStatus::kSuccess;
 }
 

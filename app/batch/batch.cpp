@@ -47,7 +47,7 @@ class Selection {
     return count;
   }
 
-  // Whether the manifest has any case, even of another shard; valid after Count.
+  // Returns whether the manifest has any case, even of another shard; valid after Count.
   bool has_cases() const { return cases_ > 0; }
 
  private:

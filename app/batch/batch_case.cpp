@@ -8,16 +8,12 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "app/batch/batch_files.h"
-#include "app/compare/judgement.h"
 #include "app/files/descriptor.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/document/operator_case.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/io/file.h"
-#include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/traffic.h"
 #include "core/tensor/element.h"

@@ -25,8 +25,7 @@ struct FileBinding {
   bool is_expected = false;  // the line has values that are expected of it
 };
 
-// Calls `visit` for each binding, in the manifest's order, and rewinds the manifest. Unreadable
-// lines bind nothing.
+// Calls `visit` for each binding of readable lines, in order, and rewinds the manifest.
 void ForEachBinding(Manifest& manifest, const std::function<void(const FileBinding&)>& visit);
 
 // Throws an Error of kind kUsage if a file that one case writes is written or read by another, or
@@ -72,8 +71,7 @@ std::string InputPathBeside(const std::string& output, const std::string& tensor
 // device that does not know .npy writes x.bin for x.npy. Returns `path` if neither exists.
 std::string FileOrStandIn(const std::string& path);
 
-// The input files that a batch has written, by their content, so that equal ones are stored once.
-// Any thread may use it.
+// The input files of a batch by their content, stored once if equal. Any thread may use it.
 class WrittenInputs {
  public:
   // Makes the file another name of an earlier one with this hash, where the file system can; the

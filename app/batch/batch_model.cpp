@@ -174,14 +174,14 @@ std::vector<const OperatorDesc*> BatchCase::operators() const {
 
 namespace {
 
-// Whether the elements of a file are those of a tensor that an operator fills, in the same order.
+// Returns whether a file has the elements of a tensor that an operator fills, in the same order.
 bool HasSameElements(const TensorDesc& file, const TensorDesc& filled) {
   const auto a = LayoutOf(file), b = LayoutOf(filled);
   return file.data_type == filled.data_type && a.element_count() == b.element_count() &&
          (AreAlike(file, filled) || (IsPacked(a) && IsPacked(b)));
 }
 
-// Whether a step has overwritten what it read.
+// Returns whether a step has overwritten what it read.
 bool OverwroteInputs(const Step& step) {
   FilledMemory own;
   own.Add(step);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "app/files/output.h"
 #include "app/options/option_kinds.h"
@@ -117,7 +116,7 @@ bool IsToldBefore(const CaseOutcome& a, const CaseOutcome& b) {
   return IsFurtherOff(worst_a->judgement, worst_b->judgement);
 }
 
-// Whether all that differs has been diagnosed; inputs are not.
+// Returns whether all that differs has been diagnosed; inputs are not.
 bool IsToldByCause(const CaseOutcome& outcome) {
   const auto wrong = std::ranges::count_if(
       outcome.diagnoses, [](const DiagnosedFile& file) { return !file.passes(); });
@@ -134,10 +133,7 @@ std::string CaseJson(const CaseOutcome& outcome, bool times) {
                {"inputs", FilesJson(outcome.files.inputs)},
                {"outputs", FilesJson(outcome.files.outputs)}};
   if (!outcome.files.compared.empty()) {
-    json["comparisons"] = Json::array();
-    for (const ComparedFile& compared : outcome.files.compared) {
-      json["comparisons"].push_back(ComparedJson(compared));
-    }
+    json["comparisons"] = ComparisonsJson(outcome.files.compared);
   }
   if (outcome.missing > 0) json["missing"] = outcome.missing;
   for (const DiagnosedFile& file : outcome.diagnoses) {
@@ -274,8 +270,7 @@ void BatchSummary::TellRest(size_t count, const char* what) const {
                            options_.report.empty() ? "--report FILE lists" : "the report has"));
 }
 
-// A few passes among many failures are what the user looks for, such as the right one of several
-// hypotheses.
+// A few passes among many failures are what users look for, as the right one of hypotheses.
 void BatchSummary::TellPasses() const {
   const bool are_few = passes_.size() <= kFewPasses && passes_.size() < failure_count_;
   if (common_.quiet || common_.verbose || !options_.keep_going || !are_few) return;

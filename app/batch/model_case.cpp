@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "app/files/file_roles.h"
-#include "app/run/runnable_model.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"

@@ -34,7 +34,7 @@ struct ModelLine {
   std::optional<double> relative, absolute;
 };
 
-// Whether the line has a model, by the path of one or as the document itself.
+// Returns whether the line has a model, by the path of one or as the document itself.
 bool IsModelLine(JsonCursor root);
 
 // Reads a line; faults are reported. Paths are as they are written.

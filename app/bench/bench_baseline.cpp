@@ -9,8 +9,6 @@
 #include <set>
 
 #include "app/bench/bench_report.h"
-#include "app/bench/bench_row.h"
-#include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/text/diagnostic_text.h"
 #include "core/io/file.h"

@@ -43,8 +43,7 @@ std::optional<Baseline> ReadBaseline(const std::string& file, const Machine& mac
 // Sets the ratio of a row with an equal in the baseline, and its p value if there are samples.
 void Compare(const Baseline& baseline, BenchRow& row);
 
-// Warnings about rows without an equal or with one of another name, and about other differences
-// that affect the ratios.
+// Warns of rows without an equal or with one of another name, and of what else affects the ratios.
 std::vector<std::string> WarningsAbout(const Baseline& baseline, const BenchPlan& plan);
 
 }  // namespace dmlop

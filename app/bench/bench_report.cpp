@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "app/files/output.h"
+#include "app/text/table_text.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/io/output_file.h"
@@ -16,14 +17,6 @@
 namespace dmlop {
 
 namespace {
-
-// Quotes the text if necessary (RFC 4180).
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 std::string CsvLine(const std::vector<std::string>& fields) {
   return fmt::format("{}\r\n", fmt::join(fields, ","));
@@ -165,15 +158,16 @@ class GoogleJson : public ResultText {
   std::unique_ptr<JsonWriter> writer_;
 };
 
-}  // namespace
-
 std::unique_ptr<ResultText> MakeCsv(const BenchPlan& plan) {
   return std::make_unique<Csv>(plan);
 }
 
+// Google Benchmark's layout: for each row its samples and aggregates, then those of its limit.
 std::unique_ptr<ResultText> MakeJson(const BenchPlan& plan, const BenchLibrary& library) {
   return std::make_unique<GoogleJson>(plan, library);
 }
+
+}  // namespace
 
 std::string DescriptorKey(const std::string& name) {
   return "descriptor of " + name;

@@ -28,11 +28,6 @@ class ResultText {
 std::unique_ptr<ResultText> MakeTable(const BenchPlan& plan, std::optional<size_t> width);
 
 std::unique_ptr<ResultText> MakeMarkdown(const BenchPlan& plan);
-std::unique_ptr<ResultText> MakeCsv(const BenchPlan& plan);
-
-// Google Benchmark's layout: for each row its samples and their aggregates, then those of its
-// limit.
-std::unique_ptr<ResultText> MakeJson(const BenchPlan& plan, const BenchLibrary& library);
 
 // The key of the JSON's context for the descriptor of the operator called `name`.
 std::string DescriptorKey(const std::string& name);
@@ -51,8 +46,7 @@ class BenchOutput {
   BenchOutput(const BenchOptions& options, const CommonOptions& common, const BenchLibrary& library,
               BenchReport& report);
 
-  // Keeps a row of the report and prints it. If the reader of standard output has gone, the file is
-  // still written.
+  // Keeps a row of the report and prints it. The file is written even if standard output has gone.
   void Add(BenchRow row);
 
   // Ends the output and publishes the file.

@@ -97,8 +97,7 @@ class OperatorRing {
   std::vector<TensorView> outputs_;
 };
 
-// A loop that moves as many bytes as memory allows, on `copies` copies, or that does as many
-// multiply-adds.
+// A loop that moves as many bytes as memory allows, on `copies` copies, or that only computes.
 class LimitRing {
  public:
   // `work` is in bytes or multiply-adds.

@@ -11,15 +11,12 @@
 #include <tuple>
 #include <utility>
 
-#include "app/files/output.h"
 #include "app/text/comparison_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
-#include "core/io/tensor_file.h"
-#include "core/judge/units.h"
 #include "core/ops/hardware_tolerance.h"
 
 namespace dmlop {
@@ -75,8 +72,7 @@ bool AreAllEqual(const Comparison& comparison) {
          comparison.passing.ulp_histogram[0] + comparison.failing.ulp_histogram[0];
 }
 
-// The errors in units, if there are any and something differs at all. Sums in FLOAT16 may be
-// refused whatever the values.
+// The errors in units, if something differs. Sums in FLOAT16 may be refused whatever the values.
 std::optional<UnitErrors> UnitErrorsOf(const AlignedTensors& aligned, const OutputUnits& units,
                                        const Judgement& judgement) {
   const bool may_be_refused = units.tolerance.sums == DataType::kFloat16;
@@ -295,6 +291,12 @@ Json ComparedJson(const ComparedFile& compared) {
   if (compared.allowed > 1) json["allowed"] = compared.allowed;
   json.update(JudgementJson(compared.judgement));
   return json;
+}
+
+Json ComparisonsJson(const std::vector<ComparedFile>& comparisons) {
+  Json array = Json::array();
+  for (const ComparedFile& comparison : comparisons) array.push_back(ComparedJson(comparison));
+  return array;
 }
 
 std::string WorstElement(const ComparedFile& compared) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +22,7 @@
 
 namespace dmlop {
 
-// The tolerance for an output of a document; the document's own tolerance takes precedence over the
-// command line's.
+// The tolerance for an output: the document's own, or else the command line's.
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type);
 // The tolerance for an output of an operator without a document.
@@ -38,7 +36,7 @@ struct OutputUnits {
   UnitTolerance tolerance{};
 };
 
-// Whether WebNN's tolerance is asked for, but its suite has no such operator.
+// Returns whether WebNN's tolerance is asked for, but its suite has no such operator.
 bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document);
 
 // Says that once for all of these operators.
@@ -79,8 +77,8 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
 // kSuccess, kDifferent, or kFileSystem if the file is missing.
 ExitStatus StatusOf(const Judgement& judgement);
 
-// Whether `a` is reported before `b`: different types or shapes come first, then mismatches of NaN
-// and infinity, then the larger ULP error beyond the tolerance.
+// Returns whether `a` is reported before `b`: different types or shapes come first, then mismatches
+// of NaN and infinity, then the larger ULP error beyond the tolerance.
 bool IsFurtherOff(const Judgement& a, const Judgement& b);
 
 // The judgement in words, and its first line.
@@ -107,11 +105,10 @@ ComparedFile CompareWith(const ReportedFile& file, const LoadedTensor& tensor, S
                          const Leniency& leniency, const OutputUnits& units = {},
                          bool is_bool = false, const JudgeDetails& details = {});
 
-// Whether a file that is to be compared is not there.
+// Returns whether a file that is to be compared is not there.
 bool IsMissing(const std::string& path);
 
-// Returns the comparison with a file that is not there. `elements` counts those of the tensor that
-// it is compared with.
+// Returns the comparison with a missing file. `elements` counts those of the tensor beside it.
 ComparedFile MissingFile(const ReportedFile& file, Side side, int64_t elements);
 
 // Loads a file's tensor; a .npy file determines its type and shape. It gets the desc's shape if the
@@ -127,6 +124,7 @@ std::string AgreesText(const ComparedFile& compared);
 
 // FileJson and JudgementJson with `role`, "actual" or "expected".
 Json ComparedJson(const ComparedFile& compared);
+Json ComparisonsJson(const std::vector<ComparedFile>& comparisons);
 
 // The name of an output's worst element in the form that explain takes; empty if unknown.
 std::string WorstElement(const ComparedFile& compared);
@@ -145,15 +143,13 @@ class Drawing {
 
   Drawing(const DrawingOptions& options, ColorMode color, Forms forms);
 
-  // Throws an Error of kind kUsage unless the picture, if any, is one of a single comparison, in a
-  // file.
+  // Throws an Error of kind kUsage unless a picture is one of a single comparison, in a file.
   void RequireOne(size_t comparisons) const;
 
   // Returns the records that Judge must keep for it.
   JudgeDetails details() const;
 
-  // The map to be printed, and what the picture shows; empty if there are none, as for tensors that
-  // cannot be compared.
+  // The map to be printed and what the picture shows; none for tensors that cannot be compared.
   std::string Text(const Judgement& judgement);
 
   // Makes the file of the picture, which appears once it is published; null if there is none.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "app/text/explanation_text.h"
 #include "core/explain/data_flow.h"
@@ -11,8 +10,7 @@
 
 namespace dmlop {
 
-// `original` is the operator as asked for, `changed` what VariedRun::Changed makes of it; all
-// inputs have data.
+// `changed` is what VariedRun::Changed makes of the operator `original`; all inputs have data.
 VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
                           const Computation& changed, const Element& output);
 

@@ -129,8 +129,8 @@ class ElementExplanation {
     if (!options_.input_folder.empty()) RefuseForOperator("--input-path is", "-i");
   }
 
-  // Whether the element is in a tensor of the model's only operator, or of one of several if the
-  // model has no such tensor.
+  // Returns whether the element is in a tensor of the model's only operator, or of one of several
+  // if the model has no such tensor.
   bool IsOfOperator(const ModelDocument& model) const {
     const std::vector<ModelOperator> operators = OperatorsOf(model);
     const std::string field = options_.element.substr(0, options_.element.find_first_of("/[@ "));
@@ -212,7 +212,7 @@ class ElementExplanation {
     return StatusOf(diagnostics_);
   }
 
-  // Whether a device's value, or what it may have computed, is told as well.
+  // Returns whether a device's value, or what it may have computed, is told as well.
   bool IsOfDevice() const {
     return !varied_.empty() || options_.actual || !options_.judged.empty();
   }

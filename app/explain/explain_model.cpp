@@ -19,8 +19,7 @@
 namespace dmlop {
 namespace {
 
-// The explanation of the element that the options name. Member functions are in the order in which
-// they are called.
+// The explanation of the element that the options name. Member functions are in calling order.
 class ModelElementExplanation {
  public:
   ModelElementExplanation(const ExplainOptions& options, const CommonOptions& common)

@@ -46,8 +46,7 @@ Dims IndexIn(const Layout& layout, const Layout& of_index, const Dims& index) {
   return found.empty() ? index : found;
 }
 
-// Describes an element of what the model begins with by the desc of the whole tensor, if it has
-// one.
+// Describes an element of what the model begins with by the whole tensor's desc, if any.
 ExplainedElement DescribedOrigin(const ModelRun::Origin& origin, const ConstTensorView& view,
                                  const Dims& index) {
   ExplainedElement element = Described(origin.name, view, index, origin.byte_offset);
@@ -83,7 +82,7 @@ std::vector<std::string> TracedNames(const ModelDocument& model) {
 ModelTrace::ModelTrace(RunnableModel model, bool full)
     : model_(std::move(model)), length_(LengthOfLists(full)) {}
 
-// Whether the resource, after all steps, begins with the tensor as this step filled it.
+// Returns whether the resource, after all steps, begins with the tensor as this step filled it.
 bool ModelTrace::IsLastIn(const RunnableModel::Resource& resource, const StepOutput& output) {
   const ConstTensorView& whole = resource.view;
   const auto last = FilledBefore(model_.steps, model_.steps.size(), whole);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dmlop explain for an element of a model: what it depends on, operator by operator, back to what
-// the model begins with.
+// dmlop explain for a model's element: what it depends on, back to what the model begins with.
 #pragma once
 
 #include <functional>

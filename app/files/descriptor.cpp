@@ -9,7 +9,6 @@
 
 #include "app/files/manifest.h"
 #include "app/graph/graph_model.h"
-#include "core/base/error.h"
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
@@ -19,8 +18,7 @@
 namespace dmlop {
 namespace {
 
-// The text before the case becomes line breaks and spaces, so that positions are those in the
-// manifest.
+// The text before the case becomes blanks, so that positions are those in the manifest.
 Descriptor ReadCase(const std::string& path, int64_t line) {
   Manifest manifest(path);
   const auto found = manifest.Next(2, [&](const ManifestLine& one) { return one.number == line; });
@@ -31,8 +29,7 @@ Descriptor ReadCase(const std::string& path, int64_t line) {
           manifest.is_file() ? path : ""};
 }
 
-// A hint for a word that is no file's path, but the name of an operator or close to one; empty for
-// other texts.
+// A hint for a word that is no path, but the name of an operator or close to one; else empty.
 std::string OperatorHint(const std::string& argument) {
   const bool is_word = std::all_of(argument.begin(), argument.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_';

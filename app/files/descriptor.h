@@ -44,8 +44,7 @@ struct Document {
   std::unique_ptr<ModelDocument> model;
 };
 
-// Sizes are of a model's ONNX models; throws an Error of kind kUsage if there are some and the
-// document is an operator.
+// Throws an Error of kind kUsage if there are sizes, which are of ONNX models, for an operator.
 Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
                       const Confinement& confinement, Diagnostics& diagnostics,
                       const ModelSizes& sizes = {});

@@ -33,8 +33,7 @@ struct NamedUse {
   std::string role;  // such as "InputTensor" or "the report"
 };
 
-// Null for a device, a pipe, or a path that does not exist. When read, "-" is standard input, which
-// may be a file.
+// Null for a device, a pipe or a missing path. When read, "-" is standard input, perhaps a file.
 std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use);
 
 // The pair of uses that exclude each other of which the later use comes first. A file that is
@@ -86,12 +85,12 @@ bool CheckConfinement(const OperatorDocument& document, const Confinement& confi
 bool CheckConfinement(const ModelDocument& model, const Confinement& confinement,
                       const std::string& model_folder, Diagnostics& diagnostics);
 
-// Whether a file may be used whose name is derived from one in the document: it must lie in the
-// folder, or in the output folder of the command line. Reports it otherwise.
+// Returns whether a file may be used whose name is derived from one in the document: it must lie in
+// the folder, or in the output folder of the command line. Reports it otherwise.
 bool MayDerive(const std::string& path, const Confinement& confinement, JsonCursor place,
                Diagnostics& diagnostics);
 
-// Whether the model may open the file. Reports it otherwise.
+// Returns whether the model may open the file. Reports it otherwise.
 bool MayOpen(const std::string& path, const Confinement& confinement, JsonCursor place,
              Diagnostics& diagnostics);
 

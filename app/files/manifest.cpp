@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <span>
 #include <utility>
 
 #include "app/files/descriptor.h"
@@ -72,8 +71,7 @@ class JsonEnd {
   bool is_open() const { return depth_ > 0; }
 
  private:
-  // Returns the position after a string or comment that begins at `at`; the end of the line if it
-  // has no end.
+  // Returns the position after a string or comment that begins at `at`, or the end of the line.
   size_t Skip(std::string_view line, size_t at) {
     if (in_comment_) return SkipComment(line, at);
     if (line[at] == '"') {

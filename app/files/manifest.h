@@ -24,8 +24,7 @@ struct ManifestLine {
   size_t column = 1;  // column in that line, in characters
 };
 
-// Reads the cases of a manifest; blank lines and comments are skipped. Failures are Errors of kind
-// kFileSystem.
+// Reads the cases of a manifest, which may have blank lines and comments, or throws kFileSystem.
 class Manifest {
  public:
   // Opens a file, or standard input for "-". A stream that can be read only once is kept in a
@@ -46,7 +45,7 @@ class Manifest {
 
   bool is_file() const { return is_file_; }  // false for a stream
 
-  // Whether the cases are the elements of one array; known once the first has been found.
+  // Returns whether the cases are the elements of one array; known once the first has been found.
   bool is_array() const { return is_array_; }
 
   void Rewind();

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +14,6 @@
 #include "app/text/table_text.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/io/file.h"
 
 namespace dmlop {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints results to standard output and messages to standard error, and checks what goes to
-// standard output.
+// Prints results to standard output, which is checked, and messages to standard error.
 #pragma once
 
 #include <unistd.h>
@@ -36,7 +35,7 @@ void EraseProgressLine();
 // Null if the stream is not a terminal.
 std::optional<size_t> TerminalWidth(int descriptor);
 
-// Whether output to an open file should be coloured.
+// Returns whether output to an open file should be coloured.
 bool UseColor(ColorMode mode, int descriptor = STDERR_FILENO);
 
 inline constexpr size_t kDefaultColumns = 80;
@@ -48,14 +47,13 @@ size_t OutputWidth(int descriptor = STDOUT_FILENO, size_t otherwise = kDefaultCo
 // The columns that a line of a list may take: COLUMNS or the terminal's width; unlimited in a file.
 size_t TextColumns();
 
-// Whether the locale's characters are UTF-8.
+// Returns whether the locale's characters are UTF-8.
 bool UseUnicode();
 
 // True for standard output and for devices, which take results as they come.
 bool IsDevice(const std::string& path);
 
-// A file with a result, such as a report. It appears with the other outputs, or at once on a
-// device.
+// A file with a result, such as a report, which appears with the outputs, or at once on a device.
 class ResultFile {
  public:
   ResultFile(const std::string& path, const std::string& content);
@@ -77,8 +75,7 @@ void RequireNoTerminal(const std::string& path, const std::string& name);
 // Checks what goes to standard output: tensors or text, but not both.
 class StandardOutput {
  public:
-  // Adds a tensor's file, which may be standard output. Throws an Error of kind kUsage if it is a
-  // terminal.
+  // Adds a tensor's file or standard output. Throws an Error of kind kUsage if it is a terminal.
   void AddTensor(const std::string& path, const std::string& name);
 
   void AddText(const std::string& name) { printed_ = name; }

@@ -32,8 +32,7 @@ struct SlicedFile {
   std::vector<std::string> slices;
 };
 
-// Slices begin with '[' and follow their file. Throws an Error of kind kUsage if the first one
-// follows none.
+// Slices begin with '[' and follow their file. Throws an Error of kind kUsage if it is missing.
 std::vector<SlicedFile> SlicedFilesOf(const std::vector<std::string>& arguments);
 
 // Tells why a slice of a file does not fit, with a caret below the place.

@@ -104,7 +104,7 @@ class DispatchModelWriter {
   }
 
  private:
-  // Whether all elements have the same bytes.
+  // Returns whether all elements have the same bytes.
   bool IsUniform(size_t edge) const {
     const size_t width = ByteWidth(*graph_.edges[edge].desc->data_type);
     const std::span<const std::byte> bytes = bytes_[edge];

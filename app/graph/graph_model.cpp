@@ -13,7 +13,6 @@
 #include "core/document/operator_case.h"
 #include "core/graph/graph_reader.h"
 #include "core/io/picture_file.h"
-#include "core/model/model_document.h"
 #include "core/model/model_resources.h"
 #include "core/onnx/onnx_import.h"
 #include "core/tensor/element.h"
@@ -113,7 +112,7 @@ void TakeSizesOfPicture(const std::string& path, std::vector<int64_t>& sizes) {
   }
 }
 
-// Whether an input is no tensor, or has a type that DirectML does not have.
+// Returns whether an input is no tensor, or has a type that DirectML does not have.
 bool IsForeign(const OnnxValueInfo& input) {
   return !input.is_tensor || OnnxTypeOf(input.element_type).type == DataType::kUnknown;
 }

@@ -25,8 +25,7 @@ namespace dmlop {
 // True for what the commands take for such a model, by the extension of a path.
 bool IsGraphModel(const std::string& argument);
 
-// Whether a file is a serialized graph, whatever its faults are. Raw tensors have the same
-// extension.
+// Returns whether a file is a serialized graph, even a faulty one. Raw tensors may be named alike.
 bool IsSerializedGraph(const std::string& path);
 
 // A file of the command line for a tensor.
@@ -120,8 +119,7 @@ void CopyIntoBuffer(const ConstTensorView& elements, const TensorDesc& desc, std
 TensorDesc DescOf(const GraphPort& port);
 StoredForm FormOf(const GraphPort& port);
 
-// The elements of a graph's tensor in `bytes`, laid out by its desc, those of 4 bits each in a byte
-// of the storage.
+// The elements of a graph's tensor in `bytes`, by its desc; those of 4 bits get a byte each.
 struct PortView {
   ConstTensorView view;
   std::shared_ptr<const void> storage;
@@ -130,8 +128,7 @@ PortView ViewOf(const GraphPort& port, const TensorDesc& desc, const std::byte* 
 
 // --- other forms ---------------------------------------------------------------------------------
 
-// Models that are one file, in other forms: validate model.onnx --to-model, --cases and
-// --print-complete.
+// One file in other forms: validate model.onnx --to-model, --cases and --print-complete.
 
 // True if the options ask for another form.
 inline bool Exports(const ValidateOptions& options) {

@@ -33,7 +33,7 @@ struct ReadModel {
     }
   }
 
-  // What there is to tell of nodes; null if the file is no model.
+  // The nodes that there is something to tell of; null if the file is no model.
   const NamedGraph* nodes() const {
     if (graph != nullptr || !model) return graph;
     return model->judged();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <optional>
 
 #include "app/commands.h"
 #include "app/options/command_options.h"
@@ -82,9 +80,9 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
               "  dmlop batch cases.jsonl --judge gpu/ --diagnose\n"
               "  dmlop batch cases.jsonl --shard 1/4 --report report-1.jsonl\n"
               "  dmlop batch --expand sweep.jsonl > cases.jsonl\n");
-  command.add_option("manifest", options->manifest, "JSON Lines, one descriptor a line, or -")
-      ->required()
-      ->type_name("MANIFEST");
+  AddValue(command, "manifest", "MANIFEST", "JSON Lines, one descriptor a line, or -",
+           options->manifest)
+      ->required();
   CLI::Option* check = command.add_flag(
       "--check", options->check,
       "Compare with what is expected, in the lines or in the outputs' files, and write nothing");
@@ -97,16 +95,13 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
           "--diagnose", [options] { options->is_diagnosed = options->keep_going = true; },
           "With --judge, group all that differs by its cause; noise passes")
       ->needs(judge);
-  CLI::Option* folder =
-      command
-          .add_option("--output-path", options->output_folder,
-                      "The outputs' folder, in place of the one that all have in common")
-          ->type_name("DIR");
-  CLI::Option* compared = command
-                              .add_option("folder", options->output_folder,
-                                          "With --check or --judge, the same as --output-path")
-                              ->type_name("DIR")
-                              ->excludes(folder);
+  CLI::Option* folder = AddValue(command, "--output-path", "DIR",
+                                 "The outputs' folder, in place of the one that all have in common",
+                                 options->output_folder);
+  CLI::Option* compared =
+      AddValue(command, "folder", "DIR", "With --check or --judge, the same as --output-path",
+               options->output_folder)
+          ->excludes(folder);
   command.add_flag(
       "--inputs", options->has_inputs,
       "Write the inputs whose values the lines state beside the outputs; with --check or "
@@ -116,8 +111,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   command.add_flag("--allow-empty", options->allow_empty, "Accept a manifest without cases");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, options);
-  command.add_option("--report", options->report, "Write one line of JSON for each case")
-      ->type_name("FILE");
+  AddValue(command, "--report", "FILE", "Write one line of JSON for each case", options->report);
   command.add_flag_callback(
       "--no-times", [options] { options->times = false; }, "Leave times out of what is reported");
   AddSync(command, options->sync)->excludes(check)->excludes(judge);
@@ -207,8 +201,7 @@ void AddResults(CLI::App& command, BenchOptions& options) {
       {"markdown", BenchFormat::kMarkdown}};
   AddChoice(command, "--format", "Of the results (default: by the name of FILE)", options.format,
             formats);
-  command.add_option("-o,--output", options.output, "Write the results to a file")
-      ->type_name("FILE");
+  AddValue(command, "-o,--output", "FILE", "Write the results to a file", options.output);
 }
 
 void AddBaseline(CLI::App& command, BenchOptions& options) {
@@ -232,9 +225,9 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common) {
               "  dmlop bench sum.json max.json -t 1,2\n"
               "  dmlop bench sum.json -i x.npy --min-time 2s -o sum-times.json\n"
               "  dmlop bench sum.json --baseline sum-times.json --fail-over 5%\n");
-  command.add_option("descriptor", options->descriptors, "Paths, - or JSON text; models too")
-      ->required()
-      ->type_name("DESCRIPTOR");
+  AddValue(command, "descriptor", "DESCRIPTOR", "Paths, - or JSON text; models too",
+           options->descriptors)
+      ->required();
   AddLine(command, options->line);
   AddFiles(command, "-i,--input",
            "Bind the next (or the named) input to a file (default: random values)",

@@ -36,22 +36,18 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   AddIsa(command, options->isa);
   command.add_flag("--full", options->full, "Print all elements of long tensors");
   AddFormat(command, options->format);
-  command.add_option("--report", options->report, "Write a JSON record of the run")
-      ->type_name("FILE");
+  AddValue(command, "--report", "FILE", "Write a JSON record of the run", options->report);
   AddSync(command, options->sync);
   AddInputPath(command, options->input_folder);
-  command
-      .add_option("--output-path", options->output_folder,
-                  "Folder for the files that a model writes (default: the current one)")
-      ->type_name("DIR");
-  command
-      .add_option("--keep", options->keep,
-                  "Write a tensor that an operator of a model fills, such as an edge of a graph")
-      ->type_name("NAME=FILE");
-  command
-      .add_option("--keep-all", options->keep_folder,
-                  "Folder for all tensors that the operators of a model fill, in their order")
-      ->type_name("DIR");
+  AddValue(command, "--output-path", "DIR",
+           "Folder for the files that a model writes (default: the current one)",
+           options->output_folder);
+  AddValue(command, "--keep", "NAME=FILE",
+           "Write a tensor that an operator of a model fills, such as an edge of a graph",
+           options->keep);
+  AddValue(command, "--keep-all", "DIR",
+           "Folder for all tensors that the operators of a model fill, in their order",
+           options->keep_folder);
   AddModelSizes(command, options->sizes);
   AddConfine(command, options->confine);
   return [options, &common, &command] {
@@ -68,9 +64,8 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
               "  dmlop validate *.json\n"
               "  dmlop validate reduce.json -L 3_0 --format json\n"
               "  dmlop validate reduce.json --print-complete > complete.json\n");
-  command.add_option("descriptor", options->descriptors, "Paths, - or JSON text")
-      ->required()
-      ->type_name("DESCRIPTOR");
+  AddValue(command, "descriptor", "DESCRIPTOR", "Paths, - or JSON text", options->descriptors)
+      ->required();
   AddLine(command, options->line);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddFormat(command, options->format);
@@ -88,15 +83,13 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
     to_model->excludes(command.get_option(other));
   }
   AddReshape(command, options->shapes)->needs(to_model);
-  command
-      .add_option("--output-path", options->output_folder,
-                  "Folder for the constants of a --to-model that are too large to be in it")
-      ->type_name("DIR")
+  AddValue(command, "--output-path", "DIR",
+           "Folder for the constants of a --to-model that are too large to be in it",
+           options->output_folder)
       ->needs(to_model);
-  command
-      .add_option("--cases", options->cases_folder,
-                  "Write each node of an ONNX model into a folder, as a case with its tensors")
-      ->type_name("DIR")
+  AddValue(command, "--cases", "DIR",
+           "Write each node of an ONNX model into a folder, as a case with its tensors",
+           options->cases_folder)
       ->excludes("--to-model", "--print-complete", "--format");
   return [options, &common] { return ValidateCommand(*options, common); };
 }
@@ -119,17 +112,14 @@ Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
       "A tensor and an index, as OutputTensor[0,2,5], or a byte, as OutputTensor@24");
   element->required()->type_name("ELEMENT");
   AddLine(command, options->line);
-  command
-      .add_option("--dispatchable", options->dispatchable, "Which dispatchable of a model is meant")
-      ->type_name("NAME");
+  AddValue(command, "--dispatchable", "NAME", "Which dispatchable of a model is meant",
+           options->dispatchable);
   AddInputPath(command, options->input_folder);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
   AddAs(command, options->as);
   CLI::Option* actual =
-      command
-          .add_option("--actual", options->actual,
-                      "A device's value of the element, to be put beside the exact one")
-          ->type_name("VALUE");
+      AddValue(command, "--actual", "VALUE",
+               "A device's value of the element, to be put beside the exact one", options->actual);
   AddFiles(command, "--judge", "A device's output, which has that value", options->judged)
       ->excludes(actual);
   AddFormat(command, options->format);
@@ -176,22 +166,19 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
               "  dmlop ops CONVOLUTION --like\n"
               "  dmlop ops CONVOLUTION --template > conv.json\n"
               "  dmlop ops --manual reduction\n");
-  CLI::Option* name = command.add_option("operator", options->name, "Describe this operator")
-                          ->type_name("OPERATOR");
+  CLI::Option* name =
+      AddValue(command, "operator", "OPERATOR", "Describe this operator", options->name);
   const CLI::Option* like =
-      command
-          .add_option("--like", options->like,
-                      "List the operators that ONNX, WebNN or PyTorch has under this name, or the "
-                      "arguments there of the operator's fields")
-          ->type_name("NAME")
+      AddValue(command, "--like", "NAME",
+               "List the operators that ONNX, WebNN or PyTorch has under this name, or the "
+               "arguments there of the operator's fields",
+               options->like)
           ->expected(0, 1)
           ->default_str(kNoName);
   AddLevel(command, [options](FeatureLevel level) { options->level = level; });
   AddFormat(command, options->format);
-  command
-      .add_option("--manual", options->manual,
-                  "Print the page of the manual on a group of operators, as mdoc(7)")
-      ->type_name("GROUP")
+  AddValue(command, "--manual", "GROUP",
+           "Print the page of the manual on a group of operators, as mdoc(7)", options->manual)
       ->excludes("operator", "--like", "-L", "--format");
   command
       .add_flag("--template", options->is_template,

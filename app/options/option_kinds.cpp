@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/options/option_kinds.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/io/tensor_file.h"
-#include "core/tensor/data_type.h"
 
 namespace dmlop {
 
@@ -248,15 +246,12 @@ void AddConfine(CLI::App& command, std::string& folder) {
         return valid ? std::string() : fmt::format("'{}' is not a folder", text);
       },
       "");
-  command.add_option("--confine", folder, "Refuse documents that name files outside of DIR")
-      ->check(is_folder)
-      ->type_name("DIR");
+  AddValue(command, "--confine", "DIR", "Refuse documents that name files outside of DIR", folder)
+      ->check(is_folder);
 }
 
 void AddDescriptor(CLI::App& command, std::string& descriptor) {
-  command.add_option("descriptor", descriptor, "Path, - or JSON text")
-      ->required()
-      ->type_name("DESCRIPTOR");
+  AddValue(command, "descriptor", "DESCRIPTOR", "Path, - or JSON text", descriptor)->required();
 }
 
 void AddFormat(CLI::App& command, TextFormat& format) {
@@ -265,26 +260,23 @@ void AddFormat(CLI::App& command, TextFormat& format) {
 }
 
 void AddInputPath(CLI::App& command, std::string& folder) {
-  command
-      .add_option("--input-path", folder, "Folder of a model's input files (default: the model's)")
-      ->type_name("DIR");
+  AddValue(command, "--input-path", "DIR", "Folder of a model's input files (default: the model's)",
+           folder);
 }
 
 void AddModelSizes(CLI::App& command, ModelSizes& sizes) {
-  command.add_option("-f", sizes.free, "Size of a free dimension of an ONNX model, by its name")
-      ->allow_extra_args(false)
-      ->type_name("NAME:SIZE");
-  command.add_option("-F", sizes.denotations, "The same by the denotation of the dimension")
-      ->allow_extra_args(false)
-      ->type_name("DENOTATION:SIZE");
-  command.add_option("-b", sizes.shapes, "Sizes of an input of an ONNX model")
-      ->allow_extra_args(false)
-      ->type_name("INPUT:SIZES");
+  AddValue(command, "-f", "NAME:SIZE", "Size of a free dimension of an ONNX model, by its name",
+           sizes.free)
+      ->allow_extra_args(false);
+  AddValue(command, "-F", "DENOTATION:SIZE", "The same by the denotation of the dimension",
+           sizes.denotations)
+      ->allow_extra_args(false);
+  AddValue(command, "-b", "INPUT:SIZES", "Sizes of an input of an ONNX model", sizes.shapes)
+      ->allow_extra_args(false);
 }
 
 void AddIsa(CLI::App& command, std::string& isa) {
-  command.add_option("--isa", isa, "Instruction set, of those that dmlop --version lists")
-      ->type_name("NAME");
+  AddValue(command, "--isa", "NAME", "Instruction set, of those that dmlop --version lists", isa);
 }
 
 void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store) {
@@ -309,7 +301,7 @@ void AddLine(CLI::App& command, std::optional<int64_t>& line) {
 }
 
 void AddPicture(CLI::App& command, std::string& path) {
-  command.add_option("-o,--output", path, "Draw the map into a picture")->type_name("FILE.png");
+  AddValue(command, "-o,--output", "FILE.png", "Draw the map into a picture", path);
 }
 
 void AddDrawing(CLI::App& command, DrawingOptions& drawing, const std::string& picture) {
@@ -372,12 +364,11 @@ void AddRules(CLI::App& command, ComparisonRules& rules) {
 }
 
 void AddAs(CLI::App& command, std::vector<std::string>& ids) {
-  command
-      .add_option("--as", ids,
-                  "Compute as a device may have done, such as in sums-float16; see "
-                  "dmlop-judging(7)")
-      ->allow_extra_args(false)
-      ->type_name("ID");
+  AddValue(command, "--as", "ID",
+           "Compute as a device may have done, such as in sums-float16; see "
+           "dmlop-judging(7)",
+           ids)
+      ->allow_extra_args(false);
 }
 
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {

@@ -29,6 +29,13 @@ void AddCommon(CLI::App& command, CommonOptions& options);
 // Adds the lines at the end of --help.
 void AddExamples(CLI::App& command, const std::string& lines);
 
+// A value, or several, as CLI11 reads them; `type` is what --help calls it.
+template <typename T>
+CLI::Option* AddValue(CLI::App& command, const std::string& name, const std::string& type,
+                      const std::string& description, T& value) {
+  return command.add_option(name, value, description)->type_name(type);
+}
+
 // One of several words, in any case. The option's type lists them: "text|json".
 template <typename T, typename Choice = T>
 CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::string& description,
@@ -116,8 +123,7 @@ void AddRules(CLI::App& command, ComparisonRules& rules);
 // Rules of equality with the WebNN tolerance.
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules);
 
-// Splits text into a number and its unit. Null if it does not begin with a number, or if that is
-// negative or infinite.
+// Splits text into a number and its unit. Null if the number is missing, negative or infinite.
 std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text);
 
 // A time such as "0.5", "500ms" or "1min".

@@ -8,9 +8,6 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "app/commands.h"
 #include "app/files/output.h"
@@ -21,7 +18,6 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/io/npz.h"
-#include "core/io/tensor_file.h"
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
@@ -268,8 +264,7 @@ class CommandLine {
   Command command_;
 };
 
-// Converts the habits of other programs to this one's: "help COMMAND", "version", and common
-// options before the command.
+// Converts habits of other programs: "help COMMAND", "version", and options before the command.
 std::vector<std::string> Usual(std::vector<std::string> arguments) {
   const auto command =
       arguments.begin() + static_cast<std::ptrdiff_t>(CountBeforeCommand(arguments));

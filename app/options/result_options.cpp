@@ -21,11 +21,9 @@ Command DeclareCompare(CLI::App& command, const CommonOptions& common) {
               "  dmlop compare gpu.bin cpu.bin --type FLOAT16 --sizes 64,64\n"
               "  dmlop compare heap.bin@0x400 cpu.npy --type FLOAT16 --sizes 64,64\n"
               "  dmlop compare gpu golden --ulp FLOAT16=1 --ulp FLOAT32=2\n");
-  command
-      .add_option("files", options->files,
-                  "Two tensor files, folders or -: what is compared, and what is expected")
-      ->required()
-      ->type_name("ACTUAL [SLICE] EXPECTED [SLICE]");
+  AddValue(command, "files", "ACTUAL [SLICE] EXPECTED [SLICE]",
+           "Two tensor files, folders or -: what is compared, and what is expected", options->files)
+      ->required();
   AddRawForms(command, options->raw);
   AddRules(command, options->rules);
   AddDrawing(command, options->drawing, "-o,--picture,--output");
@@ -44,9 +42,8 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
               "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
               "  dmlop show x.npy '[-1, ...]' --map -o x.png\n"
               "  dmlop show dump.bin --find expected.npy\n");
-  command.add_option("file", options->files, "A tensor file or -, then slices of it")
-      ->required()
-      ->type_name("FILE [SLICE]");
+  AddValue(command, "file", "FILE [SLICE]", "A tensor file or -, then slices of it", options->files)
+      ->required();
   AddRawForm(command, options->raw);
   command.add_flag("--stats", options->statistics,
                    "Print counts, range, mean, percentiles and a histogram");
@@ -94,11 +91,9 @@ Command DeclareReport(CLI::App& command, const CommonOptions&) {
               "  dmlop report a100.jsonl h100.jsonl --by operator --format markdown\n"
               "  dmlop report report.jsonl --format html -o report.html\n"
               "  dmlop report report.jsonl --format junit -o junit.xml\n");
-  command
-      .add_option("reports", options->reports,
-                  "Reports of 'dmlop batch --report', one a device, or -")
-      ->required()
-      ->type_name("FILE.jsonl");
+  AddValue(command, "reports", "FILE.jsonl",
+           "Reports of 'dmlop batch --report', one a device, or -", options->reports)
+      ->required();
   command
       .add_option_function<std::string>(
           "--by", [options](const std::string& text) { options->by = ParseKeys(text); },
@@ -112,7 +107,7 @@ Command DeclareReport(CLI::App& command, const CommonOptions&) {
              {"json", ReportFormat::kJson},
              {"junit", ReportFormat::kJunit},
              {"html", ReportFormat::kHtml}});
-  command.add_option("-o,--output", options->output, "Write it to a file")->type_name("FILE");
+  AddValue(command, "-o,--output", "FILE", "Write it to a file", options->output);
   return [options] { return ReportCommand(*options); };
 }
 
@@ -126,19 +121,16 @@ Command DeclareDiagnose(CLI::App& command, const CommonOptions& common) {
               "  dmlop diagnose model.onnx --node Conv_12 gpu.npy -i X=x.npy\n"
               "  dmlop diagnose model.onnx --from dump -i X=x.npy\n");
   AddDescriptor(command, options->descriptor);
-  command
-      .add_option("actual", options->actual,
-                  "What a device has written for the next (or the named) output")
-      ->type_name("[NAME=]ACTUAL");
+  AddValue(command, "actual", "[NAME=]ACTUAL",
+           "What a device has written for the next (or the named) output", options->actual);
   AddLine(command, options->line);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
-  command.add_option("--node", options->node, "The node of a model whose outputs are diagnosed")
-      ->type_name("NAME");
-  command
-      .add_option("--from", options->from,
-                  "Folder with a device's tensors: a node is judged on what the device gave it; "
-                  "without --node, all are, up to the first wrong one")
-      ->type_name("DIR");
+  AddValue(command, "--node", "NAME", "The node of a model whose outputs are diagnosed",
+           options->node);
+  AddValue(command, "--from", "DIR",
+           "Folder with a device's tensors: a node is judged on what the device gave it; "
+           "without --node, all are, up to the first wrong one",
+           options->from);
   AddModelSizes(command, options->sizes);
   AddOperatorRules(command, options->rules);
   command.add_flag("--thorough", options->is_thorough,

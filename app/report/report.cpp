@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
@@ -60,20 +59,11 @@ std::string ReportJson(const std::vector<DeviceReport>& reports,
   return Utf8Text({{"by", by}, {"groups", groups}, {"total", total.at("devices")}}, 2) + "\n";
 }
 
-std::string CsvCell(const std::string& cell) {
-  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-  std::string quoted = cell;
-  for (size_t at = quoted.find('"'); at != std::string::npos; at = quoted.find('"', at + 2)) {
-    quoted.insert(at, 1, '"');
-  }
-  return '"' + quoted + '"';
-}
-
 std::string CsvText(const ReportTable& table) {
   std::string text;
   for (const std::vector<std::string>& row : table.rows) {
     std::vector<std::string> cells;
-    for (const std::string& cell : row) cells.push_back(CsvCell(cell));
+    for (const std::string& cell : row) cells.push_back(CsvField(cell));
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }
   return text;

@@ -62,7 +62,7 @@ class FilledTensors {
   LastByName by_name_, by_full_name_;
 };
 
-// Whether some of these bytes are a tensor's.
+// Returns whether some of these bytes are a tensor's.
 bool Overlaps(const ConstTensorView& tensor, std::span<const std::byte> bytes);
 
 // The memory of the tensors filled so far.
@@ -71,15 +71,14 @@ class FilledMemory {
   // Takes what a step has filled.
   void Add(const Step& step);
 
-  // Whether a step reads of it; a device surely had the same inputs only if it does not.
+  // Returns whether a step reads of it; a device surely had the same inputs only if it does not.
   bool IsReadBy(const Step& step) const;
 
  private:
   std::vector<std::span<const std::byte>> filled_;
 };
 
-// The units of what a step has filled, for a device that had the same inputs; none where equality
-// is asked for.
+// The units of what a step has filled, for a device with the same inputs; none for equality.
 std::optional<ErrorUnits> UnitsOf(const Step& step, size_t output);
 
 }  // namespace dmlop

@@ -27,10 +27,10 @@ class JudgedTensors {
 
   void AddTo(FileRoles& roles) const;
 
-  // Whether a file is compared with this output.
+  // Returns whether a file is compared with this output.
   bool Has(const std::string& output) const;
 
-  // Whether steps must be taken, all of them one by one.
+  // Returns whether steps must be taken, all of them one by one.
   bool needs_steps() const;
 
   // An output is judged as the tensor with this number, in place of Compare.
@@ -62,8 +62,7 @@ class JudgedTensors {
     std::span<const std::byte> bytes = {};        // of a resource
     TensorDesc list = {};                         // all that a resource holds
     TensorDesc desc = {};                         // of the file's tensor
-    // Null unless the operator reads only what the model begins with, which every device is given
-    // alike.
+    // Null unless the operator reads only what the model begins with, which every device is given.
     const OperatorDesc* op = nullptr;
     std::optional<ErrorUnits> units = std::nullopt;
   };

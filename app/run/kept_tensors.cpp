@@ -6,15 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <optional>
 
 #include "app/graph/graph_model.h"
-#include "app/run/filled_tensors.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/engine/copy/copy_views.h"
-#include "core/io/output_file.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/nibbles.h"
 

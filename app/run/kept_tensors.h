@@ -36,12 +36,11 @@ NumberedStem TakeApart(const std::string& file_name);
 
 class KeptTensors {
  public:
-  // Throws an Error of kind kUsage if no operator of the model fills a tensor of such a name, or
-  // several do.
+  // Throws an Error of kind kUsage unless just one operator of the model fills such a tensor.
   KeptTensors(const RunOptions& options, const ModelDocument& model, NewFolders& folders);
   KeptTensors(const RunOptions& options, const NamedGraph& graph, NewFolders& folders);
 
-  // Whether any tensor is kept.
+  // Returns whether any tensor is kept.
   bool keeps() const;
 
   // Adds the files that will be written. Throws an Error of kind kUsage for a terminal.
@@ -51,8 +50,7 @@ class KeptTensors {
   // the model's confinement.
   void CheckConfinement(const Confinement& confinement, Diagnostics& diagnostics) const;
 
-  // Takes the tensors that an operator has just filled. Operators come in the order of the model's
-  // commands.
+  // Takes the tensors that an operator has just filled, in the order of the model's commands.
   void Keep(const Step& step);
 
   // The files as reports describe them.

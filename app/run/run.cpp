@@ -19,7 +19,6 @@
 #include "app/options/option_kinds.h"
 #include "app/run/run_comparisons.h"
 #include "app/shell_word.h"
-#include "app/text/comparison_text.h"
 #include "app/text/diagnostic_text.h"
 #include "app/text/tensor_text.h"
 #include "app/timing.h"
@@ -108,8 +107,7 @@ class OperatorRun {
 
   // False if the document has faults.
   bool Check() {
-    // Files that the document binds to compared outputs are left alone; CheckOutputs judges the
-    // others.
+    // Files that the document binds to compared outputs are left; CheckOutputs judges others.
     const bool compares = !options_.expected.empty() || !options_.judged.empty();
     case_.emplace(*document_,
                   CaseFiles{.shapes = options_.rules.shapes, .reads_outputs = compares});
@@ -139,8 +137,7 @@ class OperatorRun {
     }
   }
 
-  // The command line's streams are checked before anything is read, the bindings' once they are
-  // known.
+  // The command line's streams are checked first, the bindings' once they are known.
   void CheckDescriptorStream() const {
     std::vector<std::string> paths;
     for (const auto* files : {&options_.inputs, &options_.expected, &options_.judged}) {
@@ -150,8 +147,7 @@ class OperatorRun {
     if (case_) RequireOneReader(options_.descriptor, case_->InputPaths());
   }
 
-  // Each file has one use; standard output takes tensors or text, but not both, and a terminal
-  // takes no tensors.
+  // Each file has one use; standard output takes tensors or text, a terminal no tensors.
   void CheckOutputs() {
     AddBeside(options_.expected, Side::kExpected);
     AddBeside(options_.judged, Side::kActual);
@@ -335,13 +331,9 @@ class OperatorRun {
       json.update(TensorJson(AsConst(output.tensor.view()), options_.full));
       outputs.push_back(std::move(json));
     }
-    Json comparisons = Json::array();
-    for (const ComparedFile& compared : reported_.compared) {
-      comparisons.push_back(ComparedJson(compared));
-    }
     Json json = Json::object();
     if (!varied_.empty()) json["as"] = varied_.ids();
-    json.update({{"outputs", outputs}, {"comparisons", comparisons}});
+    json.update({{"outputs", outputs}, {"comparisons", ComparisonsJson(reported_.compared)}});
     PrintResult(Utf8Text(json) + "\n");
   }
 

@@ -8,7 +8,6 @@
 
 #include "app/files/output.h"
 #include "app/shell_word.h"
-#include "app/text/diagnostic_text.h"
 #include "core/base/parallel.h"
 #include "core/kernels/simd/isa.h"
 
@@ -69,12 +68,6 @@ std::string RoleOfCompared(Side side, const std::string& tensor) {
 // --- reports -------------------------------------------------------------------------------------
 
 namespace {
-
-Json ComparisonsJson(const std::vector<ComparedFile>& comparisons) {
-  Json array = Json::array();
-  for (const ComparedFile& comparison : comparisons) array.push_back(ComparedJson(comparison));
-  return array;
-}
 
 // Null for a tensor without a file.
 Json BindingJson(const OperatorCase& operator_case, const TensorSlot& slot) {

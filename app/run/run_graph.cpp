@@ -261,10 +261,7 @@ class GraphExecution {
       json.update(TensorJson(output.view().view, options_.full));
       outputs.push_back(std::move(json));
     }
-    Json comparisons = Json::array();
-    for (const ComparedFile& compared : judged_->comparisons().all()) {
-      comparisons.push_back(ComparedJson(compared));
-    }
+    const Json comparisons = ComparisonsJson(judged_->comparisons().all());
     PrintResult(Utf8Text({{"outputs", outputs}, {"comparisons", comparisons}}) + "\n");
   }
 

@@ -15,7 +15,6 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
-#include "core/model/model_bindings.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

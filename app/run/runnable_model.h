@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/files/descriptor.h"
@@ -84,8 +83,7 @@ struct RunnableModel {
 
   const Node& NodeOf(size_t step) const;
 
-  // The names of a tensor that an operator fills besides its own: in a document, that of the
-  // resource that it begins.
+  // The names of a filled tensor besides its own: in a document, that of the resource it begins.
   std::vector<std::string> OtherNamesOf(size_t number) const;
 
   // The node that is meant by its name, by that of a tensor that it fills, or by a file that run

@@ -13,8 +13,6 @@
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/text.h"
-#include "core/compare/comparison.h"
-#include "core/document/document_json.h"
 
 namespace dmlop {
 namespace {

@@ -21,8 +21,7 @@ Json ToleranceJson(const Tolerance& tolerance, const UnitTolerance& units = {});
 // Returns text such as "1 of 3 elements differ".
 std::string DifferenceCountText(const Comparison& comparison);
 
-// Tells where the differing elements lie and how their values are wrong, in at most two lines or as
-// an object.
+// Tells where the differing elements lie and how they are wrong, in two lines or as an object.
 std::string WhereText(const Comparison& comparison);
 Json WhereJson(const Comparison& comparison);
 

@@ -11,8 +11,6 @@
 #include "app/files/output.h"
 #include "app/text/tensor_text.h"
 #include "core/base/text.h"
-#include "core/document/document_json.h"
-#include "core/explain/data_flow.h"
 
 namespace dmlop {
 namespace {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "app/files/output.h"
 #include "app/text/map_artist.h"

@@ -22,8 +22,7 @@ struct MapStyle {
 // The style of standard output.
 MapStyle StyleOf(ColorMode mode);
 
-// The maximum number of cells for a map of values drawn with characters, and the room for maps of
-// differences.
+// The most cells of a map of values drawn with characters, and the room for maps of differences.
 MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style);
 MapSpace MapSpaceOf(const Dims& sizes, const MapStyle& style);
 

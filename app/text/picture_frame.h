@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture of maps of equal size beside one another, with ticks, the names of their dimensions,
-// and a scale.
+// A picture of maps of equal size side by side, with ticks, names of dimensions, and a scale.
 #pragma once
 
 #include <algorithm>
@@ -68,8 +67,7 @@ Picture Framed(const PictureFrame& frame, std::vector<std::array<uint8_t, 3>> pa
 inline constexpr int kGlyphWidth = 5;
 inline constexpr int kGlyphHeight = 7;
 
-// The columns of a character from left to right; the lowest bit is at the top. Blank for characters
-// that no picture uses.
+// The columns of a character from left to right, the lowest bit at the top; blank for unused ones.
 std::array<uint8_t, kGlyphWidth> GlyphOf(char character);
 
 // --- canvas --------------------------------------------------------------------------------------

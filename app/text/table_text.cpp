@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <wchar.h>
 
-#include <algorithm>
 #include <clocale>
 #include <cmath>
 #include <cwchar>
@@ -82,6 +81,13 @@ std::string BarText(const HistogramRow& row, int64_t most, size_t width) {
 }
 
 }  // namespace
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
 
 std::string HistogramText(const std::vector<HistogramRow>& rows) {
   int64_t most = 1;

@@ -45,6 +45,9 @@ std::string CutCell(const std::string& cell, size_t width);
 std::string TableText(std::span<const std::vector<std::string>> rows, std::span<const int> worths,
                       size_t width = std::numeric_limits<size_t>::max());
 
+// Quotes a cell if necessary (RFC 4180).
+std::string CsvField(const std::string& text);
+
 struct HistogramRow {
   std::string label;
   int64_t count;

@@ -34,8 +34,7 @@ struct ValuesForm {
   size_t columns = std::numeric_limits<size_t>::max();  // width of a line
 };
 
-// An object with `dataType`, `sizes` and `values`, which are nested arrays, or null for a long
-// tensor unless `full`.
+// An object with `dataType`, `sizes` and `values`: nested arrays, or null if long unless `full`.
 Json TensorJson(const ConstTensorView& tensor, bool full);
 
 // Takes a long text piece by piece.
