@@ -4,7 +4,6 @@
 // FLOAT32 numbers whose lower half is zero, in 1/65536 as many steps.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,8 +43,7 @@ struct AlignedTensors {
   }
 };
 
-// Takes views of types at least a byte wide. If sizes differ by dimensions of size 1, both get
-// those of `shape`.
+// Takes views of types of at least a byte. Both get `shape` if dimensions of size 1 differ.
 AlignedTensors Align(const ComparedTensor& actual, const ComparedTensor& expected,
                      const Leniency& leniency, Side shape = Side::kExpected);
 

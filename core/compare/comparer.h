@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares elements: a block at a time if none of its differences has to be recorded, otherwise one
-// by one.
+// Compares elements: by blocks where no difference has to be recorded, otherwise one by one.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "core/base/memory.h"
 #include "core/compare/comparison.h"
@@ -206,8 +203,7 @@ class Comparer {
     }
   }
 
-  // Adds the errors of a block; `other_count` of its elements belong elsewhere and have the error
-  // 0.
+  // Adds the errors of a block; `other_count` elements belong elsewhere and have the error 0.
   void Count(const Ulp* ulps, Ulp most, const T* actual, const T* expected, int64_t count,
              int64_t other_count, ErrorTally& tally) {
     CountUlps(ulps, count, most, tally.ulp_histogram);

@@ -2,13 +2,10 @@
 #include "core/compare/comparison.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cassert>
-#include <cstdint>
 #include <cstdlib>
 #include <mutex>
-#include <optional>
 #include <type_traits>
 #include <utility>
 

@@ -90,15 +90,13 @@ struct Comparison {
   std::optional<uint64_t> smallest_passing_ulp = 0;
   std::optional<UnitStatistics> units;  // of all elements, if they are known
 
-  // If asked for: the places of the elements that do not pass, and the ways in which they are
-  // wrong.
+  // If asked for: where the elements lie that do not pass, and in which ways they are wrong.
   Where where;
   std::vector<ValueClass> classes;
 
   bool passes() const { return difference_count == 0; }
 
-  // Returns the errors that decide the verdict: those of the failing elements or, if all pass, of
-  // all.
+  // Returns the errors that decide: those of the failing elements or, if all pass, of all.
   const ErrorTally& decisive() const { return passes() ? passing : failing; }
 };
 

@@ -178,8 +178,7 @@ class ElementPairs {
   const ElementsOfSide<E> expected_;
 };
 
-// Calls visit(pairs) with the ElementPairs of two views of equal sizes, and of equal types or two
-// floats.
+// Calls visit(pairs) with the ElementPairs of two views of equal sizes, of one type or two floats.
 template <typename Visit>
 void VisitElementPairs(const ConstTensorView& actual, const ConstTensorView& expected,
                        Visit&& visit) {

@@ -19,8 +19,7 @@ enum class ErrorMeasure { kUlp, kUnits, kAbsolute, kRelative };
 // infinite, and infinite if it is relative to 0.
 using ElementError = std::function<double(int64_t number)>;
 
-// Measures in anything but units, which take an operator. The views must outlive the result; they
-// are as for Compare.
+// Measures in anything but units, which take an operator. The views must outlive it.
 ElementError ElementErrorOf(const ConstTensorView& actual, const ConstTensorView& expected,
                             ErrorMeasure measure);
 

@@ -7,7 +7,6 @@
 #include "core/compare/find_tensor.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <set>
@@ -155,8 +154,7 @@ class Search {
     return best;
   }
 
-  // Finds the strides of the dimensions one by one, the last first; then each again, given the
-  // others.
+  // Finds the strides of the dimensions one by one from the last, then each given the others.
   Candidate Solve(const RunGroup& group, int64_t place, int64_t gap) const {
     const TensorRun& base = runs_.run(group.base);
     if (is_constant_) return CandidateAt(base, place, PackedStrides(sizes_));
@@ -194,8 +192,7 @@ class Search {
     return best;
   }
 
-  // Returns possible strides of a dimension: those without gaps, those that the neighbor runs'
-  // positions suggest, and 0.
+  // Returns possible strides of a dimension: without gaps, as the neighbor runs suggest, and 0.
   std::vector<int64_t> StridesOf(const RunGroup& group, size_t dimension, int64_t place,
                                  const Dims& known) const {
     std::vector<int64_t> strides;

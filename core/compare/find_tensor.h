@@ -59,8 +59,7 @@ class ElementCode {
   // and leading fraction of a float, and the low bits of an integer, which vary most.
   size_t key_begin() const { return is_float_ ? width_ - 2 : 0; }
 
-  // Calls visit(key) for the keys of all elements near to the code; `next` is the code after one of
-  // a byte.
+  // Calls visit(key) for the keys of all elements near to the code; `next` follows one of a byte.
   template <typename Visit>
   void ForEachKey(uint64_t code, uint64_t next, Visit&& visit) const {
     if (width_ == 1) return visit(static_cast<uint16_t>(code | next << 8));

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/compare/map_plane.h"
 #include "core/tensor/element.h"
-#include "core/tensor/layout.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <numeric>
 #include <type_traits>
-#include <vector>
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
@@ -54,8 +53,7 @@ class CompensatedSum {
   HeadTail sum_{0.0, 0.0};
 };
 
-// The result of a first pass: the counts, and the range of the finite values. Merging gives the
-// same in any order.
+// The result of a first pass: counts and the range of finite values, to be merged in any order.
 template <typename T>
 struct Survey {
   static constexpr double kLeastNormal = sizeof(T) == 2   ? 0x1p-14
@@ -182,8 +180,7 @@ class Distribution {
     return bins;
   }
 
-  // Chunks are summed separately and their sums added in order, so the result does not depend on
-  // threads.
+  // Chunks are summed separately and added in order, so the result does not depend on threads.
   double Mean(int64_t finite_count) const {
     CompensatedSum total;
     for (const CompensatedSum& sum : sums_) total.Add(sum);

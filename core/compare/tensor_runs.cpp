@@ -54,8 +54,7 @@ void TensorRuns::CountKeys() {
   }
 }
 
-// Returns the key of the element at `place`, combined with that of the next one if they have a
-// byte.
+// Returns the key of the element at `place`, with that of the next one if they have a byte.
 uint16_t TensorRuns::KeyAt(size_t place, int64_t gap) const {
   uint16_t key = 0;
   if (code_.width() > 1) {
@@ -80,8 +79,7 @@ TensorRun TensorRuns::RunAt(const Dims& index, size_t axis) const {
   return run;
 }
 
-// Calls visit(key) for each key that memory may have at the run. After a single one-byte element,
-// any other may follow.
+// Calls visit(key) for each key that memory may have at the run. Any may follow a one-byte element.
 template <typename Visit>
 void TensorRuns::ForEachKey(const TensorRun& run, size_t element, Visit&& visit) const {
   if (code_.width() > 1 || element + 1 < run.codes.size()) {

@@ -42,7 +42,7 @@ inline constexpr double kUnitRoundoff = sizeof(T) == 2   ? 0x1p-11
                                         : sizeof(T) == 4 ? 0x1p-24
                                                          : 0x1p-53;
 
-// Whether bytes are all the same, as memory is filled before it is used.
+// Returns whether bytes are all the same, as memory is filled before it is used.
 template <typename T>
 bool IsRepeatedByte(T element) {
   const uint64_t bits = ElementBits(element);
@@ -110,8 +110,7 @@ class HypothesisSearch {
     std::vector<int64_t> places;
   };
 
-  // Takes finite elements of no kind, at unequal distances among the wrong ones, as these may have
-  // a pattern.
+  // Takes finite elements of no kind at unequal distances, as these may have a pattern.
   void TakeSample() {
     const int64_t step = std::max<int64_t>(1, wrong_.count() / kSampleSize);
     std::minstd_rand random;

@@ -46,8 +46,7 @@ int64_t PeriodOf(const std::vector<bool>& bits) {
   return static_cast<int64_t>(bits.size() - border.back());
 }
 
-// Returns the first runs of set bits among the first `count`, one more than are few if there are
-// many.
+// Returns the first runs of set bits among the first `count`, one more than few at most.
 std::vector<Range> RunsOf(const std::vector<bool>& bits, int64_t count) {
   std::vector<Range> runs;
   for (int64_t at = 0; at < count && runs.size() <= kFewRuns; ++at) {

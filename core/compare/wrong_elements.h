@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set of elements that do not pass a comparison: where they lie, and how their values came to
-// be wrong.
+// The elements that do not pass a comparison: where they lie, and how their values are wrong.
 #pragma once
 
 #include <atomic>
@@ -18,8 +17,7 @@
 
 namespace dmlop {
 
-// A bitmap over the row-major numbers of a tensor's elements, which takes memory only where bits
-// are set.
+// A bitmap over the numbers of a tensor's elements, which takes memory only where bits are set.
 class WrongElements {
  public:
   static constexpr int64_t kWordBits = 64;

@@ -15,8 +15,7 @@ namespace dmlop {
 
 using Json = nlohmann::ordered_json;
 
-// Returns a number as JSON, which has no infinities or NaN: those become strings that a descriptor
-// accepts.
+// Returns a number as JSON; infinities and NaN become strings that a descriptor accepts.
 Json NumberJson(double value);
 // Returns the exact value of an element.
 Json ElementJson(DataType type, const std::byte* element);
@@ -28,19 +27,16 @@ Json OperatorJson(const OperatorDesc& op);
 // binary value, as Json has no other kind for that; OneLine and Pretty support it.
 Json AsWritten(JsonCursor value);
 
-// Names of files and the like may contain bytes that are not UTF-8, which become U+FFFD; `indent`
-// is that of Json::dump.
+// Bytes of names that are not UTF-8 become U+FFFD; `indent` is that of Json::dump.
 std::string Utf8Text(const Json& json, int indent = -1);
 
-// Sets a member to a path. If the path is not UTF-8, another member NAMEBytes has its bytes in
-// hexadecimal.
+// Sets a member to a path; if it is not UTF-8, NAMEBytes has its bytes in hexadecimal, too.
 void SetPath(std::string_view name, const std::string& path, Json& json);
 
 // Returns Utf8Text(json), and also supports results of AsWritten.
 std::string OneLine(const Json& json);
 
-// Returns Utf8Text(json, 2) with arrays of plain values on one line, and also supports results of
-// AsWritten.
+// Returns Utf8Text(json, 2) with plain arrays on one line, and also takes results of AsWritten.
 std::string Pretty(const Json& json);
 
 }  // namespace dmlop

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "core/base/text.h"
 #include "core/ops/other_names.h"
@@ -177,8 +176,7 @@ class FieldReader {
     return activation;
   }
 
-  // Returns an example of an activation for a value that is not an object: the one that it names,
-  // or any.
+  // Returns an activation as an example for a value that is no object: the one it names, or any.
   static std::string ExampleOf(JsonCursor value, std::span<const OperatorInfo* const> fusable) {
     const OperatorInfo* named =
         value.is_string() ? NearestOperator(value.string(), fusable) : nullptr;

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -205,8 +204,7 @@ std::vector<uint32_t> ShapeOfValues(JsonCursor values) {
   return sizes;
 }
 
-// These are above the seeds that people write, so that no input without one repeats the values of
-// another.
+// These are above the seeds that people write, so that no input repeats the values of another.
 uint64_t OperatorDocument::ImpliedSeed(const TensorSlot& slot) const {
   constexpr uint64_t kFirst = uint64_t{1} << 32;
   return kFirst + SlotNumber(op(), slot);

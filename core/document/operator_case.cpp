@@ -6,15 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <vector>
 
-#include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
 #include "core/io/file.h"
-#include "core/io/output_tensor.h"
-#include "core/ops/operator.h"
 #include "core/ops/pieces.h"
 #include "core/ops/traffic.h"
 
@@ -56,8 +52,7 @@ bool IsUnreadable(const std::string& slot_path, const Diagnostics& diagnostics) 
       });
 }
 
-// Returns whether a pointer leads to the type or the sizes of a tensor's desc, among those that a
-// file provided.
+// Returns whether a pointer leads to the type or sizes of a tensor that a file provided.
 bool Tells(const std::string& slot_path, const std::string& pointer, bool type, bool sizes) {
   const std::string slot = "/" + slot_path + "/";
   const size_t at = (pointer + "/").rfind(slot);

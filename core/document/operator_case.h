@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operator with its files, which is the unit of work of every command that runs something, and
-// how it runs into files.
+// An operator with its files, the unit of work of every command that runs something.
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,8 +80,7 @@ class OperatorCase {
   // Returns the slots of a role, in the order of the views that Run takes.
   std::vector<TensorSlot> Slots(TensorRole role) const;
 
-  // Returns the file bound to a tensor; empty for none, and "-" also for the device of a standard
-  // stream.
+  // Returns the file bound to a tensor; empty for none, "-" also for a standard stream's device.
   std::string PathOf(const TensorSlot& slot) const;
 
   // Returns PathOf every input.

@@ -36,8 +36,7 @@ std::optional<NamedArray> ArrayOf(TensorRole role, const OperatorDesc& op) {
   return std::nullopt;
 }
 
-// Returns whether an argument names an impossible entry of a tensor's field:
-// "InputTensors/a=x.npy".
+// Returns whether an argument names an impossible entry of a field: "InputTensors/a=x.npy".
 bool NamesNoEntry(const std::string& argument, const std::vector<TensorSlot>& slots) {
   if (argument.find('=') == std::string::npos) return false;
   const std::string field = argument.substr(0, argument.find_first_of("/[="));

@@ -6,7 +6,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,12 +58,10 @@ class OperatorDocument {
   std::map<std::string, Binding>& bindings() { return bindings_; }
   const std::map<std::string, Binding>& bindings() const { return bindings_; }
 
-  // Returns the number of entries, including null, in the document's binding of an array of
-  // tensors.
+  // Returns the number of entries, with null, in the document's binding of an array of tensors.
   size_t BoundEntries(std::string_view field) const;
 
-  // Returns the values that outputs should have, by the path of the tensor: several where any of
-  // them is right.
+  // Returns the values that outputs should have, by path: several where any of them is right.
   using ExpectedValues = std::map<std::string, std::vector<JsonCursor>>;
   const ExpectedValues& expected() const { return expected_; }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 #include <utility>
@@ -26,16 +25,14 @@ bool LeadsTo(std::string_view value, std::string_view pointer) {
          (pointer.size() == value.size() || pointer[value.size()] == '/');
 }
 
-// Returns true for the fault of a file bound to a tensor, which might have provided one of its
-// fields.
+// Returns true for the fault of a file bound to a tensor that might have provided a field.
 bool IsFileOf(const Diagnostic& fault, std::string_view field) {
   constexpr std::string_view kBindings = "/bindings/";
   return fault.file_fault && fault.pointer.starts_with(kBindings) &&
          LeadsTo(std::string_view(fault.pointer).substr(kBindings.size()), field);
 }
 
-// Returns true for a misspelled member in place of a missing one, or of the object that holds all
-// of them.
+// Returns true for a misspelled member in place of a missing one, or of the object around all.
 bool Hides(const Diagnostic& fault, std::string_view missing) {
   if (fault.severity != Severity::kError || fault.code != "JSON-3") return false;
   if (IsMisspelt(fault, missing)) return true;
@@ -191,8 +188,7 @@ void OperatorObject::WarnOfValues(std::span<const ConstTensorView> inputs,
   }
 }
 
-// If some values cannot be read, only faults that occur with two very different replacements are
-// those of the rest.
+// If values cannot be read, faults count that occur with two very different replacements of them.
 Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) {
   Diagnostics found;
   if (!may_be_unreadable) {

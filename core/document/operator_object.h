@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "core/base/diagnostic.h"
 #include "core/document/value_reader.h"
@@ -61,8 +60,7 @@ class OperatorObject {
 const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values,
                                      std::span<const OperatorInfo* const> among = Operators());
 
-// Reads every field that the object has, reporting and leaving out those that cannot be read.
-// Scalars have no type yet.
+// Reads every field of the object and reports those that it cannot. Scalars have no type yet.
 void ReadFields(JsonCursor object, const ValueReader& values, OperatorDesc& op,
                 bool tensors = true);
 

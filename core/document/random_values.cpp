@@ -7,7 +7,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <vector>
 

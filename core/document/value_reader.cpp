@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "core/base/spelling.h"
 #include "core/base/text.h"
@@ -54,8 +53,7 @@ std::string ExampleOf(JsonKind kind, JsonCursor value) {
   return value.is_object() ? "[{...}]" : fmt::format("[{}]", Abridged(value.token()));
 }
 
-// Returns an integer up to 2^53 in magnitude, which is exact as a double; most integers in
-// documents are.
+// Returns an integer up to 2^53 in magnitude, exact as a double; most in documents are such.
 std::optional<double> SmallInteger(std::string_view token) {
   constexpr int64_t kMost = int64_t{1} << 53;
   int64_t number = 0;
@@ -64,8 +62,7 @@ std::optional<double> SmallInteger(std::string_view token) {
   return static_cast<double>(number);
 }
 
-// For a number that no double holds, returns true if it is too large for one, and false if it is
-// too small.
+// Returns whether a number that no double holds is too large for one, rather than too small.
 bool IsTooLarge(std::string_view token) {
   static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
   return std::isinf(strtod_l(std::string(token).c_str(), nullptr, c_locale));

@@ -44,8 +44,7 @@ class ValueReader {
   // Returns the member of an object with that name; empty if it is left out.
   std::optional<JsonCursor> Find(JsonCursor object, std::string_view name) const;
 
-  // Does the same for a field that DirectML demands: a descriptor may leave it out, but a model may
-  // not.
+  // Does the same for a field that DirectML demands: a descriptor may leave it out, no model may.
   std::optional<JsonCursor> FindField(JsonCursor object, std::string_view name) const {
     return dialect_ == Dialect::kModel ? Require(object, name) : Find(object, name);
   }
@@ -74,8 +73,7 @@ class ValueReader {
   // Returns text that can name a file. Backslashes in the paths of a model cause a warning.
   std::optional<std::string> FileName(JsonCursor value) const;
 
-  // Returns the index of a name in `names`, written with or without `prefix`. A message lists the
-  // names.
+  // Returns the index of a name, with or without `prefix`, in `names`, which a message lists.
   std::optional<size_t> Enum(JsonCursor value, std::string_view prefix,
                              std::span<const std::string_view> names,
                              std::string_view code = "JSON-3") const;

@@ -19,11 +19,10 @@ enum class Limit {
 
 std::string_view Name(Limit limit);  // "copy", "read", "write", "arithmetic"
 
-// Whether a loop writes past the caches or into them. The size decides which is quicker.
+// A loop writes past the caches or into them; the size decides which is quicker.
 enum class WritePath { kStreamed, kCached };
 
-// Whether a thread reads sequentially or from a few places in turn. The machine and its other load
-// decide which is quicker.
+// A thread reads sequentially or from a few places in turn; which is quicker depends on the load.
 enum class ReadPath { kOneStream, kFewStreams };
 
 // Both spans have the same size.

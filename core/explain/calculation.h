@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an output element got its value, where operators calculate. The exact quantity, the numbers
-// of the output's type beside it, and which was taken.
+// Tells how an output element of an operator that calculates got its value: the exact quantity, the
+// numbers of the output's type beside it, and which was taken.
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,7 +2,6 @@
 #include "core/explain/data_flow.h"
 
 #include <algorithm>
-#include <variant>
 
 #include "core/base/integers.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of an operator's inputs contribute to which elements of its outputs. All
-// descriptors are valid.
+// Tells which elements of the inputs contribute to which elements of the outputs of valid descs.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +19,7 @@ struct Element {
   friend bool operator==(const Element&, const Element&) = default;
 };
 
-// The parts of the inputs that contribute to an output element, without duplicates; none if the
-// element is filled.
+// The distinct parts of the inputs that contribute to an output element; none if it is filled.
 std::vector<Region> SourcesOf(const OperatorDesc& op, const Element& output);
 
 // Tells how much of a list is shown.

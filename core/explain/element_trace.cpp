@@ -8,7 +8,6 @@
 #include <map>
 #include <unordered_set>
 
-#include "core/explain/data_flow.h"
 #include "core/ops/family.h"
 #include "core/tensor/data_type.h"
 
@@ -21,10 +20,10 @@ class PlaceSet {
   bool empty() const { return ends_.empty(); }
   size_t size() const { return ends_.size(); }  // number of intervals
 
-  // Whether any place in [begin, end) is in the set.
+  // Returns whether any place in [begin, end) is in the set.
   bool Meets(uint64_t begin, uint64_t end) const;
 
-  // Whether all places in [begin, end) are in the set.
+  // Returns whether all places in [begin, end) are in the set.
   bool Contains(uint64_t begin, uint64_t end) const;
 
   void Add(uint64_t begin, uint64_t end);
@@ -93,8 +92,7 @@ PlaceSet PlacesOf(std::span<const std::byte> bytes) {
   return places;
 }
 
-// Finds the elements of a view whose places are in a set, in row-major order, as regions of
-// adjacent elements.
+// Finds the elements of a view whose places are in a set, in order, as regions of adjacent ones.
 class ElementFinder {
  public:
   using Found = std::function<void(const Region& region, int64_t offset)>;
@@ -195,8 +193,7 @@ TracedElements Take(const ConstTensorView& view, const PlaceSet& needed, ListLen
   return elements;
 }
 
-// Remembers the regions that a map led to: always the last one, and of the others as many as are
-// worth their memory.
+// Remembers the last region that a map led to, and as many others as are worth their memory.
 class RegionsMet {
  public:
   // Returns false if the region is known to have been met before.

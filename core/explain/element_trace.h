@@ -38,8 +38,8 @@ struct TracedElements {
 
 struct TracedStep {
   size_t number;
-  // Whether the inputs include whole regions of which some elements may not be read, since very
-  // large regions are not followed element by element.
+  // The inputs include whole regions of which some elements may not be read: very large ones are
+  // not followed element by element.
   bool at_most;
   std::vector<size_t> inputs;           // those with elements that contribute
   std::vector<TracedElements> outputs;  // count is 0 for outputs that do not contribute

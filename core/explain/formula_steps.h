@@ -20,8 +20,7 @@ class FormulaSteps {
   FormulaSteps(const Formula& formula, std::vector<std::string> inputs)
       : formula_(formula), tensors_(std::move(inputs)), values_(formula) {}
 
-  // Returns the steps with a name, in the order of evaluation, without those that only choices not
-  // taken need.
+  // Returns the steps with a name in the order of evaluation, without those of choices not taken.
   std::vector<FormulaStep> All(Formula::Node last, ListLength length);
 
   FormulaValue ValueOf(Formula::Node node) { return values_.At(node); }
@@ -75,7 +74,7 @@ class FormulaSteps {
 
 // --- elements that decide alone ------------------------------------------------------------------
 
-// Which elements decide a formula's value alone: a NaN, an infinity, the greatest of a list.
+// Elements that decide a formula's value alone: a NaN, an infinity, the greatest of a list.
 
 struct Decision {
   ValueRule rule;

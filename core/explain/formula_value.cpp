@@ -225,8 +225,8 @@ namespace {
 
 // --- functions that vectors approximate ----------------------------------------------------------
 
-// Whether the value is a number as it is. Functions of numbers are irrational but for those that
-// are known: where the formula leaves nothing transcendental of them, and zeros.
+// Returns whether the value is a number as it is. Functions of numbers are irrational but for those
+// that are known: where the formula leaves nothing transcendental of them, and zeros.
 bool IsRational(F function, const TranscendentalArguments& arguments, double value) {
   if (value == 0) return true;
   switch (function) {

@@ -26,8 +26,7 @@ FormulaValue Approximately(DoubleDouble value);
 bool IsFinite(const FormulaValue& value);
 bool IsNan(const FormulaValue& value);
 bool IsZero(const FormulaValue& value);
-// Whether a finite inexact value is beyond 1e180 or its reciprocal, where functions are not
-// evaluated.
+// Returns whether an inexact value is beyond 1e180 or its reciprocal: functions stop there.
 bool IsFar(const FormulaValue& value);
 
 // The order of maxima and minima: -0 is less than +0.

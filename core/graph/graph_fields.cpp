@@ -49,8 +49,7 @@ std::optional<TensorDesc> TensorOf(const file::Tensor& tensor, const Field& fiel
   return desc;
 }
 
-// Hands out the tensors of one role in order. Optional ones that are left out have an empty name,
-// and no desc.
+// Hands out the tensors of one role in order; those left out have an empty name and no desc.
 class TensorQueue {
  public:
   using Tensors = flatbuffers::Vector<flatbuffers::Offset<file::Tensor>>;

@@ -17,8 +17,7 @@ namespace dmlop {
 
 // --- its size once it is read --------------------------------------------------------------------
 
-// Its parts may refer to the same text or list any number of times, so a small file can exceed
-// memory or patience.
+// Its parts may share a text or list any number of times, so a small file can exceed memory.
 
 // Returns the limit of the bytes that a file refers to, counted at every reference. Tools write
 // less, since names of edges, types and operators are shared.

@@ -25,8 +25,7 @@ struct GraphPlan {
 
 GraphPlan PlanGraph(const Graph& graph, std::span<const NodeRange> ranges);
 
-// The tensors that an operator reads and fills, in the order of its slots. Elements of 4 bits are
-// packed.
+// The tensors that an operator reads and fills, by its slots. Elements of 4 bits are packed.
 struct Step : RoleViews {
   std::string_view name;  // name of the node
   const OperatorDesc& op;
@@ -58,8 +57,7 @@ void RunGraph(const Graph& graph, InputViews inputs, OutputViews outputs, const 
 
 // --- memory of mapped files ----------------------------------------------------------------------
 
-// Gives back the pages that lie within bytes of a mapped file. They come from the file if they are
-// read again.
+// Gives back the pages within bytes of a mapped file, which are read from it again if needed.
 void ReleasePages(std::span<const std::byte> bytes);
 
 // --- places in a buffer --------------------------------------------------------------------------

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"

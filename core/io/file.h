@@ -25,8 +25,7 @@ std::string NameOfInput(const std::string& path);
 // The bytes of a file, for the lifetime of the object. All failures are Errors of kind kFileSystem.
 class InputFile {
  public:
-  // Maps a regular file; reads anything else to its end, which must come within `stream_limit`
-  // bytes.
+  // Maps a regular file; reads anything else, at most `stream_limit` bytes, to its end.
   static InputFile Open(const std::string& path, size_t stream_limit = 0);
 
   // Takes bytes that something else keeps alive, such as a part of a file.
@@ -71,8 +70,7 @@ class InputStream {
 // Reads from byte `begin` of an open file on. Returns how many bytes, fewer only at the end.
 size_t ReadAt(int descriptor, size_t begin, std::span<std::byte> bytes, const std::string& name);
 
-// Returns true if standard input is known to have more bytes. Reads none; waits a moment for a
-// pipe.
+// Returns true if standard input surely has more bytes. Reads none; waits a moment for a pipe.
 bool StandardInputGoesOn();
 
 // Writes all bytes to an open file; `name` is for the message.
@@ -95,8 +93,7 @@ bool IsRegular(const std::string& path);
 // Returns true for a terminal, given by its path or as standard output.
 bool IsTerminal(const std::string& path);
 
-// Returns true if a path is, or would be created, in or below the folder once all links are
-// followed.
+// Returns true if a path is, or would be created, in or below the folder, links followed.
 bool LiesIn(const std::string& path, const std::string& folder);
 
 // Returns whether a path ends in an extension such as ".npy", in any case.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/integers.h"

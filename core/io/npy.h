@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/tensor/data_type.h"
 #include "core/tensor/layout.h"

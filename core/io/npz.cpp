@@ -14,7 +14,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/progress.h"
@@ -208,8 +207,7 @@ class Archive {
     return member;
   }
 
-  // Returns the ZIP64 field, which replaces numbers whose 32 bits are all ones; empty if there is
-  // none.
+  // Returns the ZIP64 field, which replaces numbers of 32 bits that are all ones; empty if none.
   static Bytes WideNumbers(Bytes extra) {
     constexpr size_t kHead = 4;
     constexpr uint16_t kWide = 1;

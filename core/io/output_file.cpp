@@ -7,14 +7,11 @@
 #include <sys/xattr.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/io/file.h"
@@ -141,8 +138,7 @@ void OutputFile::FlushDevice() const {
   if (result != 0) FailFile(name_, "cannot be written", errno);
 }
 
-// Looks at the target again, which may have appeared or changed meanwhile. Returns true if it
-// exists.
+// Looks at the target again, which may have come or changed meanwhile. Returns whether it exists.
 bool OutputFile::FindReplaced() {
   struct stat status;
   const bool is_there = stat(target_.path.c_str(), &status) == 0;
@@ -219,8 +215,7 @@ bool OutputFile::Exchange() const {
                    RENAME_EXCHANGE) == 0;
 }
 
-// Gives what will be replaced another name: an additional one or, without hard links, for a moment
-// the only one.
+// Gives what will be replaced another name: one more or, without hard links, briefly the only one.
 void OutputFile::SetAside() {
   old_path_ = MakeHiddenFile(target_.folder, [&](const std::string& hidden) {
     if (link(target_.path.c_str(), hidden.c_str()) == 0) return true;

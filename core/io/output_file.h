@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files for writing: outputs, which appear as a whole or not at all, the folders that they need,
-// and scratch files.
+// Files for writing: outputs, which appear whole or not at all, their folders, and scratch files.
 #pragma once
 
 #include <sys/stat.h>
@@ -137,8 +136,7 @@ class NewFolders {
   NewFolders& operator=(const NewFolders&) = delete;
   ~NewFolders();
 
-  // Makes the folder of a path, and those above it, unless they exist. Throws an Error of kind
-  // kFileSystem.
+  // Makes the folder of a path, and those above it. Throws an Error of kind kFileSystem.
   void MakeFor(const std::string& path);
 
  private:

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "core/io/file.h"
 #include "core/io/npy.h"
 #include "core/io/npz.h"
-#include "core/io/output_file.h"
 #include "core/io/picture_file.h"
 #include "core/io/tensor_proto.h"
 #include "core/tensor/nibbles.h"

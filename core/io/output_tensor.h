@@ -33,8 +33,7 @@ struct StoredForm {
   bool is_bool = false;            // BOOL in .pb, for UINT8
 };
 
-// A tensor to be written to a file, or printed. Nothing of a file is visible before its set is
-// published.
+// A tensor to be written to a file, or printed. No file is visible before its set is published.
 class OutputTensor {
  public:
   // The tensor goes to a file or, for "-", to standard output. Throws an Error of kind kUsage for a

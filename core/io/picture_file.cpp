@@ -15,7 +15,6 @@
 
 #include <jerror.h>
 
-#include "core/base/error.h"
 #include "core/base/memory.h"
 #include "core/base/text.h"
 #include "core/io/file.h"
@@ -211,8 +210,7 @@ struct JpegEncoder : jpeg_compress_struct {
 
 // --- elements ------------------------------------------------------------------------------------
 
-// Returns the byte of a channel. Gray is what JPEG and PNG make of colors: 0.299 R + 0.587 G +
-// 0.114 B.
+// Returns a channel's byte. Gray is what JPEG and PNG make of colors: 0.299 R + 0.587 G + 0.114 B.
 std::byte ChannelOf(const std::byte* pixel, int64_t channel, int64_t channels) {
   if (channels > 1) return pixel[channel];
   const auto part = [&](int i, unsigned weight) {

@@ -2,7 +2,6 @@
 #include "core/io/signals.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

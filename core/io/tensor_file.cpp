@@ -8,17 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
-#include "core/io/file.h"
-#include "core/io/npy.h"
 #include "core/io/npz.h"
 #include "core/io/output_file.h"
 #include "core/io/picture_file.h"

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
-#include <cstring>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 

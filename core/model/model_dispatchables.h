@@ -28,8 +28,7 @@ class DispatchableReader {
         diagnostics_(diagnostics),
         values_(diagnostics, Dialect::kModel) {}
 
-  // Reads a dispatchable without its bindings; returns nothing if it is not one that dmlop runs,
-  // which is reported.
+  // Reads a dispatchable without its bindings, or reports that dmlop does not run it.
   std::optional<ModelDispatchable> Read(JsonCursor value) const;
 
  private:
@@ -74,11 +73,10 @@ class OnnxDispatchables {
   // Warns of free sizes that the command line states and no model has.
   void WarnOfUnused() const;
 
-  // Whether every model was read and taken.
+  // Returns whether every model was read and taken.
   bool is_complete() const { return is_complete_; }
 
-  // Makes the graph for a dispatch, whose bindings may state shapes. Null if that fails, which is
-  // reported.
+  // Makes the graph for a dispatch, whose bindings may state shapes. Null for a reported fault.
   std::optional<ModelDispatchable> ForDispatch(const std::string& name, JsonCursor bindings);
 
  private:

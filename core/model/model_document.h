@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A DxDispatch model: resources are buffers, dispatchables operators, and commands run them.
-// What dmlop does not run is refused by name; what DxDispatch ignores causes a warning.
+// Dmlop refuses by name what it does not run, and warns of what DxDispatch ignores.
 //
 //   JSON-2  'resources', 'dispatchables' and 'commands' are required
 //   JSON-6  a name that no resource or dispatchable has
@@ -57,7 +57,7 @@ struct InitialValues {
   bool is_deferred = false;  // zeros, as many as the output of an ONNX model that is bound
 };
 
-// Whether values of the type can be given: not those of 4 bits, which are given as bytes.
+// Returns whether values of the type can be given: not those of 4 bits, which are given as bytes.
 bool HasValues(DataType type);
 
 // Returns false for types that a list of mixed types cannot contain.
@@ -120,8 +120,7 @@ struct ModelBinding {
   uint64_t element_size = 0;  // in bytes; 0 for that of the resource's type
 };
 
-// The content of "bindings": the resources of each bind point, which is named like the operator's
-// field.
+// The content of "bindings": the resources of each bind point, named like the operator's field.
 struct ModelBindings {
   JsonCursor place;
   std::map<std::string, std::vector<ModelBinding>> by_field;

@@ -180,8 +180,7 @@ class ModelReader {
     return Called(name, "resource", has_resources_, resource_names_);
   }
 
-  // Returns the index of a name; kUnreadable for faults that were reported before, like the lack of
-  // any of its kind.
+  // Returns the index of a name; kUnreadable for faults that were reported before.
   size_t Called(JsonCursor name, std::string_view kind, bool has_any,
                 const NumberOfName& names) const {
     if (!values_.Expect(name, JsonKind::kString) || !has_any) return kUnreadable;

@@ -9,10 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/document/document_json.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"
-#include "core/io/npz.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
@@ -98,8 +96,7 @@ class ModelWriter {
  private:
   static constexpr const char* kOperator = "operator";
 
-  // Appends a member whose name the object does not have yet. With many members, looking for it
-  // would take long.
+  // Appends a member with a new name: with many members, looking for it would take long.
   static void Add(const std::string& name, Json member, Json& object) {
     object.get_ref<Json::object_t&>().emplace_back(name, std::move(member));
   }
@@ -224,8 +221,7 @@ class DescriptorWriter {
   // A descriptor with more values should use tensor files.
   static constexpr int64_t kMostValues = 1 << 20;
 
-  // Returns the inputs with their current values. A field is left out if one of its tensors cannot
-  // be written.
+  // Returns the inputs with their values, without fields of which a tensor cannot be written.
   Json BindingsOf(const Step& step, std::optional<JsonCursor> place) const {
     Json bindings = Json::object();
     std::set<std::string> left_out;

@@ -65,8 +65,7 @@ class SchemaDialect {
   // descriptor, and is infinite in a model.
   Json Value(DataType type) const;
 
-  // Returns the schema of a member that is ignored because its other name counts, or that is left
-  // out.
+  // Returns the schema of a member that is left out, or ignored because its other name counts.
   Json NotCounting() const;
 
   // Returns the name of a definition that exists once for each kind.
@@ -82,8 +81,7 @@ class SchemaDialect {
 void DefineTensors(const SchemaDialect& dialect, Json& definitions);
 std::string TensorDefinition(const SchemaDialect& dialect, TensorRole role);
 
-// Conditions on a tensor: it states type and sizes; it states sizes; it states its type; it has the
-// given type.
+// Conditions on a tensor: it states type and sizes, its sizes, its type, or the given type.
 Json CompleteTensor();
 
 Json SizedTensor();
@@ -92,8 +90,7 @@ Json TensorOfType(DataType type);
 
 // --- values that a descriptor binds to its tensors -----------------------------------------------
 
-// Defines "input-binding" and "output-binding", and what the rules need. DefineValues must come
-// first.
+// Defines "input-binding", "output-binding" and what rules need. DefineValues must come first.
 void DefineBindings(Json& definitions);
 
 Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields);

@@ -2,9 +2,6 @@
 #include "core/tensor/element.h"
 
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"

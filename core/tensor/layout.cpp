@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include "core/tensor/loop_nest.h"
@@ -66,8 +64,7 @@ class OverlapSearch {
   int64_t steps_ = 0;
 };
 
-// Marks every offset in a bitmap, only a window of which is in memory at a time; true if one is
-// marked twice.
+// Marks every offset in a bitmap, a window of which is in memory; true if one is marked twice.
 bool MarksAnOffsetTwice(const std::vector<StridedDim>& dims) {
   constexpr int64_t kWindow = int64_t{1} << 24;  // 2 MiB of bits
   LoopNest<1> nest;

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace dmlop {
@@ -102,7 +101,8 @@ inline Layout PackedLayout(const Dims& sizes) {
 // it does not.
 std::optional<Dims> BroadcastStrides(const Layout& layout, const Dims& to);
 
-// Whether the elements lie in row-major order without gaps. Dimensions of size 1 do not matter.
+// Returns whether the elements lie in row-major order without gaps. Dimensions of size 1 do not
+// matter.
 bool IsPacked(const Layout& layout);
 
 // Counts elements from the first to the last addressed one. Strides must not be negative.
@@ -111,7 +111,8 @@ int64_t Extent(const Layout& layout);
 // Returns the offset in elements of the element at `index`.
 int64_t OffsetOf(const Layout& layout, const Dims& index);
 
-// Whether two distinct coordinates share an offset (BUF-8). Exact; strides must not be negative.
+// Returns whether two distinct coordinates share an offset (BUF-8). Exact; strides must not be
+// negative.
 bool HasOverlap(const Layout& layout);
 
 // Returns the index of the element whose row-major number is `linear`.

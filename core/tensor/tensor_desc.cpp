@@ -19,8 +19,7 @@ CheckedU64 ElementCount(const std::vector<uint32_t>& sizes) {
   return count;
 }
 
-// Returns the number of elements from the first to the last addressed one; sizes and strides
-// correspond.
+// Returns the number of elements from the first to the last addressed one, by sizes and strides.
 CheckedU64 ExtentInElements(const TensorDesc& desc) {
   if (!desc.strides) return ElementCount(*desc.sizes);
   CheckedU64 extent = 1;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/element_wise/loop.h"
 #include "core/exact/rounding.h"

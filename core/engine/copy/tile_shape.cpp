@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/copy/tile_shape.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "core/base/integers.h"
-#include "core/base/memory.h"
 #include "core/kernels/copy/stream.h"
-#include "core/kernels/simd/prefetch.h"
 
 namespace dmlop {
 
@@ -34,8 +29,7 @@ size_t LargestLoop(const LoopNest<2>& nest, size_t except) {
   return best;
 }
 
-// The loop that a kernel runs around `inner`: the one along the source's lines, or else the
-// largest.
+// The loop that a kernel runs around `inner`: along the source's lines, or else the largest.
 size_t OuterLoop(const LoopNest<2>& nest, size_t inner) {
   for (size_t d = 0; d < nest.rank(); ++d) {
     if (d != inner && nest.strides[kFrom][d] == 1) return d;
@@ -205,8 +199,7 @@ void SetGrid(const LoopNest<2>& nest, const Dims& box, size_t strip_loop, TilePl
     }
     loops.Push(count, step);
   }
-  // Loops that step within cache lines of either side come last, so that a line is used up before
-  // it is evicted.
+  // Loops within cache lines of either side come last, so that a line is used up before it goes.
   plan.grid = SortedBy(
       loops, [&](size_t d) { return std::min(loops.strides[kTo][d], loops.strides[kFrom][d]); });
   if (strip.rank() > 0) plan.grid.Push(strip.sizes[0], strip.Step(0));

@@ -46,7 +46,7 @@ void LookUp(const uint16_t* table, int64_t count, std::byte* to, const std::byte
   for (int64_t i = 0; i < count; ++i) results[i] = table[halves[i]];
 }
 
-// Whether computing and using a table of all results takes less time than the function itself.
+// Returns whether a table of all results takes less time than the function itself.
 bool PaysHalfTable(const ElementWiseCall& call, std::span<const ConstTensorView> inputs,
                    const TensorView& output) {
   return IsApproximated(call.function) && inputs.size() == 1 &&

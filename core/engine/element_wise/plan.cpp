@@ -118,8 +118,7 @@ ElementPlan PlanElements(std::span<const ConstTensorView> inputs, const TensorVi
   const Dims& sizes = plan.nest.sizes;
   const size_t last = sizes.size() - 1;
 
-  // If rows along the last loop are long enough and no operand needs packing, they are computed in
-  // place.
+  // If rows along the last loop are long and no operand needs packing, they are computed in place.
   plan.box = sizes;
   plan.row_loop = last;
   SetKinds(plan);

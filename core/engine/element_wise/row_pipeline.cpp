@@ -29,8 +29,7 @@ DataType UnsignedOfWidth(DataType type) {
   }
 }
 
-// The steps from a stored type to the type that a row computes with. A row of integers takes stored
-// floats as their bits.
+// The steps from a stored type to a row's. A row of integers takes stored floats as their bits.
 RowSteps StepsTo(DataType type, DataType stored) {
   RowSteps steps(stored);
   if (IsFloat(stored) && !IsFloat(type)) steps.TakeBits();
@@ -118,8 +117,7 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
   chunk_ = kChunkBytes / widest;
 }
 
-// Whole blocks as long as there are any; a streamed row first reaches the beginning of a cache
-// line.
+// Whole blocks as long as there are any; a streamed row first reaches a cache line's beginning.
 int64_t RowPipeline::NextChunk(int64_t left, const std::byte* to, bool streams) const {
   if (streams) {
     const int64_t past_line = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLineBytes);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/index/indexed_rows.h"
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <vector>
 
@@ -94,8 +92,7 @@ void ScatterLongRows(const RowPlan& plan, const PlaceRule& rule, const ConstTens
   });
 }
 
-// A target takes from a row what is to be written: an element's value, or where the row begins in
-// the updates.
+// A target takes from a row what is to be written: a value, or where it begins in the updates.
 template <typename Bits>
 struct ElementTarget {
   using Payload = Bits;
@@ -176,8 +173,7 @@ namespace {
 
 constexpr int64_t kPartBytes = kReadAheadBytes / 2;  // fits in the second-level cache
 
-// A dimension along which the output is cut into parts: the indices never choose a place beyond
-// their own part.
+// A dimension along which the output is cut: no index chooses a place beyond its own part.
 struct PartDim {
   size_t walked;
   size_t data;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "core/base/parallel.h"
 #include "core/base/text.h"

@@ -55,8 +55,7 @@ class PlaceRule {
   virtual void Find(const PlaceRun& run, int64_t* offsets) const = 0;
 };
 
-// Each index of a tuple chooses a coordinate along its dimension of the data and is clamped to it
-// (IDX-2).
+// Each index of a tuple chooses a coordinate of the data and is clamped to its dimension (IDX-2).
 std::unique_ptr<PlaceRule> ChosenPlaces(const IndexLinks& links, const Layout& data,
                                         const ConstTensorView& index);
 

@@ -235,8 +235,7 @@ class CarefulProduct {
         columns_(columns, output.columns),
         formula_(terms.factor) {}
 
-  // Orders places by groups of columns and, within each group, by rows, so that few lines are
-  // extracted twice.
+  // Orders places by groups of columns, then by rows, so that few lines are extracted twice.
   void Sort(std::span<MatrixPlace> places) const {
     if (rows_.has_room_for_all() && columns_.has_room_for_all()) return;
     const auto key = [&](const MatrixPlace& place) {

@@ -2,12 +2,9 @@
 #include "core/engine/matrix/integer_product.h"
 
 #include <algorithm>
-#include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "core/base/integers.h"
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/product_grid.h"
@@ -19,7 +16,7 @@ namespace {
 // Lines of a block whose sums stay in the second-level cache with their panels.
 constexpr int64_t kSumRows = 128;
 constexpr int64_t kSumColumns = 192;
-// Columns of a block that packs them. Where they lie side by side, they are read in long runs.
+// Columns of a block that packs them; those that lie side by side are read in long runs.
 constexpr int64_t kPackedColumns = 768;
 
 // Size of the lines of an operand that are packed at a time, for all threads together.

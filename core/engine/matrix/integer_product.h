@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of two matrices of integers less their zero points: those of 8 bits are summed in 32 or
-// 64 bits.
+// Products of two matrices of integers less their zero points; sums of 8 bits have 32 or 64 bits.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/base/parallel.h"
-#include "core/engine/matrix/product_grid.h"
 #include "core/kernels/matrix/pack.h"
 #include "core/kernels/matrix/product.h"
 #include "core/tensor/loop_nest.h"

@@ -54,8 +54,8 @@ void MultiplyMatrices(const MatrixLines& rows, const MatrixLines& columns,
                       const PackedLines& packed_columns, const MatrixTerms& terms,
                       const MatrixOutput& output);
 
-// Whether there is a single row, for which packing panels would take longer than the sums, and the
-// columns can be read in place or many of them packed at once.
+// Returns whether there is a single row, for which packing panels would take longer than the sums,
+// and the columns can be read in place or many of them packed at once.
 bool IsThin(const MatrixLines& rows, const MatrixLines& columns);
 
 void MultiplyThin(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,

@@ -42,8 +42,7 @@ class ProductGrid {
     Range rows, columns;
   };
 
-  // Threads are busy to the end if each has so many blocks, but a smaller block than this is not
-  // worth its start.
+  // So many blocks keep each thread busy; a smaller block than this is not worth its start.
   static constexpr int64_t kBlocksPerThread = 8;
   static constexpr int64_t kLeastProducts = 1 << 19;
 

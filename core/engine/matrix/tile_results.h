@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds the sums of a tile to results; those whose rounding is in doubt are computed once more,
-// exactly.
+// Rounds the sums of a tile to results; doubtful ones are computed once more, exactly.
 #pragma once
 
 #include <array>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/integers.h"
 #include "core/kernels/matrix/integer_tile.h"
 
 namespace dmlop {

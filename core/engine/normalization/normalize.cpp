@@ -94,8 +94,7 @@ class ByMoments : public SliceFunction {
  private:
   enum Fact : size_t { kMean, kMeanTail, kVariance, kFactor };
 
-  // If epsilon is negative, subtracting it may leave little of the variance, so the sum gets a
-  // tail.
+  // If epsilon is negative, little of the variance may be left, so the sum gets a tail.
   ChunkFindings SquaresOf(const T* x, int64_t count, HeadTail mean) const {
     const double squares = kernels_.sum_squares(x, count, mean);
     if (how_.epsilon >= 0 || !std::isfinite(squares)) return {squares, 0};

@@ -64,7 +64,7 @@ struct QuantizedTensors {
 };
 void QuantizeDynamically(const ConstTensorView& input, const QuantizedTensors& to);
 
-// Whether there is nothing but zeros and NaN, for which the scale is 1 and the zero point Min.
+// Returns whether all is zeros and NaN, for which the scale is 1 and the zero point Min.
 bool HasNoRange(const ConstTensorView& input);
 
 // --- gradients -----------------------------------------------------------------------------------

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,8 +49,7 @@ struct SliceChunk {
   // A number for each element, which a function that `keeps` may carry from one pass to the next.
   // Null for other functions, and if the slice is too long.
   double* kept;
-  // True if all inputs but the first are those of the slice before, and `kept` is as that one left
-  // it.
+  // True if all inputs but the first are those of the slice before, which left `kept` as it is.
   bool follows;
   int64_t begin;         // number of the first element in its slice
   int64_t slice_length;  // N
@@ -129,8 +127,7 @@ class SliceLayout {
   int64_t length() const { return Product(elements_.sizes); }  // N
   InSlice Lies(size_t operand) const { return lies_[operand]; }
 
-  // Add the moves of slices' elements between a tensor and rows, `pitch` elements apart, one for
-  // each slice.
+  // Add the moves between a tensor's slices and rows, `pitch` elements apart, one for each slice.
   struct Rows {
     Range slices, elements;  // iterations of slices() and of the loops over elements
     int64_t pitch;

@@ -9,8 +9,7 @@
 
 namespace dmlop {
 
-// Words 0 to 3 count blocks of four numbers, word 0 being the least significant; words 4 and 5 are
-// the key.
+// Words 0 to 3 count blocks of four numbers, the least first; words 4 and 5 are the key.
 using PhiloxState = std::array<uint32_t, 6>;
 
 // The state `blocks` blocks later, modulo 2^128.

@@ -260,8 +260,7 @@ class Lstm final : public Cell<T> {
     return gates;
   }
 
-  // Products of a peephole with the memory, for `gates` gates; all gates but the first get -0,
-  // which adds nothing.
+  // Products of a peephole with the memory; all `gates` but the first get -0, adding nothing.
   std::vector<double> Peeped(const StepItems<T>& items, LstmGate gate, int64_t gates) const {
     const int64_t width = gates * units_;
     std::vector<double> products(static_cast<size_t>(items.count * width), -0.0);

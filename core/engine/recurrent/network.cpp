@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/recurrent/network.h"
 
-#include <algorithm>
-
 namespace dmlop {
 
 namespace {

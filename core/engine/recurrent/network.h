@@ -16,7 +16,6 @@
 #include "core/exact/double_double.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
-#include "core/tensor/half.h"
 #include "core/tensor/tensor.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accumulators for LOG_SUM_EXP, in one pass or in two. The results of two passes do not depend on
-// the order of elements.
+// Accumulators for LOG_SUM_EXP in one pass, or in two that do not depend on the order.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +16,7 @@
 
 namespace dmlop {
 
-// Computes LOG_SUM_EXP by vectors in one pass. A group whose rounding is unresolved stays
-// unresolved.
+// Computes LOG_SUM_EXP by vectors in one pass; a group may stay unresolved in its rounding.
 template <typename T>
 class ExpSumAccumulators : public VectorAccumulators<ExpSumAccumulators<T>, T> {
  public:
@@ -173,8 +171,7 @@ class FixedExpSumAccumulators : public VectorAccumulators<FixedExpSumAccumulator
  private:
   FixedExpSums Sums(int64_t o) { return {shifts_.data() + o, high_.data() + o, low_.data() + o}; }
 
-  // The upper and lower halves of the high and low units: up to 2^16 parts of 2^16 terms are
-  // summed.
+  // Upper and lower halves of the high and low units: up to 2^16 parts of 2^16 terms are summed.
   using Merged = std::array<int64_t, 4>;
   static constexpr int64_t kHalf = int64_t{1} << 32;
 

@@ -229,8 +229,7 @@ void ReduceToProduct(const ReductionCall& call, const ConstTensorView& input,
 
 namespace {
 
-// Writes the outputs of groups whose maxima are NaN or infinite: the maximum is the result. Returns
-// the other outputs.
+// Writes the maxima of groups that are NaN or infinite as their results. Returns the other outputs.
 template <typename T>
 std::vector<int64_t> SettleByMaxima(const ReducePlan& plan, const std::vector<int64_t>& outputs,
                                     const double* maxima, T* results) {

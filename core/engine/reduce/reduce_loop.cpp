@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/reduce/reduce_loop.h"
 
-#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -86,8 +85,7 @@ class ReduceLoop {
             walk.offset(ReducePlan::kShift)};
   }
 
-  // Calls body(first, count, step) for rows of some outputs of a batch; `step` leads from one
-  // output to the next.
+  // Calls body(first, count, step) for rows of some outputs of a batch, `step` apart.
   template <typename Body>
   void ForEachRow(const Outputs& outputs, Body&& body) const {
     const int64_t row_size = inside_.sizes.back();

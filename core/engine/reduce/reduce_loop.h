@@ -67,8 +67,7 @@ class Accumulators {
                      int64_t number) = 0;
   // Finalizes groups of n elements, before Finish.
   virtual void FinalizeGroups(const OutputRow& row, int64_t n) = 0;
-  // Stores results `step` apart. Appends the numbers of unresolved outputs; the first output has
-  // number `first`.
+  // Stores results `step` apart, and appends the numbers of unresolved outputs, from `first` on.
   virtual void Finish(const OutputRow& row, int64_t n, std::byte* results, int64_t step,
                       int64_t first, std::vector<int64_t>& unresolved) = 0;
 };

@@ -76,8 +76,7 @@ class ColumnBox {
   explicit ColumnBox(ReducePlan& plan)
       : plan_(plan), outer_(plan.outer.rank()), inner_(plan.inner.rank()) {}
 
-  // Takes loops in memory order as long as a row of columns pays. Returns whether inner loops are
-  // among them.
+  // Takes loops in memory order while a row of columns pays. Returns whether any is an inner loop.
   bool Fold() {
     if (NextIsInner() && plan_.inner.sizes.back() > kFoldedRow) return false;
     while (TakeNext()) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/tensor/loop_nest.h"
-#include "core/tensor/tensor.h"
 
 namespace dmlop {
 
@@ -28,8 +27,7 @@ struct ReducePlan {
 
   bool by_columns;  // neighbours in a row of elements belong to different groups
 
-  // The loops over a row of columns of a full batch, merged. In a partial batch only the outermost
-  // loop is shorter.
+  // The merged loops over a row of columns of a full batch; others have a shorter outermost one.
   enum ColumnOperand : size_t { kPlace, kInMemory, kColumnOperands };
   LoopNest<kColumnOperands> columns;
 
@@ -38,8 +36,7 @@ struct ReducePlan {
   // a column relative to the first one of its group, and the number of its first element.
   enum FoldOperand : size_t { kColumnAfter, kNumberAfter, kFoldOperands };
   LoopNest<kFoldOperands> folded;
-  // Iterations of the outermost folded loop in the last iteration of the innermost inner loop, if
-  // fewer.
+  // Iterations of the outermost folded loop in the innermost inner loop's last one, if fewer.
   std::optional<int64_t> last_fold;
 
   int64_t group_size;  // N

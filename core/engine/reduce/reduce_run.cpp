@@ -6,7 +6,7 @@
 namespace dmlop {
 namespace {
 
-// Whether computing these outputs alone is cheaper than computing their neighbours, too.
+// Returns whether computing these outputs alone is cheaper than computing their neighbours, too.
 bool AreScattered(const std::vector<int64_t>& outputs, const TensorView& output) {
   constexpr int64_t kNeighbours = 256;
   constexpr int64_t kFewOf = 16;

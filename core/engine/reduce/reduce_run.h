@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the loops of each reduce function. Separate sources for families of functions keep compile
-// times short.
+// Runs the loops of each reduce function; a source for each family keeps compile times short.
 #pragma once
 
 #include <vector>

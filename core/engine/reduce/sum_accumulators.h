@@ -87,8 +87,7 @@ class ApproximateSumAccumulators
     const size_t i = static_cast<size_t>(o);
     result = results_[i];
     if (unresolved_[i] == 0) return true;
-    // The sum of the terms' magnitudes if none is negative; any value other than 0 if the bound is
-    // 0.
+    // The sum of the terms' magnitudes if none is negative; any but 0 if the bound is 0.
     double magnitude = std::fabs(heads_[i]) + std::fabs(tails_[i]);
     if (needs_peak_) {
       magnitude = static_cast<double>(std::bit_cast<float>(peaks_[i])) * static_cast<double>(n);
@@ -177,8 +176,7 @@ class ShortSumAccumulators : public VectorAccumulators<ShortSumAccumulators<T>, 
   std::vector<uint8_t> unresolved_;
 };
 
-// Exact sums for groups that others leave unresolved: ties, near ties, and terms that cancel each
-// other.
+// Exact sums for groups that others leave unresolved: ties, near ties, and cancelled terms.
 template <typename T, typename Finalizer>
 class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, Finalizer>, T> {
  public:

@@ -2,7 +2,6 @@
 #include "core/engine/region/region_samples.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/kernels/index/index_value.h"
 #include "core/tensor/visit_data_type.h"

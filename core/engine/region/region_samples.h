@@ -53,8 +53,7 @@ class SampleAxis {
   // Number of samples of an output.
   uint64_t samples() const { return samples_; }
 
-  // The samples of an output within bounds, which are consecutive: how many precede them, and how
-  // many there are.
+  // The consecutive samples of an output within bounds: how many precede them, and their number.
   struct Inside {
     uint64_t before, count;
   };
@@ -226,13 +225,11 @@ void AlignRegions(const RegionRule& rule, const SampleReduction& reduction,
 
 // --- the gradient --------------------------------------------------------------------------------
 
-// The first of the greatest samples gets the whole gradient of a maximum; samples out of bounds are
-// 0.
+// The first of the greatest samples gets a maximum's whole gradient; samples out of bounds are 0.
 struct AlignmentGradient {
   const RegionRule& rule;
   bool is_max;
-  // The image is read only for a maximum and for the corners; otherwise it may have no data, but it
-  // always has sizes.
+  // The image, which always has sizes, has data if it is read: for a maximum and for the corners.
   const RegionTensors& tensors;
   const ConstTensorView& gradient;  // gradient of the outputs {R, C, height, width}
 };
@@ -267,8 +264,7 @@ struct PooledSizes {
 void PoolRegions(float scale, const PooledSizes& pooled, const ConstTensorView& input,
                  const ConstTensorView& regions, const Dims& begin, const TensorView& output);
 
-// The box of a region, scaled and rounded, and the elements that one of its outputs is the greatest
-// of.
+// The box of a region, scaled and rounded, and the elements that an output is the greatest of.
 struct RegionBin {
   int64_t item;  // of the batch
   int64_t top, left, bottom, right;

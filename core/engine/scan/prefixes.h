@@ -97,8 +97,7 @@ class PrefixFloatSum {
   // functions may be called.
   bool IsPair() const { return !is_empty_ && !exact_ && std::isfinite(special_); }
   double Head() const { return sum_.head; }
-  // The multiple of `unit` that is nearest to the head, and the rest. The head is less than 2^53
-  // units.
+  // The multiple of `unit` nearest to the head, and the rest. The head is less than 2^53 units.
   HeadTail Split(double unit) const {
     const double high = std::nearbyint(sum_.head / unit) * unit;
     return {high, (sum_.head - high) + sum_.tail};

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <compare>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -44,8 +43,7 @@ inline void ForEachPart(int64_t count, int64_t parts,
   });
 }
 
-// A stable radix sort by keys, from the lowest digit on. Each digit is counted and moved part by
-// part.
+// A stable radix sort by keys from the lowest digit on, each counted and moved part by part.
 template <typename Key>
 class KeySort {
  public:

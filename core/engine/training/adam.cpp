@@ -56,8 +56,7 @@ class Step {
     return SumOf(parts, plain);
   }
 
-  // If epsilon is negative, adding it may cancel most of the root, so the divisor is computed
-  // precisely.
+  // If epsilon is negative, most of the root may cancel, so the divisor is computed precisely.
   double Parameter(double x, HeadTail m, HeadTail v) const {
     const bool is_exact = rates_.epsilon < 0 && v.head > 0 && std::isfinite(v.head);
     const double divisor =

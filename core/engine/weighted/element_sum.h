@@ -28,8 +28,7 @@ inline constexpr int64_t kTapsAtHand = 1 << 13;
 // A bound of the relative error of an inexact weight, or of a product of inexact weights.
 inline constexpr double kWeightError = 0x1p-98;
 
-// A sum of weighted numbers with about 106 bits and a bound of its error, which is 0 if no bit was
-// lost.
+// A sum of weighted numbers with about 106 bits and a bound of its error, 0 if no bit was lost.
 class BoundedTotal {
  public:
   void Add(const Tap& tap, double value) {

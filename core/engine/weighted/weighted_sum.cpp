@@ -2,11 +2,8 @@
 #include "core/engine/weighted/weighted_sum.h"
 
 #include <algorithm>
-#include <optional>
-#include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
@@ -266,8 +263,7 @@ class Blocks {
     }
   }
 
-  // Blocks run in parallel if there are many, or if they have too few rows to be shared among
-  // threads.
+  // Blocks run in parallel if they are many, or have too few rows to be shared among threads.
   void Run() const {
     const int64_t count = Product(counts_);
     const int64_t rows = Product(lengths_) / lengths_.back();

@@ -49,15 +49,13 @@ struct ShortTaps {
   }
 };
 
-// The taps for the indices of an output's dimension. An index may have very many, which are
-// numbered from 0.
+// The taps for the indices of an output's dimension, each of which may have very many, from 0 on.
 class TapAxis {
  public:
   virtual ~TapAxis() = default;
 
   virtual int64_t Count(int64_t index) const = 0;
-  // Adds some taps of an index and ends the index. Returns false, and adds none, if the numbers are
-  // too long.
+  // Adds taps of an index and ends it. Returns false, and adds none, if the numbers are too long.
   virtual bool AddTaps(int64_t index, Range some, ShortTaps& taps) const = 0;
   // Must be overridden if numbers may be too long.
   virtual AxisTaps Taps(int64_t index, Range some) const;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
@@ -200,8 +199,7 @@ void LocalResponseGradient(const LocalResponse& response, const ConstTensorView&
 
 namespace {
 
-// A window is as long as a block of rows, so it is the end of one block and the beginning of the
-// next.
+// A window is as long as a block of rows, so it ends one block and begins the next.
 class RowSums {
  public:
   RowSums(const double* from, int64_t rows, int64_t columns, WindowReach reach, double* to)

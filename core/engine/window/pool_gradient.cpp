@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -113,8 +112,7 @@ Holders HoldersAt(const WindowAxis& dim, int64_t position, int64_t windows) {
   return {};
 }
 
-// Sums the numbers that for_each passes to a function. It is called twice if the quick sum is
-// inexact.
+// Sums the numbers that for_each passes to a function; a second time if the quick sum is inexact.
 template <typename T, typename ForEach>
 T ExactlySummed(ForEach&& for_each) {
   QuickSum quick;

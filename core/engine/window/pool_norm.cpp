@@ -22,8 +22,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Numbers = std::array<double, kMostSideBySide>;
 
-// Computes a few adjacent windows. The root reduces the relative errors of the powers, so binary64
-// suffices.
+// Computes adjacent windows. The root reduces the powers' relative errors, so binary64 suffices.
 template <typename T>
 class FewNorms {
  public:
@@ -95,8 +94,7 @@ class FewNorms {
 
 // --- sliding windows -----------------------------------------------------------------------------
 
-// A sum of powers, which are not negative: (head + tail) * 2^exponent. The head is in [1/2, 1), or
-// zero, or not finite.
+// A sum of powers, (head + tail) * 2^exponent >= 0. The head is in [1/2, 1), zero, or not finite.
 struct PowerSum {
   double head = 0, tail = 0;
   int64_t exponent = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/window/pool_sum.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,8 +21,7 @@ Number OfChannel(const std::vector<Number>& numbers, int64_t channel) {
   return numbers.size() == 1 ? numbers[0] : numbers[static_cast<size_t>(channel)];
 }
 
-// Computes the average of `taps` elements, divided by `divisor`, as the bits of an element of 8
-// bits.
+// Computes the average of `taps` elements by `divisor`, as the bits of an element of 8 bits.
 uint8_t Quantized(const QuantizedAverage& call, DataType type, int64_t channel, int64_t sum,
                   int64_t taps, Int128 divisor) {
   const double scale = OfChannel(call.input.scales, channel);

@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/copy_views.h"
-#include "core/engine/window/sliding_windows.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/exact_sum.h"
@@ -21,7 +18,6 @@
 #include "core/kernels/reduce/sum_finalizers.h"
 #include "core/kernels/window/pool_row.h"
 #include "core/tensor/element.h"
-#include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -310,8 +306,7 @@ struct ShareSum {
 // the integer's head is, and what that leaves has at most 53 bits with its product with the tail.
 constexpr Int128 kMostWhole = Int128{1} << 80;
 
-// Returns the least common multiple of the counts of all windows in a range, times `whole`; 0 if it
-// is too large.
+// Returns the least common multiple of a range's window counts, times `whole`; 0 if too large.
 Int128 TimesCommonMultiple(Int128 whole, const WindowAxis& dim, bool counts_padding,
                            Range windows) {
   Int128 common = 1;

@@ -61,8 +61,7 @@ void SlideNorms(const PoolDims& dims, const SlideAxes& axes, const ConstTensorVi
 // tap wins. A window without taps has the least value of its type (-infinity for floats), and the
 // index -1, that is, all bits are 1.
 
-// Computes the part of an output from index `begin` on. Elements are FLOAT32, FLOAT16 or integers
-// of at least 8 bits.
+// Computes an output from index `begin` on, of FLOAT32, FLOAT16 or integers of 8 bits or more.
 void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
                 const TensorView& maxima);
 

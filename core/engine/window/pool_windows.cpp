@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/base/integers.h"
 #include "core/engine/reduce/reduce_run.h"
 
 namespace dmlop {

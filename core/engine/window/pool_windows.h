@@ -75,8 +75,7 @@ struct PoolWindows {
 };
 PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& input);
 
-// Loops over the taps of a window, which has at most three spatial dimensions; the last one is
-// innermost.
+// Loops over the taps of a window of at most three spatial dimensions, the last one innermost.
 struct TapLoops {
   std::array<int64_t, 3> sizes = {1, 1, 1};
   std::array<int64_t, 3> steps{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/window/sliding_windows.h"
 
-#include <cmath>
 #include <iterator>
 #include <numeric>
 

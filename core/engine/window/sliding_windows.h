@@ -57,8 +57,7 @@ struct SlideAxis {
   SlideLine Line(int64_t i) const;
 };
 
-// The dimensions after the first two, and the part of the input that outputs depend on in all of
-// them.
+// The dimensions after the first two, and the part of the input that outputs need in all of them.
 struct SlideAxes {
   std::vector<SlideAxis> axes;
   Dims begin, sizes;  // that part of the input
@@ -86,8 +85,7 @@ inline std::byte* ElementAt(const TensorView& view, const Dims& index) {
   return view.data + OffsetOf(view.layout, index) * static_cast<int64_t>(ByteWidth(view.type));
 }
 
-// Runs body(index, share) for the first index of each channel of the outputs and each of its
-// shares.
+// Runs body(index, share) for the first index of each of the outputs' channels and its shares.
 void ForEachChannel(const TensorView& outputs, int64_t shares,
                     const std::function<void(const Dims& index, int64_t share)>& body);
 

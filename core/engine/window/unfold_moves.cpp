@@ -25,8 +25,7 @@ struct Pairs {
   int64_t count;  // number of moves
 };
 
-// Moves for the first (N, C) as views over (N, C, taps or blocks of each dimension), which cover
-// all.
+// Moves for the first (N, C) as views over (N, C, taps or blocks of each dimension).
 class MoveList {
  public:
   MoveList(const std::vector<UnfoldDim>& dims, const ConstTensorView& input,
