@@ -272,20 +272,21 @@ class Diagnostician {
     for (auto& [hypothesis, rank] : hypotheses)
       found.push_back({std::move(hypothesis), {}, rank, nullptr});
     const SampledElements some = SampleOf(evidence_, kSome);
-    Score(found, some, small_sample_.wrong.size() < kSome ? small_sample_ : some);
+    Score(found, some, small_sample_.wrong.size() < kSome ? small_sample_ : some,
+          ScoreAccuracy::kQuick);
     if (found.size() > kMostCounted) found.resize(kMostCounted);
-    Score(found, sample_, small_sample_);
+    Score(found, sample_, small_sample_, ScoreAccuracy::kFull);
     for (Counted& one : found) counted_.push_back(std::move(one));
     std::ranges::stable_sort(counted_, {}, [](const Counted& one) { return one.order(); });
   }
 
   void Score(std::vector<Counted>& found, const SampledElements& sample,
-             const SampledElements& of_slow) const {
+             const SampledElements& of_slow, ScoreAccuracy accuracy) const {
     ParallelFor(std::ssize(found), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
         const Hypothesis& hypothesis = found[i].hypothesis;
         found[i].sample = hypothesis.is_slow ? &of_slow : &sample;
-        found[i].score = ScoreOf(evidence_, hypothesis, *found[i].sample);
+        found[i].score = ScoreOf(evidence_, hypothesis, *found[i].sample, accuracy);
       }
     });
     std::ranges::stable_sort(found, {}, [](const Counted& one) { return one.order(); });

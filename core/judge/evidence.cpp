@@ -85,14 +85,32 @@ std::vector<VariedElement> AsInFile(const Evidence& evidence, std::vector<Varied
 class Scoring {
  public:
   Scoring(const Evidence& evidence, const Hypothesis& hypothesis)
-      : evidence_(evidence), hypothesis_(hypothesis) {
-    if (evidence.units && hypothesis.units) own_units_ = hypothesis.units();
-    if (own_units_) own_units_->in_bfloat16 = evidence.in_bfloat16;
-    units_ = own_units_ ? &*own_units_ : evidence.units ? &*evidence.units : nullptr;
+      : evidence_(evidence),
+        hypothesis_(hypothesis),
+        units_(evidence.units ? &*evidence.units : nullptr) {}
+
+  Score Of(const SampledElements& sample, ScoreAccuracy accuracy) {
+    const auto varied = AsInFile(evidence_, hypothesis_.compute(sample.all()));
+    if (!evidence_.units || !hypothesis_.units) return Count(sample, varied);
+    if (evidence_.count() > kManyElements) {
+      const Score score = Count(sample, varied);
+      const bool is_right = score.explained == score.of && score.broken == 0;
+      if (is_right || accuracy == ScoreAccuracy::kQuick) return score;
+    }
+    own_units_ = hypothesis_.units();
+    if (own_units_) {
+      own_units_->in_bfloat16 = evidence_.in_bfloat16;
+      units_ = &*own_units_;
+    }
+    return Count(sample, varied);
   }
 
-  Score Of(const SampledElements& sample) {
-    const auto varied = AsInFile(evidence_, hypothesis_.compute(sample.all()));
+ private:
+  // Where its own units take long, the right ones are tried first.
+  static constexpr int64_t kManyElements = 100'000;
+
+  Score Count(const SampledElements& sample, const std::vector<VariedElement>& varied) {
+    score_ = {};
     const size_t wrong = sample.wrong.size();
     for (size_t i = 0; i < wrong; ++i) CountWrong(sample.wrong[i], varied[i]);
     int64_t broken = 0;
@@ -104,7 +122,6 @@ class Scoring {
     return score_;
   }
 
- private:
   bool Reproduces(int64_t element, const VariedElement& varied) const {
     const PackedOutput& actual = evidence_.actual;
     if (varied.bytes == actual.Bytes(element)) return true;
@@ -255,9 +272,9 @@ bool ArePromising(const Evidence& evidence, const SampledElements& few,
          share >= kPromising * static_cast<double>(known);
 }
 
-Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis,
-              const SampledElements& sample) {
-  return Scoring(evidence, hypothesis).Of(sample);
+Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const SampledElements& sample,
+              ScoreAccuracy accuracy) {
+  return Scoring(evidence, hypothesis).Of(sample, accuracy);
 }
 
 }  // namespace dmlop

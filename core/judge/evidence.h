@@ -128,8 +128,11 @@ bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::vector<VariedElement> computed);
 
-Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis,
-              const SampledElements& sample);
+// Units of a large output's own take long; a quick score has those of the right output instead.
+enum class ScoreAccuracy { kQuick, kFull };
+
+Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const SampledElements& sample,
+              ScoreAccuracy accuracy = ScoreAccuracy::kFull);
 
 // --- hypotheses of all kinds ---------------------------------------------------------------------
 
@@ -196,6 +199,8 @@ std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few);
 std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const SampledElements& few);
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few);
+// The promising ones of those that begin sums or states anew.
+std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const SampledElements& few);
 
 // --- the changed computations --------------------------------------------------------------------
 

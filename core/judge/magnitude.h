@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,21 +35,15 @@ bool IsOfElements(const Formula& formula, Formula::Node node);
 
 struct MagnitudeArithmetic {
   using Value = Magnitude;
-  using Places = std::function<Dims(const Formula& formula, Formula::Node element)>;
 
   // Functions of elements are what their pages make them of.
   static Formula::Node Instead(const Formula& formula, Formula::Node node);
-  Dims Place(const Formula& formula, Formula::Node element) const {
-    return places == nullptr ? formula.index(element) : (*places)(formula, element);
-  }
 
   static Value Element(const ConstTensorView& view, int64_t offset);
   static Value Number(double value, const std::optional<Dyadic>& exact);
   static Value Apply(FormulaOperation operation, std::span<const Value> operands);
   static Value Function(ElementWiseFunction function, std::span<const double> parameters,
                         std::span<const Value> operands);
-
-  const Places* places = nullptr;  // where elements are, if not where the formula has them
 };
 
 // --- sizes of elements ---------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <variant>
 
@@ -47,15 +48,11 @@ class SizeTable {
   SizesAndTerms& table_;
 };
 
-// The elements of a slice, whose statistics are evaluated once.
+// The elements of a slice. Their statistics are evaluated once, and only what moves is so for each.
 class SliceEvaluation {
  public:
   SliceEvaluation(const OperatorDesc& op, InputViews inputs, const Region& slice)
-      : slice_(slice), shared_(op, inputs, ElementAt(0)) {
-    places_ = [this](const Formula&, Node node) { return shared_.PlaceOf(node, element_); };
-    values_.emplace(shared_.formula(), MagnitudeArithmetic{&places_});
-  }
-  SliceEvaluation(const SliceEvaluation&) = delete;
+      : slice_(slice), shared_(op, inputs, ElementAt(0)), fixed_(shared_.formula()) {}
 
   bool IsPossible() const {
     const int64_t count = slice_.count();
@@ -64,23 +61,66 @@ class SliceEvaluation {
 
   // Computes the elements with numbers [begin, end) in the slice.
   void Evaluate(int64_t begin, int64_t end, SizeTable& table) {
+    const size_t last = SlotOf(*shared_.last());
     for (int64_t i = begin; i < end; ++i) {
-      element_ = ElementAt(i);
-      values_->Forget([this](Node node) { return shared_.Moves(node); });
-      table.Put(element_.begin, values_->At(*shared_.last()));
+      const Region element = ElementAt(i);
+      for (const Step& step : steps_) values_[step.slot] = ValueOf(step, element);
+      table.Put(element.begin, values_[last]);
     }
   }
 
  private:
+  // A node that moves, and the slots of its value and its operands among all values.
+  struct Step {
+    Node node;
+    size_t slot;
+    std::vector<size_t> operands;
+  };
+
   Region ElementAt(int64_t i) const {
     return {slice_.tensor, slice_.IndexAt(i), Dims::Filled(slice_.begin.size(), 1)};
   }
 
+  // Plans a node, after those that it is made of, or evaluates it if it does not move.
+  size_t SlotOf(Node node) {
+    const Formula& formula = shared_.formula();
+    node = MagnitudeArithmetic::Instead(formula, node);
+    const auto known = slots_.find(node);
+    if (known != slots_.end()) return known->second;
+    std::vector<size_t> operands;
+    if (shared_.Moves(node)) {
+      for (const Node operand : formula.operands(node)) operands.push_back(SlotOf(operand));
+    }
+    const size_t slot = values_.size();
+    slots_.emplace(node, slot);
+    values_.push_back(shared_.Moves(node) ? Magnitude() : fixed_.At(node));
+    if (shared_.Moves(node)) steps_.push_back({node, slot, std::move(operands)});
+    return slot;
+  }
+
+  Magnitude ValueOf(const Step& step, const Region& element) {
+    const Formula& formula = shared_.formula();
+    if (formula.operation(step.node) == FormulaOperation::kElement) {
+      const ConstTensorView& view = formula.inputs()[formula.tensor(step.node)];
+      return MagnitudeArithmetic::Element(
+          view, OffsetOf(view.layout, shared_.PlaceOf(step.node, element)));
+    }
+    operands_.clear();
+    for (const size_t operand : step.operands) operands_.push_back(values_[operand]);
+    if (formula.operation(step.node) == FormulaOperation::kElementWise) {
+      return MagnitudeArithmetic::Function(formula.function(step.node),
+                                           formula.parameters(step.node), operands_);
+    }
+    return MagnitudeArithmetic::Apply(formula.operation(step.node), operands_);
+  }
+
   const Region slice_;
   SliceFormula shared_;
-  Region element_{};
-  MagnitudeArithmetic::Places places_;
-  std::optional<FormulaEvaluation<MagnitudeArithmetic>> values_;
+  FormulaEvaluation<MagnitudeArithmetic> fixed_;
+  std::map<Node, size_t> slots_;
+  std::vector<Magnitude> values_;
+  std::vector<Step> steps_;
+  std::vector<Magnitude> operands_;  // of the step at hand
 };
 
 class Evaluation {
@@ -114,11 +154,14 @@ class Evaluation {
   // Formulas of networks run the operator up to the step before.
   int64_t WorkOfElement() const {
     constexpr int64_t kWorkOfNode = 32;
-    Formula formula(inputs_);
-    const Dims middle = IndexOf(sizes_, Product(sizes_) / 2);
-    const auto last = FormulaOf(op_, {output_, middle, Dims::Filled(middle.size(), 1)}, formula);
     const int64_t steps_before = IsNetwork(op_) ? OperationsOf(op_) : 0;
-    return kWorkOfNode * (1 + int64_t{last.value_or(0)}) + steps_before;
+    return kWorkOfNode * SizeOfFormula(IndexOf(sizes_, Product(sizes_) / 2)) + steps_before;
+  }
+
+  int64_t SizeOfFormula(const Dims& element) const {
+    Formula formula(inputs_);
+    const auto last = FormulaOf(op_, {output_, element, Dims::Filled(element.size(), 1)}, formula);
+    return 1 + int64_t{last.value_or(0)};
   }
 
   // The first slice along some dimensions.
@@ -132,8 +175,9 @@ class Evaluation {
     Dims others = sizes_;
     for (size_t d = 0; d < others.size(); ++d) others[d] /= slice.sizes[d];
     if (Product(others) == 1) {
-      constexpr int64_t kElements = 1024;
-      return ParallelFor(slice.count(), kElements, 0, [&](int64_t begin, int64_t end) {
+      // Each piece makes the formula of the slice anew.
+      const int64_t piece = std::max<int64_t>(1024, SizeOfFormula(slice.begin));
+      return ParallelFor(slice.count(), piece, 0, [&](int64_t begin, int64_t end) {
         SliceEvaluation(op_, inputs_, slice).Evaluate(begin, end, table_);
       });
     }

@@ -236,11 +236,9 @@ std::optional<FormulaNode> FormulaOf(const ElementWiseCall& call,
 //   Value Function(ElementWiseFunction function, std::span<const double> parameters,
 //                  std::span<const Value> operands)
 //
-// and may have
+// and may have one that gives the node that is evaluated for another:
 //
-//   Formula::Node Instead(const Formula& formula, Formula::Node node)  // that is evaluated for
-//   node Dims Place(const Formula& formula, Formula::Node element)          // other than the
-//   formula's
+//   Formula::Node Instead(const Formula& formula, Formula::Node node)
 template <typename Arithmetic>
 class FormulaEvaluation {
  public:
@@ -259,25 +257,11 @@ class FormulaEvaluation {
     return known_.emplace(node, Evaluate(node)).first->second;
   }
 
-  // Evaluates the nodes again for which the condition holds.
-  template <typename Condition>
-  void Forget(Condition&& condition) {
-    std::erase_if(known_, [&](const auto& entry) { return condition(entry.first); });
-  }
-
  private:
   // Values of named nodes, which may be used repeatedly, and of long operations are kept.
   bool IsKept(Formula::Node node) const {
     constexpr size_t kLong = 8;
     return formula_.operands(node).size() >= kLong || formula_.IsShared(node);
-  }
-
-  Dims PlaceOf(Formula::Node element) const {
-    if constexpr (requires { arithmetic_.Place(formula_, element); }) {
-      return arithmetic_.Place(formula_, element);
-    } else {
-      return formula_.index(element);
-    }
   }
 
   Value Evaluate(Formula::Node node) {
@@ -286,7 +270,7 @@ class FormulaEvaluation {
     }
     if (formula_.operation(node) == FormulaOperation::kElement) {
       const ConstTensorView& view = formula_.inputs()[formula_.tensor(node)];
-      return Arithmetic::Element(view, OffsetOf(view.layout, PlaceOf(node)));
+      return Arithmetic::Element(view, OffsetOf(view.layout, formula_.index(node)));
     }
     if (formula_.HasList(node) && formula_.operation(node) <= FormulaOperation::kMinimum) {
       return OfList(node);
