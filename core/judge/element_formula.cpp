@@ -86,6 +86,13 @@ DoubleDouble Checked(double head, DoubleDouble value) {
   return std::isfinite(head) && head != 0 ? value : DoubleDouble{head, 0};
 }
 
+// Takes the sum of the heads, too, which tells infinities and the two zeros apart.
+DoubleDouble CheckedSum(double head, DoubleDouble sum) {
+  if (!std::isfinite(head)) return {head, 0};
+  const double zero = head == 0 ? head : 0.0;
+  return sum.head == 0 ? DoubleDouble{zero, 0} : sum;
+}
+
 DoubleDouble Sum(std::span<const Node> terms, Values values) {
   double head = -0.0;
   DoubleDouble sum{};
@@ -93,9 +100,11 @@ DoubleDouble Sum(std::span<const Node> terms, Values values) {
     head += values[term].head;
     sum = sum + values[term];
   }
-  if (!std::isfinite(head)) return {head, 0};
-  const double zero = head == 0 ? head : 0.0;  // of which there are two
-  return sum.head == 0 ? DoubleDouble{zero, 0} : sum;
+  return CheckedSum(head, sum);
+}
+
+DoubleDouble CheckedDifference(DoubleDouble a, DoubleDouble b) {
+  return CheckedSum(a.head - b.head, a - b);
 }
 
 DoubleDouble Product(std::span<const Node> factors, Values values) {
@@ -151,6 +160,14 @@ DoubleDouble Evaluated(const Formula& formula, Node node, std::span<const Node> 
     case Operation::kSquare: {
       const Node factors[] = {operands[0], operands[0]};
       return Product(factors, values);
+    }
+    case Operation::kDifference:
+      return CheckedDifference(values[operands[0]], values[operands[1]]);
+    case Operation::kNegative:
+      return -values[operands[0]];
+    case Operation::kMagnitude: {
+      const DoubleDouble value = values[operands[0]];
+      return std::signbit(value.head) ? -value : value;
     }
     default:
       return Other(formula, node, operands, values);
@@ -345,28 +362,29 @@ DoubleDouble ElementFormula::OfTerms(Node list, const std::vector<Node>& left, V
   return is_divided ? value * share : value / share;
 }
 
-DoubleDouble ElementFormula::WithoutTerms(
-    const std::function<bool(Node list, size_t term)>& is_left_out, bool divides_by_all) const {
-  const std::vector<Node> with_terms = lists();
-  Results values = values_;
-  std::vector<bool> is_changed(values_.size());
+std::vector<Node> ElementFormula::DependingOn(std::span<const Node> nodes) const {
+  std::vector<bool> depends(values_.size());
+  for (const Node node : nodes) depends[node] = true;
+  std::vector<Node> depending;
   for (Node node = 0; node <= last(); ++node) {
-    const auto operands = formula_.operands(node);
-    const bool has_changed =
-        std::ranges::any_of(operands, [&](Node operand) { return is_changed[operand]; });
-    if (std::ranges::binary_search(with_terms, node)) {
-      std::vector<Node> left;
-      for (size_t term = 0; term < operands.size(); ++term) {
-        if (!is_left_out(node, term)) left.push_back(operands[term]);
-      }
-      if (!has_changed && left.size() == operands.size()) continue;
-      values[node] = OfTerms(node, left, values, divides_by_all);
-    } else if (is_part_[node] && has_changed) {
-      values[node] = Evaluated(formula_, node, values);
-    } else {
-      continue;
+    const auto is_so = [&](Node operand) { return depends[operand]; };
+    if (!depends[node] && is_part_[node]) {
+      depends[node] = std::ranges::any_of(formula_.operands(node), is_so);
     }
-    is_changed[node] = true;
+    if (depends[node]) depending.push_back(node);
+  }
+  return depending;
+}
+
+DoubleDouble ElementFormula::WithoutTerms(
+    std::span<const Node> depending,
+    const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
+    bool divides_by_all) const {
+  Results values = values_;
+  for (const Node node : depending) {
+    const auto left = left_of(node);
+    values[node] =
+        left ? OfTerms(node, *left, values, divides_by_all) : Evaluated(formula_, node, values);
   }
   return values[last()];
 }

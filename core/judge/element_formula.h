@@ -68,10 +68,15 @@ class ElementFormula {
   std::vector<Node> lists() const;
   // Whether a sum is divided by the number of its terms.
   bool IsMean(Node list) const;
-  // The last element without some terms of these. A mean is divided by the number of all its terms,
-  // or of those that are left.
-  DoubleDouble WithoutTerms(const std::function<bool(Node list, size_t term)>& is_left_out,
-                            bool divides_by_all) const;
+  // These nodes and what depends on them, in rising order.
+  std::vector<Node> DependingOn(std::span<const Node> nodes) const;
+  // The last element if lists have only some of their terms left, which the function gives; none
+  // for another node. `depending` are the lists and what depends on them. A mean is divided by the
+  // number of all its terms, or of those that are left.
+  DoubleDouble WithoutTerms(
+      std::span<const Node> depending,
+      const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
+      bool divides_by_all) const;
   // The elements if each operation is rounded.
   Results InSteps(FloatFormat format) const;
 

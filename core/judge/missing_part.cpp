@@ -16,6 +16,8 @@
 #include "core/judge/axis_sums.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
+#include "core/judge/varied_values.h"
+#include "core/ops/fused.h"
 
 namespace dmlop {
 namespace {
@@ -51,6 +53,9 @@ class Omission {
     return values;
   }
 
+  // The work of computing so many elements without a part, in operations of formulas.
+  virtual int64_t WorkOf(size_t elements) const = 0;
+
   // Parts that need not be searched for.
   virtual std::vector<AxisPart> Known() const { return {}; }
   virtual bool IsLookedUp() const { return false; }
@@ -84,6 +89,16 @@ class OtherInput : public Omission {
                          *std::move(changed), evidence_.output);
   }
 
+  // The input is copied, and elements are computed by parts or as a whole.
+  int64_t WorkOf(size_t elements) const override {
+    constexpr int64_t kCall = 5000;
+    constexpr int64_t kFaster = 8;  // than formulas
+    const auto& [op, inputs, storage] = evidence_.computation;
+    const int64_t whole = dmlop::WorkOf(op);
+    const int64_t parts = static_cast<int64_t>(elements) * (whole / evidence_.count() + kCall);
+    return (Product(inputs[axis_.input].layout.sizes) + std::min(whole, parts)) / kFaster;
+  }
+
  private:
   const std::vector<TermAxis>* all_;
 };
@@ -99,6 +114,7 @@ class ZerosInSums : public OtherInput {
     return sums_->Without(part);
   }
 
+  int64_t WorkOf(size_t elements) const override { return static_cast<int64_t>(elements); }
   std::vector<AxisPart> Known() const override { return sums_->Fitting(); }
   bool IsLookedUp() const override { return true; }
 
@@ -118,10 +134,15 @@ class WithoutTerms : public Omission {
     return {{IdOf(axis_, part, divides_by_all_ ? ",terms,counted" : ",terms")},
             TextOf(part) + counted,
             [terms = terms_, part, all = divides_by_all_](std::span<const int64_t> elements) {
-              return terms->Without(part.from, part.to, all, elements);
+              return terms->Without(part, all, elements);
             },
             nullptr,
             /*is_slow=*/true};
+  }
+
+  int64_t WorkOf(size_t elements) const override {
+    const auto& [op, inputs, storage] = evidence_.computation;
+    return static_cast<int64_t>(elements) * FormulaWork(op, inputs, evidence_.output);
   }
 
  private:
@@ -129,11 +150,16 @@ class WithoutTerms : public Omission {
   bool divides_by_all_;
 };
 
-// Finds the parts whose omission leaves least on a few elements.
+// Finds the parts whose omission leaves least on a few elements. Where each takes much work, only
+// some are tried: ends of the axis before parts in its middle.
 class PartSearch {
  public:
   PartSearch(const Evidence& evidence, const Omission& omission, const std::vector<int64_t>& few)
-      : evidence_(evidence), omission_(omission), few_(few), size_(omission.size()) {}
+      : evidence_(evidence),
+        omission_(omission),
+        few_(few),
+        size_(omission.size()),
+        tries_left_(kMostTried / std::max<int64_t>(omission.WorkOf(few.size()), 1)) {}
 
   // Returns the best ones, one of which leaves much less than the right computation does.
   std::vector<AxisPart> Best() {
@@ -154,6 +180,7 @@ class PartSearch {
 
  private:
   static constexpr int64_t kPoints = 16;
+  static constexpr int64_t kMostTried = 20'000'000;
 
   bool IsAnyRight(const std::vector<AxisPart>& parts) {
     return std::ranges::any_of(parts, [&](const AxisPart& part) { return IsRight(part); });
@@ -170,7 +197,7 @@ class PartSearch {
   AxisPart Middle() {
     constexpr int kRounds = 3;
     AxisPart part = BestRow();
-    for (int round = 0; round < kRounds && !IsRight(part); ++round) {
+    for (int round = 0; round < kRounds && !IsRight(part) && tries_left_ > 0; ++round) {
       const AxisPart before = part;
       part = Best([&](int64_t to) { return AxisPart{part.from, to}; }, part.from + 1, size_);
       part = Best([&](int64_t from) { return AxisPart{from, part.to}; }, 0, part.to - 1);
@@ -205,7 +232,9 @@ class PartSearch {
   double Rest(const AxisPart& part) {
     const auto known = rests_.find(part);
     if (known != rests_.end()) return known->second;
-    return rests_[part] = Computed(part);
+    const bool is_tried = part.from == part.to || tries_left_ > 0;
+    if (is_tried) --tries_left_;
+    return rests_[part] = is_tried ? Computed(part) : INFINITY;
   }
 
   double Computed(const AxisPart& part) const {
@@ -245,6 +274,7 @@ class PartSearch {
   const Omission& omission_;
   const std::vector<int64_t>& few_;
   int64_t size_;
+  int64_t tries_left_;
   std::map<AxisPart, double> rests_;
 };
 
@@ -254,8 +284,9 @@ class OmissionList {
   OmissionList(const Evidence& evidence, const SampledElements& few, std::vector<Hypothesis>& found)
       : evidence_(evidence),
         few_(few),
-        some_(SampleOf(evidence, kSearched).all()),
+        some_(SampleOf(evidence, MostSearched(evidence)).all()),
         axes_(ReducedAxesOf(evidence.computation, evidence.output, few.wrong)),
+        activation_(evidence.output == 0 ? FusedAlone(evidence.computation.op) : std::nullopt),
         found_(found) {}
 
   void Find() { FindAlongAxes() || FindInFormulas(); }
@@ -263,16 +294,28 @@ class OmissionList {
  private:
   static constexpr size_t kSearched = 12;
 
+  // Fewer of long formulas, which tell parts apart better.
+  static size_t MostSearched(const Evidence& evidence) {
+    constexpr int64_t kFormulas = int64_t{1} << 14;
+    constexpr int64_t kFewest = 3;
+    const auto& [op, inputs, storage] = evidence.computation;
+    return static_cast<size_t>(
+        std::clamp(kFormulas / std::max<int64_t>(FormulaWork(op, inputs, evidence.output), 1),
+                   kFewest, int64_t{kSearched}));
+  }
+
   bool FindAlongAxes() {
-    const LinearElements linear(evidence_, IsLinear() ? some_ : std::vector<int64_t>());
+    const std::vector<int64_t> passed =
+        IsLinear() || activation_ ? PassedByActivation() : std::vector<int64_t>();
+    const LinearElements linear(evidence_, passed);
     for (const TermAxis& axis : axes_) {
       const auto sums = linear.Along(axis);
-      if (sums ? Search(ZerosInSums(evidence_, axis, sums))
-               : Search(OtherInput(evidence_, axis, nullptr))) {
+      if (sums ? Search(ZerosInSums(evidence_, axis, sums), passed)
+               : Search(OtherInput(evidence_, axis, nullptr), some_)) {
         return true;
       }
       const bool may_be_shorter = !sums || linear.HasMeans();
-      if (may_be_shorter && Search(OtherInput(evidence_, axis, &axes_))) return true;
+      if (may_be_shorter && Search(OtherInput(evidence_, axis, &axes_), some_)) return true;
     }
     return false;
   }
@@ -281,13 +324,31 @@ class OmissionList {
     return evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kProved;
   }
 
+  // The elements by which parts are looked up: of what is activated, wrong ones that are as they
+  // were before, such as those above 0 of a RELU. Others do not tell what the sum was.
+  std::vector<int64_t> PassedByActivation() const {
+    constexpr size_t kTried = 64;
+    if (!activation_) return some_;
+    const PackedOutput& actual = evidence_.actual;
+    std::vector<int64_t> passed;
+    for (const int64_t element : SampleOf(evidence_, kTried).wrong) {
+      ElementBytes after{};
+      const Layout one = PackedLayout({1, 1, 1, 1});
+      RunActivation(*activation_, {actual.at(element), actual.type, one},
+                    {after.data(), actual.type, one});
+      const bool is_passed = after == actual.Bytes(element) && actual.Value(element) != 0;
+      if (is_passed && passed.size() < kSearched) passed.push_back(element);
+    }
+    return passed;
+  }
+
   // In sums of products of inputs, a part of zeros has the same effect as a missing one.
   bool FindInFormulas() {
     for (const TermAxis& axis : TermAxes()) {
       if (IsLinear() && std::ranges::find(axes_, axis) != axes_.end()) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
       for (const bool divides_by_all : {false, true}) {
-        if (Search(WithoutTerms(evidence_, axis, terms, divides_by_all))) return true;
+        if (Search(WithoutTerms(evidence_, axis, terms, divides_by_all), some_)) return true;
       }
     }
     return false;
@@ -302,10 +363,10 @@ class OmissionList {
     return all;
   }
 
-  bool Search(const Omission& omission) {
+  bool Search(const Omission& omission, const std::vector<int64_t>& elements) {
     if (omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
     if (!omission.IsLookedUp() && IsRefuted(omission)) return false;
-    PartSearch search(evidence_, omission, some_);
+    PartSearch search(evidence_, omission, elements);
     bool is_right = false;
     for (const AxisPart& part : search.Best()) {
       Hypothesis hypothesis = omission.Without(part);
@@ -346,79 +407,15 @@ class OmissionList {
   const SampledElements& few_;
   std::vector<int64_t> some_;
   std::vector<TermAxis> axes_;
+  std::optional<OperatorDesc> activation_;
   std::vector<Hypothesis>& found_;
 };
-
-// --- running sums, and states of networks, that begin anew in the middle -------------------------
-
-// Returns the axes of a scan, whose tensors are all as large, or of a sequence of states.
-std::vector<size_t> AxesOf(const Evidence& evidence) {
-  const Computation& computation = evidence.computation;
-  const Dims& sizes = evidence.expected.sizes;
-  const bool is_network = IsNetwork(computation.op);
-  const bool is_scan = !computation.inputs.empty() &&
-                       std::ranges::all_of(computation.inputs,
-                                           [&](const auto& x) { return x.layout.sizes == sizes; });
-  std::vector<size_t> axes;
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    const bool runs =
-        is_network ? axis == 0 && sizes[0] == computation.inputs.front().layout.sizes[1] : is_scan;
-    if (runs && sizes[axis] > 1) axes.push_back(axis);
-  }
-  return axes;
-}
-
-std::vector<VariedElement> Varied(std::span<const int64_t> elements,
-                                  const std::vector<ElementBytes>& values) {
-  std::vector<VariedElement> varied(elements.size());
-  for (size_t i = 0; i < values.size(); ++i) varied[i] = {values[i], elements[i]};
-  return varied;
-}
-
-// A result that begins anew is right up to the first such place, or from the last one on.
-std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
-  constexpr size_t kMost = 16;
-  int64_t first = evidence.expected.sizes[axis];
-  int64_t last = 0;
-  for (const int64_t element : evidence.wrong) {
-    const int64_t coordinate = IndexOf(evidence.expected.sizes, element)[axis];
-    first = std::min(first, coordinate);
-    last = std::max(last, coordinate);
-  }
-  std::vector<int64_t> lengths;
-  if (first > 0) lengths.push_back(first);
-  for (int64_t length = last + 1; length > 0 && lengths.size() < kMost; --length) {
-    if ((last + 1) % length == 0 && length < evidence.expected.sizes[axis]) {
-      lengths.push_back(length);
-    }
-  }
-  return lengths;
-}
-
-// Finds promising hypotheses that sums or states begin anew, the simplest first.
-std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const SampledElements& few) {
-  std::vector<Hypothesis> found;
-  for (const size_t axis : AxesOf(evidence)) {
-    for (const int64_t length : LengthsOfPieces(evidence, axis)) {
-      Hypothesis hypothesis{{fmt::format("head-missing:axis={},every={}", axis, length)},
-                            fmt::format("begun anew at every {} along axis {}", length, axis),
-                            nullptr,
-                            nullptr};
-      hypothesis.compute = [&evidence, axis, length](std::span<const int64_t> elements) {
-        const auto& [computation, output] = std::tie(evidence.computation, evidence.output);
-        return Varied(elements, BegunAnew(computation, output, axis, length, elements, ElementsOf));
-      };
-      if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
-    }
-  }
-  return found;
-}
 
 }  // namespace
 
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few) {
   std::vector<Hypothesis> found = NewBeginningsOf(evidence, few);
-  OmissionList(evidence, few, found).Find();
+  if (found.empty()) OmissionList(evidence, few, found).Find();
   return found;
 }
 

@@ -151,6 +151,22 @@ std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Re
 struct OmittedTerms::Known {
   std::unique_ptr<ElementFormula> formula;
   std::map<Node, std::vector<int64_t>> coordinates;
+  std::vector<Node> depending;  // the lists and what depends on them
+
+  DoubleDouble Without(const AxisPart& part, bool divides_by_all) const {
+    const auto left_of = [&](Node list) -> std::optional<std::vector<Node>> {
+      const auto of_terms = coordinates.find(list);
+      if (of_terms == coordinates.end()) return std::nullopt;
+      const auto terms = formula->formula().operands(list);
+      std::vector<Node> left;
+      for (size_t i = 0; i < terms.size(); ++i) {
+        const int64_t at = of_terms->second[i];
+        if (at < part.from || at >= part.to) left.push_back(terms[i]);
+      }
+      return left;
+    };
+    return formula->WithoutTerms(depending, left_of, divides_by_all);
+  }
 };
 
 OmittedTerms::OmittedTerms(const Evidence& evidence, const TermAxis& axis,
@@ -165,27 +181,25 @@ std::shared_ptr<const OmittedTerms::Known> OmittedTerms::Make(int64_t element) c
   auto known = std::make_shared<Known>();
   known->formula = ElementFormula::Of(op, inputs, place);
   if (!known->formula) return known;
-  for (const Node list : known->formula->lists()) {
+  const std::vector<Node> lists = known->formula->lists();
+  for (const Node list : lists) {
     known->coordinates[list] = CoordinatesOfTerms(
         evidence_.computation, place, known->formula->formula(), list, axis_, TermPath::kAny);
   }
+  known->depending = known->formula->DependingOn(lists);
   return known;
 }
 
-std::vector<VariedElement> OmittedTerms::Without(int64_t from, int64_t to, bool divides_by_all,
+std::vector<VariedElement> OmittedTerms::Without(const AxisPart& part, bool divides_by_all,
                                                  std::span<const int64_t> elements) const {
-  constexpr int64_t kGrain = 16;
+  constexpr int64_t kGrain = 4;
   std::vector<VariedElement> varied(elements.size());
   ParallelFor(std::ssize(elements), kGrain, 0, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       const auto found = few_.find(elements[i]);
       const auto known = found != few_.end() ? found->second : Make(elements[i]);
       if (!known->formula) continue;
-      const auto is_left_out = [&](Node list, size_t term) {
-        const int64_t at = known->coordinates.at(list)[term];
-        return at >= from && at < to;
-      };
-      const DoubleDouble value = known->formula->WithoutTerms(is_left_out, divides_by_all);
+      const DoubleDouble value = known->Without(part, divides_by_all);
       varied[i] = {Stored(evidence_.actual.type, value), elements[i]};
     }
   });

@@ -85,9 +85,9 @@ class OmittedTerms {
   // `few` are elements that are asked for many times.
   OmittedTerms(const Evidence& evidence, const TermAxis& axis, std::span<const int64_t> few);
 
-  // The elements without the terms at coordinates in [from, to). Means divide by the number of all
-  // terms or of those that are left.
-  std::vector<VariedElement> Without(int64_t from, int64_t to, bool divides_by_all,
+  // The elements without the terms of a part. Means divide by the number of all terms or of those
+  // that are left.
+  std::vector<VariedElement> Without(const AxisPart& part, bool divides_by_all,
                                      std::span<const int64_t> elements) const;
 
  private:
