@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -67,6 +68,7 @@ class HypothesisList {
         break;
       case Stage::kPairs:
         Descriptors(Pairs());
+        ArithmeticsOfChanges();
         break;
       case Stage::kLastResort:
         FastFunctions();
@@ -93,19 +95,22 @@ class HypothesisList {
     return singles;
   }
 
-  // Returns pairs of changes of different fields that have numbers: others do not go together.
+  // Returns pairs of changes of different fields. Where only equality is right, chance would have
+  // too many of those without numbers, and of large outputs they would take long.
   std::vector<Changes> Pairs() const {
-    Changes numbers = SingleChangesOf(evidence_.computation.op);
-    std::erase_if(numbers, [](const DescriptorChange& change) {
+    constexpr int64_t kLarge = 100'000;
+    const bool takes_all = evidence_.units && evidence_.count() < kLarge;
+    Changes all = SingleChangesOf(evidence_.computation.op);
+    std::erase_if(all, [&](const DescriptorChange& change) {
       const bool is_number = change.value.find_first_of("0123456789") != std::string::npos &&
                              change.value.find('"') == std::string::npos;
-      return !is_number || !change.pointer.starts_with("/desc/") ||
+      return (!is_number && !takes_all) || !change.pointer.starts_with("/desc/") ||
              change.pointer.ends_with("/Strides");
     });
     std::vector<Changes> pairs;
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      for (size_t k = i + 1; k < numbers.size(); ++k) {
-        if (FieldOf(numbers[i]) != FieldOf(numbers[k])) pairs.push_back({numbers[i], numbers[k]});
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (size_t k = i + 1; k < all.size(); ++k) {
+        if (FieldOf(all[i]) != FieldOf(all[k])) pairs.push_back({all[i], all[k]});
       }
     }
     return pairs;
@@ -153,9 +158,20 @@ class HypothesisList {
     }
   }
 
-  // All are tried on the few elements at once.
   void Arithmetics() {
-    const auto& [op, inputs, storage] = evidence_.computation;
+    for (const auto& [variation, number] : PromisingArithmeticsOf(evidence_.computation)) {
+      list_.push_back({Of(variation), {KindOf(variation), number}});
+    }
+  }
+
+  struct NumberedVariation {
+    ArithmeticVariation variation;
+    size_t number;
+  };
+
+  // All are tried on the few elements at once.
+  std::vector<NumberedVariation> PromisingArithmeticsOf(const Computation& computation) const {
+    const auto& [op, inputs, storage] = computation;
     const std::vector<ArithmeticVariation> all =
         ArithmeticVariationsOf(op, inputs, evidence_.output);
     constexpr int64_t kLong = 2000;
@@ -163,11 +179,48 @@ class HypothesisList {
     const SampledElements few = is_long ? SampleOf(evidence_, kFewer) : few_;
     const std::vector<int64_t> elements = few.all();
     const auto values = ComputeVaried(op, inputs, all, evidence_.output, elements);
+    std::vector<NumberedVariation> promising;
     for (size_t i = 0; i < all.size(); ++i) {
       if (ArePromising(evidence_, few, Varied(values[i], elements))) {
-        list_.push_back({Of(all[i]), {KindOf(all[i]), i}});
+        promising.push_back({all[i], i});
       }
     }
+    return promising;
+  }
+
+  // A change of the descriptor that explains most of what is wrong leaves the rest to another
+  // arithmetic.
+  void ArithmeticsOfChanges() {
+    constexpr int kMostChanges = 4;
+    int tried = 0;
+    for (const Changes& single : Singles()) {
+      if (tried == kMostChanges) return;
+      const auto changed = Promising(single);
+      if (!changed) continue;
+      ++tried;
+      Diagnostics faults;
+      const auto computation =
+          std::make_shared<const Computation>(*Changed(evidence_.computation, single, faults));
+      for (const auto& [variation, number] : PromisingArithmeticsOf(*computation)) {
+        Add(OfBoth(*changed, computation, variation), kPair);
+      }
+    }
+  }
+
+  Hypothesis OfBoth(const Hypothesis& change, std::shared_ptr<const Computation> computation,
+                    const ArithmeticVariation& variation) const {
+    Hypothesis both{{change.ids.front(), variation.id()},
+                    change.text + " and " + variation.text(),
+                    nullptr,
+                    change.units,
+                    true};
+    both.compute = [computation, variation,
+                    output = evidence_.output](std::span<const int64_t> elements) {
+      return Varied(
+          ComputeVaried(computation->op, computation->inputs, variation, output, elements),
+          elements);
+    };
+    return both;
   }
 
   // Arithmetics that choose other results leave marks of their own, such as NaN. TF32 is a format

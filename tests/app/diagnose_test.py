@@ -86,6 +86,10 @@ def in_bfloat16(x):
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16).view("V2")
 
 
+def through_bfloat16(x):
+    return (in_bfloat16(x).view(np.uint16).astype(np.uint32) << 16).view(F4)
+
+
 def neighbours(x, seed):
     """Every fifth element is the next one, up or down by chance."""
     chance = np.random.default_rng(seed).random((2, *x.shape))
@@ -175,6 +179,10 @@ FAULTS = {
     "all padding at the end": (conv(), [X, FILTER], convolution(X, FILTER, (0, 0), (2, 2)),
                                ["/desc/StartPadding=[0,0] + /desc/EndPadding=[2,2]", "shifted"]),
     "another reduction": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.sum(2, keepdims=True), '/desc/Function="SUM"'),
+    "a filter turned without its bias": (conv(), [X, FILTER, ("BiasTensor", BIAS)], convolution(X, FILTER[:, :, ::-1, ::-1], (1, 1), (1, 1)),
+                                         ['/desc/Mode="CONVOLUTION" + /desc/BiasTensor=null', '/desc/BiasTensor=null + /desc/Mode="CONVOLUTION"']),
+    "inputs in bfloat16 and no bias": (conv(), [X, FILTER, ("BiasTensor", BIAS)], convolution(through_bfloat16(X), through_bfloat16(FILTER), (1, 1), (1, 1)),
+                                       "/desc/BiasTensor=null + inputs-bfloat16"),
     "the activation left out": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B], AB, "/desc/FusedActivation=null"),
     "another slope": ({"type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}, [CUBE], np.maximum(CUBE, 0), "/desc/Alpha=0"),
     "operands exchanged": ({"type": "ELEMENT_WISE_SUBTRACT"}, [SQUARE, OTHER], OTHER - SQUARE, "/desc/ATensor<->/desc/BTensor"),
@@ -224,6 +232,10 @@ FAULTS = {
     "a filter laid out with channels last": (conv(), [X, FILTER], convolution(X, FILTER.transpose(0, 2, 3, 1).reshape(FILTER.shape), (1, 1), (1, 1)),
                                              "other-layout"),
     "the last products missing": (gemm(), [A, B], A[:, :50] @ B[:50], "tail-missing:axis=1,from=50"),
+    "the last products missing before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B], np.maximum(A[:, :50] @ B[:50], 0),
+                                                       "tail-missing:axis=1,from=50"),
+    "a product missing before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B],
+                                               np.maximum(np.delete(A, 37, 1) @ np.delete(B, 37, 0), 0), "part-missing:axis=1,from=37,to=38"),
     "the first products missing": (gemm(), [A, B], A[:, 3:] @ B[3:], "head-missing:axis=1,to=3"),
     "products in the middle missing": (gemm(), [A, B], AB - A[:, 20:28] @ B[20:28], "part-missing:axis=1,from=20,to=28"),
     "a few of many products missing": (gemm(), [LONG, LONG_TURNED], np.delete(LONG, np.s_[411:430], 1) @ np.delete(LONG_TURNED, np.s_[411:430], 0),
