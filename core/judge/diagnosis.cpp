@@ -235,6 +235,9 @@ class Diagnostician {
   // Sums of FLOAT32 in some order are what a right device has, and so are other steps in FLOAT32.
   void FindArithmetic() {
     result_.verdict = DiagnosisVerdict::kNoise;
+    // So few may all be rounded one way by chance.
+    constexpr int64_t kFewestTold = 7;
+    if (evidence_.count() < kFewestTold) return;
     if (FindAmongNoise(Criterion::kBits, kEnough)) return;
     // Where most are as near as roundings can be, nothing is nearer but by chance.
     if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kMost);

@@ -267,6 +267,7 @@ HEALTHY = {
     "a product in bfloat16": (gemm(), [A, B], in_bfloat16(AB * F4(1 + 2**-20))),
     "an element of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345)),
     "elements of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345, 678)),
+    "two elements, both cut off": ({"type": "ELEMENT_WISE_EXP"}, [F4([[2, 3]])], np.nextafter(np.exp(np.array([[2.0, 3.0]])).astype(F4), F4(0))),
     "means": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.mean(2, keepdims=True)),
 }
 
