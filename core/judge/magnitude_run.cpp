@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <variant>
 
 #include "core/base/parallel.h"
@@ -97,7 +98,17 @@ class Likeness {
  public:
   Likeness(const Formula& a, const Formula& b) : a_(a), b_(b) {}
 
+  // Looks at each node once, however many are made of it.
   bool Of(Node a, Node b) {
+    const auto known = known_.find(a);
+    if (known != known_.end() && known->second == b) return true;
+    known_[a] = b;
+    return IsLike(a, b);
+  }
+  bool has_other_number() const { return has_other_number_; }
+
+ private:
+  bool IsLike(Node a, Node b) {
     if (a_.operation(a) != b_.operation(b)) return false;
     if (a_.operation(a) == FormulaOperation::kNumber) {
       has_other_number_ |= a_.number(a) != b_.number(b);
@@ -109,11 +120,10 @@ class Likeness {
     return std::ranges::equal(a_.operands(a), b_.operands(b),
                               [&](Node x, Node y) { return Of(x, y); });
   }
-  bool has_other_number() const { return has_other_number_; }
 
- private:
   const Formula& a_;
   const Formula& b_;
+  std::unordered_map<Node, Node> known_;
   bool has_other_number_ = false;
 };
 
@@ -141,9 +151,14 @@ std::vector<size_t> ParametersOf(const OperatorDesc& op, InputViews inputs, size
 }
 
 // Marks the inputs whose elements a formula reads.
-void MarkInputs(const Formula& formula, Node node, std::vector<bool>& is_read) {
-  if (formula.operation(node) == FormulaOperation::kElement) is_read[formula.tensor(node)] = true;
-  for (const Node operand : formula.operands(node)) MarkInputs(formula, operand, is_read);
+void MarkInputs(const Formula& formula, Node last, std::vector<bool>& is_read) {
+  std::vector<bool> is_part(size_t{last} + 1);
+  is_part[last] = true;
+  for (Node node = last + 1; node-- > 0;) {
+    if (!is_part[node]) continue;
+    if (formula.operation(node) == FormulaOperation::kElement) is_read[formula.tensor(node)] = true;
+    for (const Node operand : formula.operands(node)) is_part[operand] = true;
+  }
 }
 
 }  // namespace
