@@ -66,13 +66,14 @@ SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dim
 void AddCoordinateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                         std::vector<double>& scale);
 
-// Whether an operator samples regions, which its second input has, of images.
-bool SamplesRegions(const OperatorDesc& op, InputViews inputs);
+// Whether an operator samples regions of images, or passes gradients of samples back.
+bool SamplesRegions(const OperatorDesc& op);
 
-// The sizes of what such an operator samples, with the larger coordinate times difference on either
-// side of each neighbour. `sample` are some elements of the output.
-std::vector<double> RegionSizes(const OperatorDesc& op, InputViews inputs,
-                                std::span<const Dims> sample);
+// Does the same for such an operator: adds the larger coordinate times the difference on either
+// side of each neighbour, or, to gradients of pixels, times what samples around them give.
+// `sizes` are those of the output, `sample` some of its elements.
+void AddRegionSizes(const OperatorDesc& op, InputViews inputs, size_t output, const Dims& sizes,
+                    std::span<const Dims> sample, std::vector<double>& scale);
 
 // --- operators run on magnitudes -----------------------------------------------------------------
 
@@ -110,5 +111,10 @@ class MagnitudeRun {
   std::vector<size_t> parameters_;  // numbers of the fields whose numbers are in formulas
   bool is_possible_ = false;
 };
+
+// The sizes of elements before they are multiplied by scales below 1, for an operator that
+// multiplies them by several; else none.
+std::vector<double> SizesBeforeScales(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
+                                      size_t output);
 
 }  // namespace dmlop

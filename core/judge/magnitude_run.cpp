@@ -257,4 +257,44 @@ std::vector<double> MagnitudeRun::Run(const OperatorDesc& op, InputViews inputs)
   return numbers;
 }
 
+// --- products with several scales ----------------------------------------------------------------
+
+namespace {
+
+// Returns the inputs of floats of which two or more multiply the same number, as the scales of a
+// sum of integers do.
+std::vector<size_t> ScalesOf(const Formula& formula, Node last) {
+  for (Node node = 0; node <= last; ++node) {
+    if (formula.operation(node) != FormulaOperation::kProduct || formula.HasList(node)) continue;
+    std::vector<size_t> scales;
+    for (const Node factor : formula.operands(node)) {
+      const bool is_element = formula.operation(factor) == FormulaOperation::kElement;
+      if (!is_element || !IsFloat(formula.inputs()[formula.tensor(factor)].type)) continue;
+      scales.push_back(formula.tensor(factor));
+    }
+    if (scales.size() < 2 || scales.size() == formula.operands(node).size()) continue;
+    return scales;
+  }
+  return {};
+}
+
+}  // namespace
+
+// No part of the product is greater than one without the scales below 1.
+std::vector<double> SizesBeforeScales(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
+                                      size_t output) {
+  const BuiltFormula built(op, inputs, output, Dims::Filled(sizes.size(), 0));
+  const std::vector<size_t> scales =
+      built.last ? ScalesOf(built.formula, *built.last) : std::vector<size_t>();
+  if (scales.empty()) return {};
+  std::vector<MadeTensor> made;
+  std::vector<ConstTensorView> views(inputs.begin(), inputs.end());
+  for (const size_t input : scales) {
+    made.push_back(Made(views[input], Widened(views[input].type),
+                        [](double x) { return std::max(1.0, std::abs(x)); }));
+    views[input] = made.back().view;
+  }
+  return EvaluateSizes(op, views, sizes, output).sizes;
+}
+
 }  // namespace dmlop

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <string>
 #include <variant>
 
 #include "core/base/integers.h"
@@ -338,6 +339,42 @@ Buffer SlopesAlong(const ConstTensorView& image, size_t d) {
   return buffer;
 }
 
+// The operator itself samples slopes along rows and columns.
+std::vector<double> SampledSlopes(const OperatorDesc& op, InputViews inputs,
+                                  std::span<const Dims> sample) {
+  std::vector<double> sum;
+  for (const size_t d : {size_t{2}, size_t{3}}) {
+    const Buffer slopes = SlopesAlong(inputs[0], d);
+    std::vector<ConstTensorView> changed(inputs.begin(), inputs.end());
+    changed[0] = {slopes.data(), DataType::kFloat32, PackedLayout(inputs[0].layout.sizes)};
+    const std::vector<double> added = MagnitudeRun(op, changed, 0, sample).Sizes();
+    sum.resize(added.size());
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += added[i];
+  }
+  return sum;
+}
+
+// A sample gives a pixel more or less where its coordinate is off, by as much as it gives to the
+// pixels around it together, times the coordinate. `shares` are what pixels get.
+std::vector<double> SharesAround(const std::vector<double>& shares, const Dims& sizes) {
+  const Layout pixels = PackedLayout(sizes);
+  std::vector<double> around(shares.size());
+  Dims index = Dims::Filled(sizes.size(), 0);
+  for (double& sum : around) {
+    for (const size_t d : {size_t{2}, size_t{3}}) {
+      Dims beside = index;
+      const int64_t last = std::min(index[d] + 1, sizes[d] - 1);
+      for (beside[d] = std::max<int64_t>(index[d] - 1, 0); beside[d] <= last; ++beside[d]) {
+        const auto coordinate = static_cast<double>(beside[d] + 1);
+        const double share = shares[static_cast<size_t>(OffsetOf(pixels, beside))];
+        if (!std::isnan(share)) sum += coordinate * share;
+      }
+    }
+    Advance(sizes, index);
+  }
+  return around;
+}
+
 }  // namespace
 
 void AddCoordinateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
@@ -347,24 +384,28 @@ void AddCoordinateSizes(const OperatorDesc& op, InputViews inputs, const Dims& s
   CoordinateSizes(computed->weights(op, inputs[0]), sizes).AddTo(scale);
 }
 
-bool SamplesRegions(const OperatorDesc& op, InputViews inputs) {
+bool SamplesRegions(const OperatorDesc& op) {
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  return op.info().values_choose && slots.size() == 3 && slots[0].path == "InputTensor" &&
-         slots[1].path == "ROITensor" && inputs[0].layout.rank() == 4;
+  const auto is_batches = [](const TensorSlot& slot) { return slot.path == "BatchIndicesTensor"; };
+  return std::ranges::any_of(slots, is_batches);
 }
 
-// The operator itself samples magnitudes, and slopes along rows and columns.
-std::vector<double> RegionSizes(const OperatorDesc& op, InputViews inputs,
-                                std::span<const Dims> sample) {
-  std::vector<double> sizes = MagnitudeRun(op, inputs, 0, sample).Sizes();
-  for (const size_t d : {size_t{2}, size_t{3}}) {
-    const Buffer slopes = SlopesAlong(inputs[0], d);
-    std::vector<ConstTensorView> changed(inputs.begin(), inputs.end());
-    changed[0] = {slopes.data(), DataType::kFloat32, PackedLayout(inputs[0].layout.sizes)};
-    const std::vector<double> added = MagnitudeRun(op, changed, 0, sample).Sizes();
-    for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += added[i];
+void AddRegionSizes(const OperatorDesc& op, InputViews inputs, size_t output, const Dims& sizes,
+                    std::span<const Dims> sample, std::vector<double>& scale) {
+  std::vector<double> added;
+  const std::string path = TensorSlots(op, TensorRole::kOutput)[output].path;
+  if (path == "OutputGradientTensor") {
+    added = SharesAround(scale, sizes);
+  } else if (path == "OutputTensor") {
+    scale = MagnitudeRun(op, inputs, 0, sample).Sizes();
+    added = SampledSlopes(op, inputs, sample);
+  } else {
+    // The gradient of a corner has all samples, up to the last row or column.
+    const Dims& image = inputs[0].layout.sizes;
+    const auto farthest = static_cast<double>(std::max(image[2], image[3]));
+    for (const double size : scale) added.push_back(farthest * size);
   }
-  return sizes;
+  for (size_t i = 0; i < scale.size(); ++i) scale[i] += added[i];
 }
 
 }  // namespace dmlop

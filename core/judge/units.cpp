@@ -57,12 +57,13 @@ FloatForm FormOf(DataType type) {
 
 // --- elements to look at -------------------------------------------------------------------------
 
-// Corners, the middle, and some that are spread over the output.
-std::vector<Dims> SampleOf(const Dims& sizes) {
-  constexpr int64_t kSpread = 11;
+// Corners, the middle, and some that are spread over the output: more where many elements have no
+// terms.
+std::vector<Dims> SampleOf(const OperatorDesc& op, const Dims& sizes) {
+  const int64_t spread = SamplesRegions(op) ? 101 : 11;
   const int64_t count = Product(sizes);
   std::vector<int64_t> numbers = {0, count / 2, count - 1};
-  for (int64_t k = 1; k < kSpread; ++k) numbers.push_back(count * k / kSpread);
+  for (int64_t k = 1; k < spread; ++k) numbers.push_back(count * k / spread);
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<Dims> elements;
@@ -94,7 +95,7 @@ class UnitsOfOutput {
         inputs_(inputs),
         exact_(exact),
         output_(output),
-        sample_(SampleOf(exact.layout.sizes)) {}
+        sample_(SampleOf(op, exact.layout.sizes)) {}
 
   std::optional<ErrorUnits> Result() {
     if (!LookAtSample()) return std::nullopt;
@@ -140,7 +141,7 @@ class UnitsOfOutput {
   }
 
   void Measure() {
-    if (character_.is_of_one_sign) {
+    if (character_.is_of_one_sign && !IsWeighted()) {
       TakeResults();
       return CountTerms({});
     }
@@ -149,7 +150,13 @@ class UnitsOfOutput {
     SizesAndTerms found = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_);
     units_.scale = std::move(found.sizes);
     units_.terms = std::move(found.terms);
-    if (SamplesRegions(op_, inputs_)) units_.scale = RegionSizes(op_, inputs_, sample_);
+    AddCoordinates();
+    AllowOrdersOfScales(SizesBeforeScales(op_, inputs_, exact_.layout.sizes, output_));
+  }
+
+  // Whether products are multiplied by numbers, before which they may leave the range of the type.
+  bool IsWeighted() const {
+    return HasCoordinates() || (character_.is_polynomial && character_.has_weights);
   }
 
   // S is the magnitude of the result.
@@ -166,9 +173,7 @@ class UnitsOfOutput {
 
   void MeasureByRun(const MagnitudeRun& run) {
     units_.scale = run.Sizes();
-    if (HasCoordinates()) {
-      AddCoordinateSizes(op_, inputs_, exact_.layout.sizes, units_.scale);
-    }
+    AddCoordinates();
     std::vector<double> factors = run.Ones(/*factors=*/true);
     CountTerms(run.has_parameters() ? run.Ones(/*factors=*/false) : factors);
     // Products below the normal range are off by u * m each, which factors multiply.
@@ -181,11 +186,30 @@ class UnitsOfOutput {
     }
   }
 
+  // A device may multiply scales first, whose product may be below the normal range, or multiply by
+  // the largest one first, beyond the type.
+  void AllowOrdersOfScales(const std::vector<double>& before) {
+    for (size_t i = 0; i < before.size(); ++i) {
+      double& size = units_.scale[i];
+      size += units_.least * std::min(before[i], FormOf(units_.unit_type).Most());
+      units_.undivided.push_back(std::max(1.0f, static_cast<float>(before[i] / size)));
+    }
+  }
+
   // Whether weights come from coordinates, which a device rounds, too.
   bool HasCoordinates() const {
     const auto* computed = std::get_if<Computed>(&op_.info().family);
-    return computed != nullptr && ((character_.has_weights && computed->weights != nullptr) ||
-                                   SamplesRegions(op_, inputs_));
+    return computed != nullptr &&
+           ((character_.has_weights && computed->weights != nullptr) || SamplesRegions(op_));
+  }
+
+  void AddCoordinates() {
+    const Dims& sizes = exact_.layout.sizes;
+    if (SamplesRegions(op_)) {
+      AddRegionSizes(op_, inputs_, output_, sizes, sample_, units_.scale);
+    } else if (HasCoordinates()) {
+      AddCoordinateSizes(op_, inputs_, sizes, units_.scale);
+    }
   }
 
   // --- terms -------------------------------------------------------------------------------------

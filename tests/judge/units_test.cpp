@@ -12,6 +12,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/fuzz/elements.h"
+#include "core/fuzz/field_value.h"
 #include "core/judge/magnitude.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"
@@ -232,6 +234,77 @@ TEST_P(Units, OfASliceAreThoseOfEachFormula) {
       EXPECT_EQ(all.terms[i], own.terms);
     }
   });
+}
+
+// --- coordinates ---------------------------------------------------------------------------------
+
+// Calls change(corner) for all corners of the regions of a call.
+template <typename Change>
+void ForEachCorner(OperatorCall& call, Change&& change) {
+  const std::vector<TensorSlot> slots = TensorSlots(call.desc, TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].path != "ROITensor") continue;
+    ForEachElement(call.inputs[i].mutable_view(), [&](std::byte* element) {
+      float& corner = *reinterpret_cast<float*>(element);
+      corner = change(corner);
+    });
+  }
+}
+
+// Regions whose samples lie within images of up to 6 pixels, mostly, but on none of them.
+void PlaceRegions(Engine& engine, OperatorCall& call) {
+  const auto set = [&](std::string_view field, FieldValue value) {
+    if (HasField(call.desc, field)) ValueOf(call.desc, field) = value;
+  };
+  set("ReductionFunction", uint32_t{2});  // AVERAGE
+  set("SpatialScaleX", 0.5f);
+  set("SpatialScaleY", 0.75f);
+  set("InputPixelOffset", 0.25f);
+  set("OutputPixelOffset", -0.125f);
+  ForEachCorner(call, [&](float) { return static_cast<float>(Uniform(engine, 0.5, 9)); });
+}
+
+void ExpectCoordinatesWithinTheBound(OperatorCall call) {
+  call.Run();
+  OperatorCall device = call;
+  ForEachCorner(device, [](float corner) { return std::nextafter(corner, 100.0f); });
+  device.Run();
+  const std::vector<ConstTensorView> inputs = InputsOf(call);
+  for (size_t output = 0; output < call.outputs.size(); ++output) {
+    const ConstTensorView exact = call.outputs[output].view();
+    const auto units = ErrorUnitsOf(call.desc, inputs, exact, output);
+    ASSERT_TRUE(units);
+    for (int64_t i = 0; i < exact.layout.element_count(); ++i) {
+      const Dims index = IndexOf(exact.layout.sizes, i);
+      const double r = NumberAt(exact, index), a = NumberAt(device.outputs[output].view(), index);
+      if (!std::isfinite(r) || !std::isfinite(a)) continue;
+      EXPECT_LE(units->UnitsOf(i, a, r, exact.type), *units->AllowedSums(i))
+          << a << " for " << r << " of element " << i << ", S "
+          << units->scale[static_cast<size_t>(i)] << "\n"
+          << ToString(call);
+    }
+  }
+}
+
+// A device that rounds coordinates is as far from them as one whose regions lie an ulp beside.
+TEST(RegionUnits, KnowThatCoordinatesAreRounded) {
+  constexpr int kRegionCases = 200;
+  for (const RandomOperator& random : RandomOperators()) {
+    if (!random.name.starts_with("ROI_ALIGN")) continue;
+    SCOPED_TRACE(random.name);
+    for (int i = 0; i < ShareOf(kRegionCases); ++i) {
+      SCOPED_TRACE(CaseTrace(i));
+      Engine engine = CaseEngine(i);
+      OperatorCall call = random.draw(engine);
+      const auto is_suitable = [](const TestTensor& x) {
+        return x.type() != DataType::kFloat16 && !HasOverlap(x.layout());
+      };
+      if (!std::ranges::all_of(call.inputs, is_suitable)) continue;
+      PlaceRegions(engine, call);
+      ExpectCoordinatesWithinTheBound(call);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Operators, Units, testing::ValuesIn(RandomOperators()),
