@@ -94,7 +94,7 @@ int64_t RandomSize(const Entropy& from, int64_t most) {
     case 3:
       return 16 * from.Int(1, std::min<int64_t>(most / 16, 10));
     case 4:
-      return from.Int(16, std::min<int64_t>(most, from.OneIn(4) ? most : 150));
+      return from.Int(10, std::min<int64_t>(most, from.OneIn(4) ? most : 150));
     default:
       return from.Int(1, 9);
   }

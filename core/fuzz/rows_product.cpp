@@ -52,7 +52,8 @@ void DrawMatrices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op)
                             : DataType::kFloat32;
   AddSomeTensors(from, op, real);
   Sizes a = sizes;
-  for (size_t d = 0; d + 2 < a.size(); ++d) a[d] = std::min(a[d], 3u);
+  const uint32_t most_matrices = from.OneIn(8) ? 9 : 3;
+  for (size_t d = 0; d + 2 < a.size(); ++d) a[d] = std::min(a[d], most_matrices);
   const uint32_t longest = from.OneIn(4) ? 60 : 9;
   const uint32_t rows = from.Size(longest);
   const uint32_t columns = from.Size(longest);

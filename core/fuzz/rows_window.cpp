@@ -133,12 +133,12 @@ float DrawScale(const DescEntropy& from) {
 }
 
 void DrawPooling(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
-  Sizes image = from.Numbers(4, 1, 7);
+  Sizes image = from.Few(4, 7, 12);
   image[2] = from.SmallSize(7, 17);
   image[3] = from.SmallSize(7, 33);
   SetSizes(op, "InputTensor", image);
-  SetSizes(op, "ROITensor", {1, 1, from.Number(1, 4), 5});
-  const Sizes pooled = from.Numbers(2, 1, 6);
+  SetSizes(op, "ROITensor", {1, 1, from.Few(4, 17), 5});
+  const Sizes pooled = from.Few(2, 6, 9);
   Set(op, "PooledSize", Size2d{pooled[0], pooled[1]});
   Set(op, "SpatialScale", DrawScale(from));
 }
@@ -162,9 +162,9 @@ void DrawSamples(const DescEntropy& from, OperatorDesc& op) {
 // Sets the sizes of the image, the output and one region for each output.
 void DrawAlignment(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   const bool is_gradient = op.name() == "ROI_ALIGN_GRAD";
-  Sizes image = from.Numbers(4, 1, 6);
+  Sizes image = from.Few(4, 6, 12);
   image[3] = from.SmallSize(6, 17);
-  Sizes output = from.Numbers(4, 1, 3);
+  Sizes output = from.Few(4, 3, 9);
   output[1] = image[1];
   DrawSamples(from, op);
   SetSizes(op, "ROITensor", BehindOnes(from, 4, {output[0], 4}));
