@@ -180,7 +180,9 @@ struct Conversion {
     VisitDataType(AllTypes(), StoredAs(to), [&]<typename T>() {
       if constexpr (std::is_integral_v<T>) {
         const auto number = static_cast<int64_t>(ElementOf<T>(bytes));
-        bytes = BytesOf(static_cast<T>(number % modulus));
+        // An index that counts from the end still does so.
+        const int64_t rest = number < 0 ? -1 - (-1 - number) % modulus : number % modulus;
+        bytes = BytesOf(static_cast<T>(rest));
       }
     });
     return bytes;

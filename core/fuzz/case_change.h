@@ -93,6 +93,10 @@ bool HasSoundValues(const Computation& computation);
 
 // The rank of the first tensor.
 size_t RankOf(const OperatorDesc& op);
+// Its last axis.
+inline int64_t LastAxisOf(const OperatorDesc& op) {
+  return static_cast<int64_t>(RankOf(op)) - 1;
+}
 
 // --- repair --------------------------------------------------------------------------------------
 

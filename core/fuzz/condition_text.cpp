@@ -135,7 +135,9 @@ class OtherCase {
   bool Meets(const Condition& condition) const {
     const bool is_of_values = condition.of.front().starts_with(kValuesPrefix);
     if (condition.kind == ConditionKind::kAny || is_of_values) return true;
-    const std::vector<SettingValue> values = ValuesOf(condition.of.front());
+    std::vector<SettingValue> values = ValuesOf(condition.of.front());
+    const SettingValue last = LastAxisOf(other_);
+    if (std::ranges::find(values, last) != values.end()) values.emplace_back(std::string(kLast));
     if (condition.kind == ConditionKind::kRelation) return AreRelated(condition, values);
     if (values.empty()) return condition.kind == ConditionKind::kNoneOf;
     return std::ranges::any_of(values,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fuzz/conditions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -9,24 +11,10 @@
 #include <utility>
 
 #include "core/fuzz/setting.h"
+#include "core/fuzz/varied_runs.h"
 
 namespace dmlop {
 namespace {
-
-// How often values are drawn for a case before it counts as one that passes.
-constexpr int64_t kFewestDraws = 2;
-constexpr int64_t kMostDraws = 16;
-constexpr int64_t kSamples = 8;  // draws of the smallest case
-
-// Returns how often to draw so that hardly any case passes which fails as often as the samples did,
-// or somewhat less often.
-int64_t DrawsFor(int64_t failing, int64_t samples) {
-  constexpr double kRisk = 0.01;
-  if (failing == 0 || failing == samples) return kFewestDraws;
-  const auto sure = static_cast<double>(std::max<int64_t>(failing - 2, 1));
-  const double draws = std::log(kRisk) / std::log(1 - sure / static_cast<double>(samples));
-  return std::clamp(static_cast<int64_t>(std::ceil(draws)), kFewestDraws, kMostDraws);
-}
 
 bool IsWithin(std::string_view pointer, std::string_view other) {
   return pointer == other ||
@@ -63,14 +51,12 @@ class Study {
       : changer_(smallest, bounds),
         settings_(SettingsOf(changer_)),
         classes_(classes),
-        drawn_(classes),
-        run_(run),
-        most_runs_(most_runs) {}
+        runs_(changer_.original().op, classes, run, most_runs, bounds.open) {}
 
   Conditions Find() {
     for (const Setting& setting : settings_) studied_.push_back({setting, {{setting.value, true}}});
-    ChooseDraws();
     Vary(/*many=*/false);
+    VaryLoneAxes();
     VaryValues();
     Vary(/*many=*/true);
     ForgetWhatOthersExplain();
@@ -79,7 +65,7 @@ class Study {
     for (const Studied& one : studied_) {
       if (!IsKept(one.setting) && one.is_known()) Tell(one, found);
     }
-    found.runs = runs_;
+    found.runs = runs_.count();
     found.text = TextOf(found, TypesThatFail(), NotVaried()) + KeptText(changer_.bounds().kept);
     return found;
   }
@@ -91,81 +77,6 @@ class Study {
     SettingValue value;
     Computation varied;
   };
-
-  // --- runs --------------------------------------------------------------------------------------
-
-  // Returns the results as far as runs are left.
-  std::vector<TryResult> Run(std::vector<Computation> cases) {
-    const auto left = static_cast<size_t>(most_runs_ - runs_);
-    if (cases.size() > left) {
-      is_spent_ = true;
-      cases.erase(cases.begin() + static_cast<std::ptrdiff_t>(left), cases.end());
-    }
-    if (cases.empty()) return {};
-    runs_ += static_cast<int64_t>(cases.size());
-    return run_(cases, TryUntil::kEnd);
-  }
-
-  // Draws the values of variations from the class with which the smallest case fails most often: of
-  // a fault that depends on signs or on rounding, a draw shows only a part.
-  void ChooseDraws() {
-    const int64_t samples = std::min(kSamples, most_runs_ / 16);
-    int64_t most = 0;
-    for (const ValueClasses& classes : {ValueClasses(), classes_}) {
-      if (most == samples) return;
-      const int64_t failing = FailuresOf(classes, samples);
-      if (failing <= most) continue;
-      most = failing;
-      drawn_ = classes;
-      draws_ = DrawsFor(failing, samples);
-    }
-  }
-
-  int64_t FailuresOf(const ValueClasses& classes, int64_t samples) {
-    std::vector<Computation> cases;
-    for (int64_t draw = 1; draw <= samples; ++draw) {
-      auto one = Drawn(changer_.original().op, classes, draw);
-      if (one) cases.push_back(std::move(*one));
-    }
-    return std::ranges::count(Run(std::move(cases)), TryResult::kFails);
-  }
-
-  std::optional<Computation> Drawn(const OperatorDesc& op, const ValueClasses& classes,
-                                   int64_t draw) const {
-    return DrawInputs(op, classes, static_cast<uint64_t>(draw), changer_.bounds().open);
-  }
-
-  // Returns whether each of the cases fails, with its own values or drawn ones; nothing if it is
-  // not supported, or not known.
-  std::vector<std::optional<bool>> Fail(const std::vector<Computation>& cases) {
-    std::vector<std::optional<bool>> fails(cases.size());
-    std::vector<size_t> open(cases.size());
-    for (size_t i = 0; i < open.size(); ++i) open[i] = i;
-    for (int64_t draw = 0; draw <= draws_ && !open.empty(); ++draw) {
-      std::vector<Computation> tries;
-      std::vector<size_t> tried;
-      for (const size_t i : open) {
-        // Other draws than the samples, whose signs another sign in a field would turn round.
-        auto one =
-            draw == 0 ? std::optional(cases[i]) : Drawn(cases[i].op, drawn_, kSamples + draw);
-        if (!one) continue;
-        tries.push_back(std::move(*one));
-        tried.push_back(i);
-      }
-      const std::vector<TryResult> results = Run(std::move(tries));
-      open.clear();
-      for (size_t k = 0; k < tried.size(); ++k) {
-        std::optional<bool>& result = fails[tried[k]];
-        if (k >= results.size() || results[k] == TryResult::kNotSupported) {
-          result.reset();
-          continue;
-        }
-        result = results[k] == TryResult::kFails;
-        if (!*result) open.push_back(tried[k]);
-      }
-    }
-    return fails;
-  }
 
   // --- one setting alone -------------------------------------------------------------------------
 
@@ -238,11 +149,90 @@ class Study {
   void See(std::vector<Trial>& trials) {
     std::vector<Computation> cases;
     for (Trial& trial : trials) cases.push_back(std::move(trial.varied));
-    const std::vector<std::optional<bool>> fails = Fail(cases);
+    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
     for (size_t i = 0; i < trials.size(); ++i) {
       if (fails[i]) trials[i].studied->seen[trials[i].value] = *fails[i];
-      trials[i].studied->is_cut |= is_spent_ && !fails[i];
+      trials[i].studied->is_cut |= runs_.is_spent() && !fails[i];
     }
+  }
+
+  // --- axes that have no other value -------------------------------------------------------------
+
+  // Where all dimensions are named, an axis has no other value: it is varied in a case that has one
+  // dimension more, of a size that is there already.
+  void VaryLoneAxes() {
+    for (Studied& one : studied_) {
+      const Field* field = one.setting.field;
+      if (field == nullptr || !NamesAxes(*field) || one.has_alone) continue;
+      VaryPlaces();
+      // Behind all others, a dimension leaves the number of the axis; before them, its distance
+      // from the last one.
+      if (!VaryAxis(one, RankOf(changer_.original().op))) VaryAxis(one, 0);
+    }
+  }
+
+  // Returns false if the case with a dimension more, at this place, does not fail.
+  bool VaryAxis(Studied& one, size_t place) {
+    const auto larger = WithDimension(place);
+    if (!larger || !runs_.Fail({*larger})[0].value_or(false)) return false;
+    const CaseChanger changer(*larger, changer_.bounds());
+    const std::vector<Setting> settings = SettingsOf(changer);
+    const std::vector<SettingValue> own = ValuesIn(larger->op, one.setting.of, {}, true);
+    if (own.empty()) return true;
+    Setting axis = one.setting;
+    axis.value = own[0];
+    SeenValues seen = {{axis.value, true}};
+    for (const SettingValue& value : ValuesToTry(axis, larger->op, /*many=*/false)) {
+      auto varied = seen.contains(value) ? std::nullopt : Varied(changer, axis, value, classes_);
+      if (!varied || !LeavesOthers(settings, axis, varied->op)) continue;
+      if (const auto fails = runs_.Fail({*varied})[0]) seen[value] = *fails;
+    }
+    const bool is_last = place == 0 && own[0] == SettingValue(LastAxisOf(larger->op)) &&
+                         std::ranges::count(seen, true, &SeenValues::value_type::second) == 1;
+    if (is_last && seen.size() > 1) {
+      axis.kind = SettingKind::kEnum;
+      axis.value = std::string(kLast);
+      seen = {{axis.value, true}, {std::string(), false}};
+    }
+    one.setting = axis;
+    one.seen = seen;
+    one.has_alone = true;
+    return true;
+  }
+
+  // Higher ranks may have passed only since axes moved, or did not: a rank passes if it does so
+  // wherever the new dimensions are.
+  void VaryPlaces() {
+    if (std::exchange(has_varied_places_, true)) return;
+    const auto rank = std::ranges::find(studied_, SettingKind::kRank,
+                                        [](const Studied& one) { return one.setting.kind; });
+    if (rank == studied_.end()) return;
+    std::vector<SettingValue> values;
+    std::vector<Computation> cases;
+    for (const auto& [value, fails] : rank->seen) {
+      if (fails || value < rank->setting.value) continue;
+      const std::vector<CaseDraft> drafts = DraftsWith(changer_.draft(), rank->setting, value);
+      for (const size_t k : {size_t{0}, drafts.size() - 1}) {
+        auto varied = changer_.Case(drafts[k], classes_);
+        if (!varied) continue;
+        values.push_back(value);
+        cases.push_back(std::move(*varied));
+      }
+    }
+    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
+    for (size_t i = 0; i < values.size(); ++i) rank->seen[values[i]] |= fails[i].value_or(false);
+  }
+
+  std::optional<Computation> WithDimension(size_t place) const {
+    CaseDraft draft = changer_.draft();
+    const size_t rank = RankOf(draft.op);
+    draft.InsertDims(place, 1);
+    for (const MutableTensorSlot& slot : TensorSlots(draft.op)) {
+      if (slot.desc->rank() != rank + 1) continue;
+      const size_t beside = place == 0 ? 1 : place - 1;
+      draft.Set(fmt::format("{}/Sizes/{}", slot.path, place), (*slot.desc->sizes)[beside]);
+    }
+    return changer_.Case(draft, classes_);
   }
 
   // --- classes of values -------------------------------------------------------------------------
@@ -282,14 +272,14 @@ class Study {
   // runs.
   void SeeClasses(std::vector<ClassTrial> open, std::vector<Studied>& inputs) {
     if (open.empty()) return;
-    const int64_t wanted = std::clamp(2 * draws_, int64_t{8}, kMostDraws);
-    const int64_t each = most_runs_ / 2 / static_cast<int64_t>(open.size());
+    const int64_t wanted = std::clamp(2 * runs_.draws(), int64_t{8}, VariedRuns::kMostDraws);
+    const int64_t each = runs_.most() / 2 / static_cast<int64_t>(open.size());
     for (int64_t draw = 1; draw <= std::min(wanted, each) && !open.empty(); ++draw) {
       SeeDraw(draw, open, inputs);
     }
     for (const ClassTrial& trial : open) {
       Studied& one = inputs[trial.input];
-      if (is_spent_ || 2 * each < wanted) {
+      if (runs_.is_spent() || 2 * each < wanted) {
         one.is_cut = true;
       } else {
         one.seen[std::string(Name(trial.value_class))] = false;
@@ -307,7 +297,7 @@ class Study {
       cases.push_back(std::move(*one));
       tried.push_back(trial);
     }
-    const std::vector<TryResult> results = Run(std::move(cases));
+    const std::vector<TryResult> results = runs_.Run(std::move(cases));
     open.clear();
     for (size_t i = 0; i < tried.size(); ++i) {
       const TryResult result = i < results.size() ? results[i] : TryResult::kPasses;
@@ -333,7 +323,7 @@ class Study {
 
   std::optional<Computation> WithClass(const ClassTrial& trial, const std::string& path,
                                        int64_t draw) const {
-    const auto drawn = Drawn(changer_.original().op, {{path, trial.value_class}}, draw);
+    const auto drawn = runs_.Drawn(changer_.original().op, {{path, trial.value_class}}, draw);
     if (!drawn) return std::nullopt;
     Computation one = changer_.original();
     one.inputs[trial.input] = drawn->inputs[trial.input];
@@ -392,7 +382,7 @@ class Study {
         pairs.push_back({first, second, false});
       }
     }
-    const std::vector<std::optional<bool>> fails = Fail(cases);
+    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
     std::vector<SeenPair> seen = SeenAlone(one, other);
     for (size_t i = 0; i < pairs.size(); ++i) {
       if (fails[i]) seen.push_back({pairs[i].first, pairs[i].second, *fails[i]});
@@ -461,12 +451,8 @@ class Study {
   CaseChanger changer_;
   std::vector<Setting> settings_;
   const ValueClasses& classes_;
-  ValueClasses drawn_;  // the classes of the values that are drawn for variations
-  int64_t draws_ = kFewestDraws;
-  const TryAll& run_;
-  int64_t most_runs_;
-  int64_t runs_ = 0;
-  bool is_spent_ = false;  // some cases were not run
+  VariedRuns runs_;
+  bool has_varied_places_ = false;
   std::vector<Studied> studied_;
 };
 

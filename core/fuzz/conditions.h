@@ -91,6 +91,9 @@ bool IsRelated(int64_t first, const std::string& relation, int64_t second);
 // The value of values:InputTensor in the smallest case.
 inline constexpr std::string_view kAsInCase = "as in the case";
 
+// The value of an axis that is the last one, whatever the rank.
+inline constexpr std::string_view kLast = "last";
+
 // "fails with W mod 16 = 15; any field, any other size, FLOAT32". `types` are those that fail; if
 // some settings were not varied, it names them, and does not say "any".
 std::string TextOf(const Conditions& conditions, const std::vector<std::string>& types,

@@ -363,7 +363,7 @@ const FloatFamily kFamilies[6] = {
 
 std::string_view Name(InputClass value_class) {
   constexpr std::array<std::string_view, kInputClasses> kNames = {
-      "ordinary", "ties", "cancellation", "ends", "subnormals", "infinities", "NaN"};
+      "ordinary", "ties", "cancellation", "ends", "subnormals", "infinities", "NaN", "below 0"};
   return kNames[static_cast<size_t>(value_class)];
 }
 

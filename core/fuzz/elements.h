@@ -18,8 +18,9 @@ enum class InputClass : uint8_t {
   kSubnormals,    // beside ordinary numbers, and the least normal ones
   kInfinities,    // a few among ordinary numbers
   kNan,           // likewise
+  kBelowZero,     // indices that count from the end
 };
-inline constexpr size_t kInputClasses = 7;
+inline constexpr size_t kInputClasses = 8;
 std::string_view Name(InputClass value_class);  // "ordinary", "NaN"
 
 // The numbers that a tensor may have, both bounds included.

@@ -114,13 +114,21 @@ size_t MostDimensions(const OperatorInfo& info, const Field& tensor) {
   return most;
 }
 
-// Says why a tensor cannot have a dimension that a path names; empty if it can.
-std::string FaultOfDimension(const OperatorInfo& info, const std::vector<std::string>& names) {
+// Returns the field whose dimensions a path counts: a tensor or, for a list of numbers, the
+// operator's first tensor.
+const Field* TensorCounted(const OperatorInfo& info, const std::vector<std::string>& names) {
   const Field* field = FindField(info, names[0]);
-  const bool is_entry = field != nullptr && field->is_tensor() && names.size() > 2 &&
-                        !IsEntryName(names[names.size() - 2]) && IsEntryName(names.back());
-  if (!is_entry) return "";
-  const size_t most = MostDimensions(info, *field);
+  if (field == nullptr || !IsEntryName(names.back())) return nullptr;
+  if (field->kind == FieldKind::kUints && names.size() == 2) return TensorFieldsOf(info).front();
+  const bool is_member = names.size() > 2 && !IsEntryName(names[names.size() - 2]);
+  return field->is_tensor() && is_member ? field : nullptr;
+}
+
+// Says why a tensor or a list cannot have a dimension that a path names; empty if it can.
+std::string FaultOfDimension(const OperatorInfo& info, const std::vector<std::string>& names) {
+  const Field* tensor = TensorCounted(info, names);
+  if (tensor == nullptr) return "";
+  const size_t most = MostDimensions(info, *tensor);
   const bool exists = names.back().size() == 1 && std::stoul(names.back()) < most;
   return exists ? "" : fmt::format("there are at most {} dimensions", most);
 }

@@ -19,6 +19,7 @@ constexpr InputClass kFloatClasses[] = {kOrdinary,   kTies,       kCancellation,
                                         kSubnormals, kInfinities, kNan};
 constexpr auto kAllButNan = std::span(kFloatClasses).first(6);
 constexpr auto kFinite = std::span(kFloatClasses).first(5);
+constexpr InputClass kIndexClasses[] = {kOrdinary, kBelowZero};
 constexpr InputClass kModerate[] = {kOrdinary, kTies, kCancellation, kSubnormals};
 
 // Zeros with the sizes of an operator's inputs.
@@ -149,7 +150,7 @@ class InputDrawer {
     if (!open_ && HasPlaces(op(), slot)) return DrawPlaces(op(), engine, view);
     FillByClass(engine, ClassOf(slot), open_ ? ValueDomain() : DomainOf(op(), slot), view);
     if (HasIndices(op(), slot)) {
-      FillWithIndices(engine, view);
+      FillWithIndices(slot, engine, view);
     } else if (!open_) {
       MendValues(op(), slot, view);
     }
@@ -161,16 +162,19 @@ class InputDrawer {
     return found == classes_.end() ? kOrdinary : found->second;
   }
 
-  void FillWithIndices(RandomEngine& engine, const TensorView& view) {
+  void FillWithIndices(const TensorSlot& slot, RandomEngine& engine, const TensorView& view) {
     if (open_) return DrawIndices(engine, op(), view);
     auto ranges = IndexRanges(op(), computation_.inputs.size()).Find();
-    const bool may_be_negative = DrawBetween(engine, 0, 1) == 0;
+    const bool is_below_zero = ClassOf(slot) == kBelowZero;
     // Entries of different tuples may share a place.
     if (HasOverlap(view.layout)) ranges = {Common(ranges)};
+    const Entropy from(engine);
     size_t k = 0;
     ForEachElement(view, [&](std::byte* element) {
-      const auto& [least, most] = ranges[k++ % ranges.size()];
-      SetWhole(view.type, Entropy(engine).Int(may_be_negative ? least : 0, most), element);
+      const auto& [least, most] = ranges[k % ranges.size()];
+      const bool is_below = is_below_zero && least < 0 && (k < ranges.size() || from.OneIn(2));
+      SetWhole(view.type, is_below ? from.Int(least, -1) : from.Int(0, most), element);
+      ++k;
     });
   }
 
@@ -188,13 +192,24 @@ class InputDrawer {
   bool open_;
 };
 
+// Whether DirectML says what indices below 0 do.
+bool MayCountFromEnd(const OperatorDesc& op, const TensorSlot& input) {
+  if (HasPlaces(op, input) || !IsSigned(*input.desc->data_type)) return false;
+  const auto slots = TensorSlots(op, TensorRole::kInput);
+  const auto number = std::ranges::find(slots, input.path, &TensorSlot::path) - slots.begin();
+  const auto ranges = IndexRanges(op, static_cast<size_t>(number)).Find();
+  return std::ranges::all_of(ranges, [](const auto& range) { return range.least < 0; });
+}
+
 }  // namespace
 
 std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorSlot& input,
                                            bool open) {
   const bool is_float = IsFloat(*input.desc->data_type);
   if (open) return is_float ? std::span<const InputClass>(kFloatClasses) : kIntegerClasses;
-  if (HasIndices(op, input)) return std::span(kIntegerClasses).first(1);
+  if (HasIndices(op, input)) {
+    return std::span(kIndexClasses).first(MayCountFromEnd(op, input) ? 2 : 1);
+  }
   if (!is_float) return kIntegerClasses;
   switch (ChoiceOf(op)) {
     case Choice::kNone:

@@ -23,8 +23,8 @@ namespace dmlop {
 using ValueClasses = std::map<std::string, InputClass, std::less<>>;
 
 // Returns the classes that an input may have: integers have neither subnormals nor infinities, and
-// indices are ordinary. Unless `open`, NaN and infinities are left out where DirectML does not say
-// which operand an operator chooses.
+// indices are ordinary or below 0. Unless `open`, NaN and infinities are left out where DirectML
+// does not say which operand an operator chooses.
 std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorSlot& input,
                                            bool open);
 

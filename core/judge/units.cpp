@@ -180,9 +180,9 @@ class UnitsOfOutput {
     for (size_t i = 0; i < factors.size(); ++i) {
       const double part = factors[i] / static_cast<double>(units_.TermsOf(static_cast<int64_t>(i)));
       if (part > 1) units_.scale[i] += units_.least * (part - 1);
-      units_.undivided.push_back(part < 1 ? static_cast<float>(1 / part) : 1);
+      units_.unscaled.push_back(0 < part && part < 1 ? units_.scale[i] / part : units_.scale[i]);
       // The size of a mean of two is that of their sum.
-      if (IsElementWise() && !run.has_parameters()) units_.scale[i] *= units_.undivided.back();
+      if (IsElementWise() && !run.has_parameters()) units_.scale[i] = units_.unscaled.back();
     }
   }
 
@@ -190,10 +190,9 @@ class UnitsOfOutput {
   // the largest one first, beyond the type.
   void AllowOrdersOfScales(const std::vector<double>& before) {
     for (size_t i = 0; i < before.size(); ++i) {
-      double& size = units_.scale[i];
-      size += units_.least * std::min(before[i], FormOf(units_.unit_type).Most());
-      units_.undivided.push_back(std::max(1.0f, static_cast<float>(before[i] / size)));
+      units_.scale[i] += units_.least * std::min(before[i], FormOf(units_.unit_type).Most());
     }
+    units_.unscaled = before;
   }
 
   // Whether weights come from coordinates, which a device rounds, too.
@@ -344,6 +343,7 @@ std::optional<ErrorUnits> UnitsOfActivated(const OperatorDesc& op, InputViews in
   if (!units || !last) return last;
   const double slope = SlopeOf(activation);
   const bool rounds = last->bound != ErrorUnits::Bound::kExact;
+  if (units->unscaled.empty()) units->unscaled = units->scale;
   for (size_t i = 0; i < units->scale.size(); ++i) {
     units->scale[i] = slope * units->scale[i] + (rounds ? last->scale[i] : 0);
   }
@@ -393,9 +393,8 @@ std::optional<double> ErrorUnits::AllowedSums(int64_t element, DataType sums) co
 
 bool ErrorUnits::MayOverflow(int64_t element, DataType sums) const {
   const auto i = static_cast<size_t>(element);
-  const double part = undivided.empty() ? 1 : double{undivided[i]};
   const DataType type = sums == DataType::kUnknown ? unit_type : sums;
-  return scale[i] * part > FormOf(type).Most();
+  return std::max(scale[i], unscaled.empty() ? 0 : unscaled[i]) > FormOf(type).Most();
 }
 
 double ErrorUnits::UnitsOf(int64_t element, double actual, double expected,

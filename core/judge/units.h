@@ -37,7 +37,7 @@ struct ErrorUnits {
   Bound bound = Bound::kProved;
   std::vector<int64_t> steps{};  // of a network so far, each of which adds its own error; or empty
   bool has_logarithm = false;    // of a sum, whose error is absolute
-  std::vector<float> undivided;  // S before a scale or divisor over S; empty if it is not larger
+  std::vector<double> unscaled;  // S before a scale, divisor or activation; empty if there is none
 
   bool in_bfloat16 = false;  // the tensors were rounded to it, and u is its roundoff, 2^-8
 

@@ -283,7 +283,7 @@ std::optional<ErrorUnits> VariedRun::UnitsOf(const Computation& changed, size_t 
     TakeFrom(sources, units->scale);
     TakeFrom(sources, units->terms);
     TakeFrom(sources, units->steps);
-    TakeFrom(sources, units->undivided);
+    TakeFrom(sources, units->unscaled);
   }
   return units;
 }

@@ -60,8 +60,8 @@ bool IsPermuted(const Computation& c) {
   return LayoutKindOf(*TensorSlots(c.op).front().desc) == LayoutKind::kPermuted;
 }
 
-bool AnyValue(const Computation& c, bool (*is)(double)) {
-  const ConstTensorView& input = c.inputs.front();
+bool AnyValue(const Computation& c, bool (*is)(double), size_t tensor = 0) {
+  const ConstTensorView& input = c.inputs[tensor];
   for (int64_t k = 0; k < input.layout.element_count(); ++k) {
     const auto offset =
         OffsetOfElement(input.layout, k) * static_cast<int64_t>(ByteWidth(input.type));
@@ -207,6 +207,21 @@ const Planted kPlanted[] = {
      2,
      1,
      {"Min >= 0"}},
+    {"LastAxis",
+     "GATHER",
+     [](const Computation& c) { return Number(c, "Axis") == LastAxisOf(c.op); },
+     3,
+     1,
+     {"only with Axis last"}},
+    {"FirstOfSeveralAxes",
+     "REDUCE",
+     [](const Computation& c) {
+       return Number(c, "Axes/1") >= 0 &&
+              AnyEntry(c, "Axes", [](int64_t axis) { return axis == 0; });
+     },
+     2,
+     2,
+     {"rank >= 2", "only with Axes[", "] 0"}},
     // Tensors that are there.
     {"CTensorForgotten",
      "GEMM",
@@ -352,6 +367,15 @@ const Planted kPlanted[] = {
      2,
      1,
      {"only FLOAT32", "values of InputTensor"}},
+    {"IndicesBelowZero",
+     "GATHER",
+     [](const Computation& c) {
+       return AnyValue(
+           c, [](double x) { return x < 0; }, 1);
+     },
+     3,
+     1,
+     {"values of IndicesTensor below 0"}},
     {"NegativeInputs",
      "ACTIVATION_LEAKY_RELU",
      [](const Computation& c) { return AnyValue(c, [](double x) { return x < 0; }); },

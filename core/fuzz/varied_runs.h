@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs variations of a failing case: each fails if it does so with its own values or with drawn
+// ones, as a fault may need values of a kind.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/fuzz/shrink.h"
+#include "core/fuzz/values.h"
+
+namespace dmlop {
+
+class VariedRuns {
+ public:
+  // How often values are drawn for a case at most before it counts as one that passes.
+  static constexpr int64_t kMostDraws = 16;
+
+  // `classes` are those of the values of the smallest case, an operator's call.
+  VariedRuns(const OperatorDesc& smallest, const ValueClasses& classes, const TryAll& run,
+             int64_t most_runs, bool open);
+
+  int64_t count() const { return count_; }
+  int64_t most() const { return most_; }
+  int64_t draws() const { return draws_; }     // of values for a case
+  bool is_spent() const { return is_spent_; }  // whether some cases were not run
+
+  // Returns the results as far as runs are left.
+  std::vector<TryResult> Run(std::vector<Computation> cases);
+
+  std::optional<Computation> Drawn(const OperatorDesc& op, const ValueClasses& classes,
+                                   int64_t draw) const;
+
+  // Returns whether each of the cases fails, with its own values or drawn ones; nothing if it is
+  // not supported, or not known.
+  std::vector<std::optional<bool>> Fail(const std::vector<Computation>& cases);
+
+ private:
+  void ChooseDraws(const OperatorDesc& smallest, const ValueClasses& classes);
+  int64_t FailuresOf(const OperatorDesc& op, const ValueClasses& classes, int64_t samples);
+
+  ValueClasses drawn_;  // the classes of the values that are drawn for variations
+  int64_t draws_;
+  const TryAll& run_;
+  const int64_t most_;
+  const bool open_;
+  int64_t count_ = 0;
+  bool is_spent_ = false;
+};
+
+}  // namespace dmlop
