@@ -334,7 +334,7 @@ for c in cases:
         self.assertEqual({case["status"] for case in cases[:-1]} - {"done", "wrong"}, set())
         self.assertEqual(cases[-1]["operators"]["ELEMENT_WISE_SUBTRACT"]["cases"], 40)
         self.run_program("report", "report.jsonl")
-        self.fuzz(engine, *options, status=1)
+        self.fuzz(engine, *options, "--shrink-runs", "0", status=1)
         self.assertEqual([finding["finding"] for finding in self.findings()], [1, 2])
         self.fuzz(engine, "--replay", "findings", status=1)
         self.fuzz(HEALTHY, "--replay", "findings")

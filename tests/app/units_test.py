@@ -298,6 +298,11 @@ class UnitsTest(ProgramTest):
         self.bind((a / 8, np.array([[1], [1], [-1], [-1]], "f4")))
         for value in (np.inf, NAN, 3e37):
             self.judged(document, np.array([[value]], "f4"), "--tolerance", "sums", status=1)
+        document["desc"]["FusedActivation"] = {"Type": "ACTIVATION_LINEAR", "Alpha": 0.25, "Beta": 0}
+        for inputs, status in ((a, 0), (a / 8, 1)):
+            self.bind((inputs, np.array([[1], [1], [-1], [-1]], "f4")))
+            for value in (np.inf, NAN):
+                self.judged(document, np.array([[value]], "f4"), "--tolerance", "sums", status=status)
 
     # --- words ------------------------------------------------------------------------------------
 
