@@ -245,7 +245,7 @@ class VariationTest(FuzzTest):
         "float32-steps": "ELEMENT_WISE_DIFFERENCE_SQUARE -n 6 --bits",
         "float16-steps": "ELEMENT_WISE_DIFFERENCE_SQUARE -n 6 --bits",
         "through-float16": "ELEMENT_WISE_ADD -n 6 --type FLOAT32",
-        "through-float32": "CAST -n 20 --bits",
+        "through-float32": "CAST -n 12 --type FLOAT64 --bits",
         "toward-zero": "ELEMENT_WISE_DIVIDE -n 6 --type FLOAT32 --bits",
         "flush-subnormals": "ELEMENT_WISE_MULTIPLY -n 6 --type FLOAT32 --bits",
         "nan-passes": "ACTIVATION_RELU -n 40 --open",
@@ -289,7 +289,7 @@ for c in cases:
     if len(c.desc["InputTensor"]["Sizes"]) > 5:
         os.kill(os.getpid(), 11)
     c.run()
-""", "", ["ELEMENT_WISE_NEGATE", "-n", "40"], "engine", 2, None, [{"of": ["rank"], "kind": "atLeast", "value": 6}]),
+""", "", ["ELEMENT_WISE_NEGATE", "-n", "10", "--shrink-runs", "150"], "engine", 2, None, [{"of": ["rank"], "kind": "atLeast", "value": 6}]),
     ]
 
     def test_each_is_found_made_small_and_explained(self):
@@ -319,7 +319,7 @@ for c in cases:
 """
         engine = self.engine(rule)
         options = ["ELEMENT_WISE_SUBTRACT", "-n", "40", "--per-start", "40", "--report", "report.jsonl"]
-        text = self.fuzz(engine, *options, status=1).stdout.decode()
+        text = self.fuzz(engine, *options, "--shrink-runs", "60", status=1).stdout.decode()
         own = "findings/1-ELEMENT_WISE_SUBTRACT"
         names = ["README.md", "actual/OutputTensor.npy", "case.json", "expected/OutputTensor.npy", "first.json"]
         self.assertEqual([name for name in names if not (self.folder / own / name).exists()], [])
@@ -334,7 +334,8 @@ for c in cases:
         self.assertEqual({case["status"] for case in cases[:-1]} - {"done", "wrong"}, set())
         self.assertEqual(cases[-1]["operators"]["ELEMENT_WISE_SUBTRACT"]["cases"], 40)
         self.run_program("report", "report.jsonl")
-        self.fuzz(engine, *options, "--shrink-runs", "0", status=1)
+        first, = self.findings()
+        self.fuzz(engine, "--case", first["first"], "--shrink-runs", "0", status=1)
         self.assertEqual([finding["finding"] for finding in self.findings()], [1, 2])
         self.fuzz(engine, "--replay", "findings", status=1)
         self.fuzz(HEALTHY, "--replay", "findings")
