@@ -94,13 +94,16 @@ class MagnitudeRun {
   bool has_parameters() const { return !parameters_.empty(); }
 
   // By row-major number of the element; infinite beyond the type.
-  std::vector<double> Sizes() const;
+  std::vector<double> Sizes() const { return SizesOf(op_); }
+  // The same before parameters below 1 make them smaller; empty if there are none.
+  std::vector<double> UnscaledSizes() const;
   // The same with every magnitude of an element 1; with `factors`, parameters keep theirs.
   std::vector<double> Ones(bool factors) const;
 
  private:
   bool HasSigns(std::span<const Dims> elements);
   bool IsOfOneSign(std::span<const Dims> elements) const;
+  std::vector<double> SizesOf(const OperatorDesc& op) const;
   std::vector<double> Run(const OperatorDesc& op, InputViews inputs) const;
 
   OperatorDesc op_;

@@ -205,7 +205,19 @@ bool MagnitudeRun::IsOfOneSign(std::span<const Dims> elements) const {
   });
 }
 
-std::vector<double> MagnitudeRun::Sizes() const {
+std::vector<double> MagnitudeRun::UnscaledSizes() const {
+  OperatorDesc op = op_;
+  bool is_scaled = false;
+  for (const size_t parameter : parameters_) {
+    ChangeNumbers(op.values()[parameter], [&](float x) {
+      is_scaled |= x < 1;
+      return std::max(x, 1.0f);
+    });
+  }
+  return is_scaled ? SizesOf(op) : std::vector<double>();
+}
+
+std::vector<double> MagnitudeRun::SizesOf(const OperatorDesc& op) const {
   std::vector<MadeTensor> made;
   std::vector<ConstTensorView> views(inputs_.begin(), inputs_.end());
   for (size_t i = 0; i < views.size(); ++i) {
@@ -216,7 +228,7 @@ std::vector<double> MagnitudeRun::Sizes() const {
                         [=](double x) { return is_read ? sign * std::abs(x) : x; }));
     views[i] = made.back().view;
   }
-  return Run(op_, views);
+  return Run(op, views);
 }
 
 std::vector<double> MagnitudeRun::Ones(bool factors) const {

@@ -176,10 +176,13 @@ class UnitsOfOutput {
     AddCoordinates();
     std::vector<double> factors = run.Ones(/*factors=*/true);
     CountTerms(run.has_parameters() ? run.Ones(/*factors=*/false) : factors);
+    units_.unscaled = run.UnscaledSizes();
+    const bool has_unscaled = !units_.unscaled.empty();
     // Products below the normal range are off by u * m each, which factors multiply.
     for (size_t i = 0; i < factors.size(); ++i) {
       const double part = factors[i] / static_cast<double>(units_.TermsOf(static_cast<int64_t>(i)));
       if (part > 1) units_.scale[i] += units_.least * (part - 1);
+      if (has_unscaled) continue;
       units_.unscaled.push_back(0 < part && part < 1 ? units_.scale[i] / part : units_.scale[i]);
       // The size of a mean of two is that of their sum.
       if (IsElementWise() && !run.has_parameters()) units_.scale[i] = units_.unscaled.back();
