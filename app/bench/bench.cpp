@@ -124,11 +124,12 @@ class Bench {
   // Calls take(row) for each row of the plan, whose operators are those of the cases.
   template <typename Take>
   void Measure(const std::vector<BenchCase>& cases, Take&& take) {
-    for (const BenchCase& of : cases) RequireMemoryFor(of, cases.size());
+    for (const BenchCase& of : cases) RequireMemoryFor(of);
     const std::vector<BenchRow> rows = RowsOf(plan_);
     const size_t rows_of_case = rows.size() / cases.size();
     for (size_t i = 0; i < cases.size(); ++i) {
       const BenchCase& of = cases[i];
+      MakeRoomFor(of);
       OperatorRing ring(of, CopiesOf(OperatorRing::BytesOf(of)), of_operators_);
       const Traffic traffic = ring.traffic();
       const int64_t moved = traffic.total_bytes();
@@ -151,17 +152,31 @@ class Bench {
     return HasColdRows() ? std::max<int64_t>(1, CeilDiv(cold_bytes_, bytes)) : 1;
   }
 
-  // What several operators read and write may be kept from different ones.
-  void RequireMemoryFor(const BenchCase& of, size_t cases) const {
-    const double machine =
-        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  static double BytesOfMachine() {
+    return static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+           static_cast<double>(sysconf(_SC_PAGESIZE));
+  }
+
+  // Those of the operator and of its limit.
+  double BytesNeeded(const BenchCase& of) const {
     const int64_t bytes = OperatorRing::BytesOf(of);
-    const double needed =
-        (cases > 1 ? 4 : 2) * static_cast<double>(bytes) * static_cast<double>(CopiesOf(bytes));
-    if (needed <= machine) return;
+    return 2 * static_cast<double>(bytes) * static_cast<double>(CopiesOf(bytes));
+  }
+
+  void RequireMemoryFor(const BenchCase& of) const {
+    const double needed = BytesNeeded(of);
+    if (needed <= BytesOfMachine()) return;
     throw Error(ErrorKind::kFileSystem,
                 fmt::format("{}: needs {:.0f} bytes of memory; the machine has {:.0f}", of.name,
-                            needed, machine));
+                            needed, BytesOfMachine()));
+  }
+
+  // Frees what other operators have left where it would take too much beside this one.
+  void MakeRoomFor(const BenchCase& of) {
+    const auto kept = static_cast<double>(of_operators_.size() + of_limits_.size());
+    if (kept + BytesNeeded(of) <= BytesOfMachine()) return;
+    of_operators_ = {};
+    of_limits_ = {};
   }
 
   std::string NameOf(const BenchRow& row, size_t number) const {

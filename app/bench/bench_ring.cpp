@@ -119,9 +119,9 @@ std::byte* KeptMemory::TakeSamples(DataType type, size_t size) {
   Grow(size);
   if (std::exchange(type_, type) != type) sampled_ = 0;
   if (sampled_ < size) {
-    sampled_ = buffer_.size();
-    const Work work("filling memory", static_cast<int64_t>(sampled_));
-    FillWithSampleValues(type, {buffer_.data(), sampled_});
+    const Work work("filling memory", static_cast<int64_t>(size - sampled_));
+    FillWithSampleValues(type, {buffer_.data() + sampled_, size - sampled_});
+    sampled_ = size;
   }
   return buffer_.data();
 }

@@ -57,6 +57,8 @@ class KeptMemory {
   // Returns sample values of a type, which are filled in only where they are not there any more.
   std::byte* TakeSamples(DataType type, size_t size);
 
+  size_t size() const { return buffer_.size(); }
+
  private:
   void Grow(size_t size);
 
@@ -67,6 +69,8 @@ class KeptMemory {
 
 struct RingMemory {
   KeptMemory read, written;
+
+  size_t size() const { return read.size() + written.size(); }
 };
 
 // An operator on `copies` copies of its tensors.
