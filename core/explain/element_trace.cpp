@@ -142,25 +142,33 @@ constexpr int64_t kMostIntervals = 1 << 16;
 // Adds the places of a region, or those between them as well if the set would have too many
 // intervals; returns false then.
 bool AddPlaces(const ConstTensorView& view, const Region& region, PlaceSet& places) {
-  const Dims& strides = view.layout.strides;
-  size_t outer = strides.size();  // dimensions before the contiguous ones
-  int64_t run = 1;
-  while (outer > 0 && (region.sizes[outer - 1] == 1 || strides[outer - 1] == run)) {
-    run *= region.sizes[--outer];
+  // The strides and sizes of the dimensions along which there are other elements in memory.
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (size_t d = 0; d < region.sizes.size(); ++d) {
+    const int64_t stride = view.layout.strides[d];
+    if (region.sizes[d] > 1 && stride != 0) steps.emplace_back(stride, region.sizes[d]);
   }
-  const Dims sizes(region.sizes.begin(), region.sizes.begin() + outer);
-  Dims index = region.begin;
+  std::ranges::sort(steps, std::greater());
+  int64_t run = 1;
+  while (!steps.empty() && steps.back().first == run) {
+    run *= steps.back().second;
+    steps.pop_back();
+  }
+  Dims sizes, strides;
+  int64_t reach = run;
+  for (const auto& [stride, size] : steps) {
+    strides.push_back(stride);
+    sizes.push_back(size);
+    reach += stride * (size - 1);
+  }
+  const int64_t first = OffsetOf(view.layout, region.begin);
   const int64_t count = Product(sizes);
-  if (count + static_cast<int64_t>(places.size()) > kMostIntervals) {
-    const Dims last = region.IndexAt(region.count() - 1);
-    places.Add(PlaceOf(view, OffsetOf(view.layout, region.begin)),
-               PlaceOf(view, OffsetOf(view.layout, last) + 1));
+  if (count > 1 && count + static_cast<int64_t>(places.size()) > kMostIntervals) {
+    places.Add(PlaceOf(view, first), PlaceOf(view, first + reach));
     return false;
   }
   for (int64_t i = 0; i < count; ++i) {
-    const Dims moved = IndexOf(sizes, i);
-    for (size_t d = 0; d < outer; ++d) index[d] = region.begin[d] + moved[d];
-    const int64_t offset = OffsetOf(view.layout, index);
+    const int64_t offset = first + OffsetOf(Layout{sizes, strides}, IndexOf(sizes, i));
     places.Add(PlaceOf(view, offset), PlaceOf(view, offset + run));
   }
   return true;

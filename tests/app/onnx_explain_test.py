@@ -71,6 +71,18 @@ class OnnxExplainTest(ProgramTest):
             self.assertEqual(operators, [("sum", 1, count > rows), ("negated", count, False)])
             self.assertEqual(origins, {"X": count})
 
+    def test_pieces_are_those_of_memory(self):
+        """Neither moved nor repeated dimensions take it apart."""
+        summed = node("ReduceSum", "B,axes", "Y", "sum")
+        for other, constants, size, count in [
+            (node("Transpose", "A", "B", "other", perm=[1, 0]), [], (300, 300), 90000),
+            (node("Expand", "A,s", "B", "other"), [constant("s", np.array([70000, 3]))], (1, 3), 3),
+        ]:
+            nodes = [node("Neg", "X", "A", "negated"), other, summed]
+            operators, origins = self.trace(nodes, "Y[0,0]", [*constants, constant("axes", np.array([0, 1]))], X=np.zeros(size, "f4"))
+            self.assertEqual([one[2] for one in operators], [False] * 3)
+            self.assertEqual(origins, {"X": count})
+
 
 if __name__ == "__main__":
     unittest.main()
