@@ -83,7 +83,9 @@ FeatureLevel LevelOf(const NamedGraph& graph, const ModelNode& node) {
 
 FeatureLevel LevelOf(const NamedGraph& graph) {
   FeatureLevel level = FeatureLevels().front();
-  for (const ModelNode& node : graph.nodes) level = std::max(level, LevelOf(graph, node));
+  for (const GraphNode& node : graph.graph.nodes) {
+    level = std::max(level, MinimumFeatureLevel(node.op));
+  }
   return level;
 }
 

@@ -46,7 +46,9 @@ class OnnxBuilder {
   std::optional<KnownElements> Known(const OnnxValue& value);
 
   size_t node_count() const { return graph_.nodes.size(); }
-  bool IsKnown(size_t node) const { return IsKnown(graph_.nodes[node]); }
+  const GraphNode& node(size_t node) const { return graph_.nodes[node]; }
+  // Whether all outputs have been computed.
+  bool IsKnown(const GraphNode& node) const;
   void Rename(size_t node, std::string name) { graph_.nodes[node].name = std::move(name); }
 
   // Makes values outputs of the graph, with their names: each gets an edge of its own that a node
@@ -72,8 +74,6 @@ class OnnxBuilder {
     DataType type = DataType::kUnknown;
   };
 
-  // Whether all outputs have been computed.
-  bool IsKnown(const GraphNode& node) const;
   size_t AddEdge(OnnxValue& value);
   LoadedTensor ElementsOf(const TensorProto& tensor, const std::string& place);
   // Gives an edge that no node fills the desc of its value, whatever the layout in which it is

@@ -57,6 +57,7 @@ class Importer {
     ReadNodes(source_.model.graph);
     ReadOutputs();
     JudgeLevels();
+    if (!diagnostics_.has_errors()) SetOutputs();
     if (diagnostics_.has_errors()) return {nullptr, Judged()};
     return {Finish()};
   }
@@ -253,7 +254,8 @@ class Importer {
     if (nodes_.size() == at || (function != nullptr && !is_read)) {
       nodes_.push_back({label, std::string(node.op_type), "", begin, begin, {}});
     }
-    if (is_read) return;
+    // Faults of an If or a call are those of the nodes inside.
+    if (is_read && (row == nullptr || told == faults_)) return;
     (told == faults_ ? nodes_.back().is_unjudged : nodes_.back().is_refused) = true;
   }
 
@@ -311,9 +313,10 @@ class Importer {
   // are known.
   void JudgeLevels() {
     for (const auto& [node, place, of] : level_faults_) {
-      if (builder_.IsKnown(of.node)) continue;
+      if (builder_.IsKnown(builder_.node(of.node))) continue;
       Fail(of.fault.code, "{}: {}", place, of.fault.message);
       nodes_[node].is_refused = true;
+      nodes_[node].is_unjudged = false;
     }
   }
 
@@ -369,7 +372,7 @@ class Importer {
   // Reads the nodes of a function, which know its inputs only.
   void ReadCall(const FunctionCall& call, const std::vector<OnnxValue*>& values,
                 const std::string& place, std::vector<OnnxValue*>& outputs) {
-    if (!functions_.Take(call)) return;
+    if (!functions_.Take(call)) throw OnnxUnknownInput{};
     const OnnxFunction& function = call.function;
     const int64_t opset = CheckedOpset(function.opsets, in_.opset, place);
     Surroundings outer = std::exchange(in_, {.opset = opset, .scopes = {{}}, .call = &call});
@@ -415,14 +418,26 @@ class Importer {
             .edge = edge};
   }
 
-  std::shared_ptr<const NamedGraph> Finish() {
+  // Outputs that no node of the model fills are copies, which the device makes, too.
+  void SetOutputs() {
     std::vector<std::string> names;
     for (const OnnxValueInfo& output : source_.model.graph.outputs) names.emplace_back(output.name);
+    const size_t copies = builder_.node_count();
     const auto edges = builder_.SetOutputs(outputs_, names);
-    auto named = std::make_shared<NamedGraph>();
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      named->outputs.push_back(PortOf(names[i], *outputs_[i], edges[i]));
+    for (size_t n = copies; n < builder_.node_count(); ++n) {
+      const GraphNode& copy = builder_.node(n);
+      for (const auto& [code, message] : FaultsAt(builder_.level(), copy.op)) {
+        Fail(code, "output '{}': {}", copy.name, message);
+      }
     }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      ports_of_outputs_.push_back(PortOf(names[i], *outputs_[i], edges[i]));
+    }
+  }
+
+  std::shared_ptr<const NamedGraph> Finish() {
+    auto named = std::make_shared<NamedGraph>();
+    named->outputs = std::move(ports_of_outputs_);
     AddNodes(*named);
     return named;
   }
@@ -462,6 +477,7 @@ class Importer {
   std::set<std::string_view> ports_of_;  // inputs that have been read
   std::vector<GraphPort> inputs_;
   std::vector<OnnxValue*> outputs_;
+  std::vector<GraphPort> ports_of_outputs_;
   std::vector<ModelNode> nodes_;
   std::vector<LevelFault> level_faults_;
   size_t faults_ = 0;  // that have been told

@@ -167,7 +167,8 @@ std::string FaultText(const OperatorDesc& op, const Diagnostic& fault) {
                                               : fmt::format("{}: {}", op.name(), fault.message);
 }
 
-std::vector<OnnxRefusal::Fault> FaultsAt(FeatureLevel level, OperatorDesc& op) {
+// Completes the descriptor as well.
+std::vector<OnnxRefusal::Fault> Completed(FeatureLevel level, OperatorDesc& op) {
   Diagnostics found;
   Check(op, level, found);
   std::vector<OnnxRefusal::Fault> faults;
@@ -178,11 +179,17 @@ std::vector<OnnxRefusal::Fault> FaultsAt(FeatureLevel level, OperatorDesc& op) {
 }
 
 void RequireValid(OperatorDesc& op) {
-  auto faults = FaultsAt(kHighestFeatureLevel, op);
+  auto faults = Completed(kHighestFeatureLevel, op);
   if (!faults.empty()) throw OnnxRefusal{std::move(faults)};
 }
 
 }  // namespace
+
+std::vector<OnnxRefusal::Fault> FaultsAt(FeatureLevel level, const OperatorDesc& op) {
+  if (level == kHighestFeatureLevel) return {};
+  OperatorDesc judged = op;
+  return Completed(level, judged);
+}
 
 OperatorDesc OnnxActivation(std::string_view name, const OnnxSettings& settings) {
   const OperatorInfo& info = *FindOperator(name);
@@ -428,12 +435,6 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
   const std::vector<const OnnxOperand*> operands = OperandsOf(op, given);
   for (const OnnxOperand* operand : operands) RequireFewDimensions(*operand);
   RequireValid(op);
-  if (builder_.level() < kHighestFeatureLevel) {
-    OperatorDesc judged = op;
-    for (auto& fault : FaultsAt(builder_.level(), judged)) {
-      level_faults_.push_back({builder_.node_count(), std::move(fault)});
-    }
-  }
   const std::vector<TensorSlot> slots = TensorSlots(std::as_const(op));
   assert(operands.size() == slots.size());
   std::vector<OnnxValue*> values;
@@ -445,6 +446,9 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
       RequireSizes(value->sizes);
     }
     RequireRoom(*value, *slots[i].desc);
+  }
+  for (auto& fault : FaultsAt(builder_.level(), op)) {
+    level_faults_.push_back({builder_.node_count(), std::move(fault)});
   }
   builder_.AddNode(label_, std::move(op), values);
 }

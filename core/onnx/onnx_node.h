@@ -148,6 +148,9 @@ struct OnnxLevelFault {
   OnnxRefusal::Fault fault;
 };
 
+// What a valid descriptor needs and the level lacks.
+std::vector<OnnxRefusal::Fault> FaultsAt(FeatureLevel level, const OperatorDesc& op);
+
 // Thrown where a row needs an input of which nothing is known; what it has refused before counts.
 struct OnnxUnknownInput {};
 

@@ -124,6 +124,9 @@ void MaxUnpool(OnnxCall& call) {
                   ToString(given), ToString(sizes));
     }
   }
+  if (call.In(1).sizes != x.sizes) {
+    call.Refuse("ONX-4", "indices of {} for {}", ToString(call.In(1).sizes), ToString(x.sizes));
+  }
   call.Emit(
       "MAX_UNPOOLING",
       {{"InputTensor", Reshaped(x, SpatialOnes(x.sizes, kLeastRank))},

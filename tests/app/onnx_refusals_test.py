@@ -94,6 +94,18 @@ class OnnxRefusalsTest(OnnxProgramTest):
         np.testing.assert_array_equal(np.load(self.folder / "y.npy"), X.reshape(9, 1))
         told = self.refusal(model([*added, node("Add", "I,two", "Z", "there")], [F3, value("I", "i8", [2])], outputs("Y", "Z"), numbers), 3, "-L", "3_0").decode()
         self.assertEqual(set(re.findall(r"node '(\w+)'", told)), {"there"})
+        # The size is an output, too, which the device copies.
+        told = self.refusal(model(added, [F3], outputs("Y", "S"), numbers), 3, "-L", "3_0").decode()
+        self.assertRegex(told, "output 'S': ELEMENT_WISE_IDENTITY: InputTensor/DataType: INT64 .* needs 4_1 \\[FL-1\\]")
+
+    def test_levels_of_nodes_that_are_refused_for_their_sizes(self):
+        lengths = [value("X", "f4", [2, 3]), value("n", "i8", [1])]
+        for level in ("1_0", "6_4"):
+            told = self.refusal(model([node("ReverseSequence", "X,n", "Y", "turned")], lengths, outputs("Y")), 3, "-L", level).decode()
+            self.assertIn("node 'turned' (ReverseSequence 10): 'n' of [1] has other sizes", told)
+        indices = [value("X", "f4", [1, 1, 1, 1]), value("I", "i8", [])]
+        told = self.refusal(model([node("MaxUnpool", "X,I", "Y", "spread", kernel_shape=[2, 2])], indices, outputs("Y"))).decode()
+        self.assertIn("node 'spread' (MaxUnpool 11): indices of [] for [1, 1, 1, 1] [ONX-4]", told)
 
     def test_odd_tensors_are_refused_or_taken_by_every_operator(self):
         """Each operator reads one tensor as all of its inputs: a scalar, an empty one, one of too many dimensions."""
