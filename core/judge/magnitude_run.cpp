@@ -273,19 +273,35 @@ std::vector<double> MagnitudeRun::Run(const OperatorDesc& op, InputViews inputs)
 
 namespace {
 
-// Returns the inputs of floats of which two or more multiply the same number, as the scales of a
-// sum of integers do.
+// Whether elements of integers are read, and no others.
+bool IsOfIntegers(const Formula& formula, Node node) {
+  std::vector<bool> is_read(formula.inputs().size());
+  MarkInputs(formula, node, is_read);
+  bool is_of_integers = false;
+  for (size_t input = 0; input < is_read.size(); ++input) {
+    if (!is_read[input]) continue;
+    if (IsFloat(formula.inputs()[input].type)) return false;
+    is_of_integers = true;
+  }
+  return is_of_integers;
+}
+
+// Returns the inputs of floats of which two or more multiply the same sum of integers.
 std::vector<size_t> ScalesOf(const Formula& formula, Node last) {
   for (Node node = 0; node <= last; ++node) {
     if (formula.operation(node) != FormulaOperation::kProduct || formula.HasList(node)) continue;
     std::vector<size_t> scales;
+    size_t sums = 0;
     for (const Node factor : formula.operands(node)) {
       const bool is_element = formula.operation(factor) == FormulaOperation::kElement;
-      if (!is_element || !IsFloat(formula.inputs()[formula.tensor(factor)].type)) continue;
-      scales.push_back(formula.tensor(factor));
+      if (is_element && IsFloat(formula.inputs()[formula.tensor(factor)].type)) {
+        scales.push_back(formula.tensor(factor));
+      } else {
+        sums += IsOfIntegers(formula, factor) ? 1 : 0;
+      }
     }
-    if (scales.size() < 2 || scales.size() == formula.operands(node).size()) continue;
-    return scales;
+    const bool are_all = scales.size() + sums == formula.operands(node).size();
+    if (scales.size() >= 2 && sums > 0 && are_all) return scales;
   }
   return {};
 }
