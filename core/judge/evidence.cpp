@@ -91,11 +91,11 @@ class Scoring {
 
   Score Of(const SampledElements& sample, ScoreAccuracy accuracy) {
     const auto varied = AsInFile(evidence_, hypothesis_.compute(sample.all()));
-    if (!evidence_.units || !hypothesis_.units) return Count(sample, varied);
+    const bool has_own = evidence_.units && hypothesis_.units;
+    if (!has_own || accuracy == ScoreAccuracy::kQuick) return Count(sample, varied);
     if (evidence_.count() > kManyElements) {
       const Score score = Count(sample, varied);
-      const bool is_right = score.explained == score.of && score.broken == 0;
-      if (is_right || accuracy == ScoreAccuracy::kQuick) return score;
+      if (score.explained == score.of && score.broken == 0) return score;
     }
     own_units_ = hypothesis_.units();
     if (own_units_) {

@@ -128,7 +128,7 @@ bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::vector<VariedElement> computed);
 
-// Units of a large output's own take long; a quick score has those of the right output instead.
+// A quick score has the units of the right output, as those of its own take long.
 enum class ScoreAccuracy { kQuick, kFull };
 
 Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const SampledElements& sample,

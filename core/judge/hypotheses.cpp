@@ -68,7 +68,7 @@ class HypothesisList {
         break;
       case Stage::kPairs:
         Descriptors(Pairs());
-        ArithmeticsOfChanges();
+        if (TakesAllPairs()) ArithmeticsOfChanges();
         break;
       case Stage::kLastResort:
         FastFunctions();
@@ -95,11 +95,18 @@ class HypothesisList {
     return singles;
   }
 
-  // Returns pairs of changes of different fields. Where only equality is right, chance would have
-  // too many of those without numbers, and of large outputs they would take long.
-  std::vector<Changes> Pairs() const {
+  // Where only equality is right, or few elements are wrong, chance would have too many pairs, and
+  // of large outputs they would take long.
+  bool TakesAllPairs() const {
     constexpr int64_t kLarge = 100'000;
-    const bool takes_all = evidence_.units && evidence_.count() < kLarge;
+    constexpr size_t kFewestWrong = 7;
+    return evidence_.units && evidence_.units->bound != ErrorUnits::Bound::kExact &&
+           evidence_.count() < kLarge && evidence_.wrong.size() >= kFewestWrong;
+  }
+
+  // Returns pairs of changes of different fields, some of them only those that have numbers.
+  std::vector<Changes> Pairs() const {
+    const bool takes_all = TakesAllPairs();
     Changes all = SingleChangesOf(evidence_.computation.op);
     std::erase_if(all, [&](const DescriptorChange& change) {
       const bool is_number = change.value.find_first_of("0123456789") != std::string::npos &&

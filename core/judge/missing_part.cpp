@@ -151,7 +151,7 @@ class WithoutTerms : public Omission {
 };
 
 // Finds the parts whose omission leaves least on a few elements. Where each takes much work, only
-// some are tried: ends of the axis before parts in its middle.
+// some of each kind are tried.
 class PartSearch {
  public:
   PartSearch(const Evidence& evidence, const Omission& omission, const std::vector<int64_t>& few)
@@ -159,7 +159,7 @@ class PartSearch {
         omission_(omission),
         few_(few),
         size_(omission.size()),
-        tries_left_(kMostTried / std::max<int64_t>(omission.WorkOf(few.size()), 1)) {}
+        tries_(kMostTried / std::max<int64_t>(omission.WorkOf(few.size()), 1)) {}
 
   // Returns the best ones, one of which leaves much less than the right computation does.
   std::vector<AxisPart> Best() {
@@ -180,22 +180,25 @@ class PartSearch {
 
  private:
   static constexpr int64_t kPoints = 16;
-  static constexpr int64_t kMostTried = 20'000'000;
+  static constexpr int64_t kMostTried = 60'000'000;
 
   bool IsAnyRight(const std::vector<AxisPart>& parts) {
     return std::ranges::any_of(parts, [&](const AxisPart& part) { return IsRight(part); });
   }
 
   AxisPart Tail() {
+    tries_left_ = tries_;
     return Best([&](int64_t from) { return AxisPart{from, size_}; }, 1, size_ - 1);
   }
   AxisPart Head() {
+    tries_left_ = tries_;
     return Best([&](int64_t to) { return AxisPart{0, to}; }, 1, size_ - 1);
   }
 
   // Begins at the best row of blocks, and moves it and its ends in turn.
   AxisPart Middle() {
     constexpr int kRounds = 3;
+    tries_left_ = tries_;
     AxisPart part = BestRow();
     for (int round = 0; round < kRounds && !IsRight(part) && tries_left_ > 0; ++round) {
       const AxisPart before = part;
@@ -274,7 +277,8 @@ class PartSearch {
   const Omission& omission_;
   const std::vector<int64_t>& few_;
   int64_t size_;
-  int64_t tries_left_;
+  int64_t tries_;  // for each kind of part
+  int64_t tries_left_ = 0;
   std::map<AxisPart, double> rests_;
 };
 
@@ -415,7 +419,11 @@ class OmissionList {
 
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few) {
   std::vector<Hypothesis> found = NewBeginningsOf(evidence, few);
-  if (found.empty()) OmissionList(evidence, few, found).Find();
+  const bool is_right = std::ranges::any_of(found, [&](const Hypothesis& one) {
+    const Score score = ScoreOf(evidence, one, few);
+    return score.explained == score.of && score.broken == 0;
+  });
+  if (!is_right) OmissionList(evidence, few, found).Find();
   return found;
 }
 
