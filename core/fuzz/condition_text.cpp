@@ -127,6 +127,11 @@ int64_t ResidueOf(int64_t number, int64_t modulus) {
 
 // --- other cases ---------------------------------------------------------------------------------
 
+bool IsOfLast(const Condition& condition) {
+  return condition.kind == ConditionKind::kOnly &&
+         condition.values == std::vector{SettingValue(std::string(kLast))};
+}
+
 class OtherCase {
  public:
   OtherCase(const Conditions& conditions, const OperatorDesc& smallest, const OperatorDesc& other)
@@ -135,11 +140,12 @@ class OtherCase {
   bool Meets(const Condition& condition) const {
     const bool is_of_values = condition.of.front().starts_with(kValuesPrefix);
     if (condition.kind == ConditionKind::kAny || is_of_values) return true;
-    std::vector<SettingValue> values = ValuesOf(condition.of.front());
-    const SettingValue last = LastAxisOf(other_);
-    if (std::ranges::find(values, last) != values.end()) values.emplace_back(std::string(kLast));
+    const std::vector<SettingValue> values = ValuesOf(condition.of.front());
     if (condition.kind == ConditionKind::kRelation) return AreRelated(condition, values);
     if (values.empty()) return condition.kind == ConditionKind::kNoneOf;
+    if (IsOfLast(condition)) {
+      return std::ranges::find(values, SettingValue(LastAxisOf(other_))) != values.end();
+    }
     return std::ranges::any_of(values,
                                [&](const SettingValue& value) { return Fits(condition, value); });
   }

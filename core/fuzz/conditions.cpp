@@ -181,21 +181,31 @@ class Study {
     if (own.empty()) return true;
     Setting axis = one.setting;
     axis.value = own[0];
-    SeenValues seen = {{axis.value, true}};
+    std::vector<SettingValue> values;
+    std::vector<Computation> cases;
     for (const SettingValue& value : ValuesToTry(axis, larger->op, /*many=*/false)) {
-      auto varied = seen.contains(value) ? std::nullopt : Varied(changer, axis, value, classes_);
+      auto varied = value == axis.value ? std::nullopt : Varied(changer, axis, value, classes_);
       if (!varied || !LeavesOthers(settings, axis, varied->op)) continue;
-      if (const auto fails = runs_.Fail({*varied})[0]) seen[value] = *fails;
+      values.push_back(value);
+      cases.push_back(std::move(*varied));
     }
-    const bool is_last = place == 0 && own[0] == SettingValue(LastAxisOf(larger->op)) &&
-                         std::ranges::count(seen, true, &SeenValues::value_type::second) == 1;
-    if (is_last && seen.size() > 1) {
+    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
+    SeenValues seen = {{axis.value, true}};
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (fails[i]) seen[values[i]] = *fails[i];
+      one.is_cut |= runs_.is_spent() && !fails[i];
+    }
+    const auto failing = std::ranges::count(seen, true, &SeenValues::value_type::second);
+    if (place == 0 && failing < std::ssize(seen)) {
+      // The numbers are those of the larger case: only the distance from the end is of the smaller.
+      if (failing > 1 || own[0] != SettingValue(LastAxisOf(larger->op))) return true;
       axis.kind = SettingKind::kEnum;
       axis.value = std::string(kLast);
       seen = {{axis.value, true}, {std::string(), false}};
     }
     one.setting = axis;
     one.seen = seen;
+    one.beside.clear();
     one.has_alone = true;
     return true;
   }
@@ -212,7 +222,7 @@ class Study {
     for (const auto& [value, fails] : rank->seen) {
       if (fails || value < rank->setting.value) continue;
       const std::vector<CaseDraft> drafts = DraftsWith(changer_.draft(), rank->setting, value);
-      for (const size_t k : {size_t{0}, drafts.size() - 1}) {
+      for (size_t k = 0; k < drafts.size(); k += std::max<size_t>(drafts.size() - 1, 1)) {
         auto varied = changer_.Case(drafts[k], classes_);
         if (!varied) continue;
         values.push_back(value);

@@ -222,6 +222,19 @@ const Planted kPlanted[] = {
      2,
      2,
      {"rank >= 2", "only with Axes[", "] 0"}},
+    {"LastTwoAxes",
+     "REDUCE",
+     [](const Computation& c) {
+       const int64_t last = LastAxisOf(c.op);
+       int64_t found = 0;
+       for (const int entry : {0, 1}) {
+         found += Number(c, fmt::format("Axes/{}", entry)) >= std::max<int64_t>(last - 1, 0);
+       }
+       return found == 2;
+     },
+     3,
+     2,
+     {"] last"}},
     // Tensors that are there.
     {"CTensorForgotten",
      "GEMM",
@@ -436,6 +449,18 @@ TEST_P(PlantedFaults, ShrinkToTheSmallestCaseAndAreTold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFaults, testing::ValuesIn(kPlanted), CaseName<Planted>);
+
+TEST(OtherCases, MeetConditionsOfSizesByTheSizesAlone) {
+  Conditions conditions;
+  conditions.list = {{{"W"}, ConditionKind::kAtLeast, {int64_t{17}}}};
+  conditions.sizes = {{"W", {"/desc/InputTensor/Sizes/3"}}};
+  for (const uint32_t width : {3, 16, 17}) {
+    OperatorDesc op(*FindOperator("ACTIVATION_RELU"));
+    op.at(kInputTensor).data_type = DataType::kFloat32;
+    op.at(kInputTensor).sizes = std::vector<uint32_t>{1, 1, 1, width};
+    EXPECT_EQ(Holds(conditions, op, op), width == 17) << width;
+  }
+}
 
 }  // namespace
 }  // namespace dmlop
