@@ -19,7 +19,7 @@ constexpr const Field* kPredicateFields[] = {&kInputTensor, &kOtherOutput};
 constexpr Rule kPredicateRules[] = {kSameSizes};
 
 constexpr OperatorInfo Predicate(std::string_view name, std::string_view summary,
-                                 std::span<const SupportTable> support, ElementWise family) {
+                                 std::span<const SupportTable> support, const ElementWise& family) {
   return OperatorRow(name, summary,
                      {kPredicateFields, support, "ELW-1", kPredicateRules, InferPredicate}, family);
 }
@@ -75,7 +75,8 @@ constexpr SupportRow kOrEqualRows[] = {
 };
 
 constexpr OperatorInfo Comparison(std::string_view name, std::string_view summary,
-                                  std::span<const SupportTable> support, ElementWise family) {
+                                  std::span<const SupportTable> support,
+                                  const ElementWise& family) {
   return OperatorRow(name, summary,
                      {kComparisonFields, support, "CMP-1", kComparisonRules, InferComparison},
                      family);
