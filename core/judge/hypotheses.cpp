@@ -50,7 +50,7 @@ int KindOfPlace(const std::string& id) {
 class HypothesisList {
  public:
   HypothesisList(const Evidence& evidence, const SampledElements& few)
-      : evidence_(evidence), few_(few) {}
+      : evidence_(evidence), few_(few), fewest_(SampleOf(evidence, kFewest)) {}
 
   std::vector<RankedHypothesis> Of(Stage stage) {
     switch (stage) {
@@ -80,7 +80,8 @@ class HypothesisList {
   }
 
  private:
-  static constexpr size_t kFewer = 8;  // of long formulas
+  static constexpr size_t kFewer = 8;   // of long formulas
+  static constexpr size_t kFewest = 4;  // of pairs
   using Changes = std::vector<DescriptorChange>;
 
   void Add(Hypothesis hypothesis, int kind) {
@@ -150,6 +151,9 @@ class HypothesisList {
       hypothesis.ids.push_back(change.id());
       hypothesis.text += (hypothesis.text.empty() ? "" : " and ") + change.text();
     }
+    // Pairs are many, and most of them explain nothing.
+    const bool is_pair = changes.size() > 1;
+    if (is_pair && !IsPromising(evidence_, hypothesis, fewest_)) return std::nullopt;
     if (!IsPromising(evidence_, hypothesis, few_)) return std::nullopt;
     return hypothesis;
   }
@@ -310,6 +314,7 @@ class HypothesisList {
 
   const Evidence& evidence_;
   const SampledElements& few_;
+  SampledElements fewest_;
   std::vector<RankedHypothesis> list_;
 };
 
