@@ -70,8 +70,9 @@ class FuzzTest(ProgramTest):
         self.temporary.mkdir()
 
     def fuzz(self, engine, *arguments, command="fuzz", **options):
-        environment = os.environ | {"TMPDIR": str(self.temporary)}
-        done = self.run_program(command, *arguments, "--engine", engine, env=environment, **options)
+        # Engines are started hundreds of times, beside other tests.
+        options = {"env": os.environ | {"TMPDIR": str(self.temporary)}, "timeout": 300} | options
+        done = self.run_program(command, *arguments, "--engine", engine, **options)
         self.assertEqual(list(self.temporary.iterdir()), [])
         return done
 

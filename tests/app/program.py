@@ -26,8 +26,8 @@ COLUMN_SUMS_TEXT = "OutputTensor: (Sizes:{1, 3}, DataType:FLOAT32)\n[[6, 6, 9]]\
 
 def start(arguments, stdin=b"", cwd=None, **options):
     """Runs dmlop to its end; its output is returned as bytes."""
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    return subprocess.run([DMLOP, *map(str, arguments)], input=stdin, cwd=cwd, timeout=60, **streams)
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 120} | options
+    return subprocess.run([DMLOP, *map(str, arguments)], input=stdin, cwd=cwd, **options)
 
 
 def parsed(path):
