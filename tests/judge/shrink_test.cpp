@@ -454,7 +454,7 @@ TEST(OtherCases, MeetConditionsOfSizesByTheSizesAlone) {
   Conditions conditions;
   conditions.list = {{{"W"}, ConditionKind::kAtLeast, {int64_t{17}}}};
   conditions.sizes = {{"W", {"/desc/InputTensor/Sizes/3"}}};
-  for (const uint32_t width : {3, 16, 17}) {
+  for (const uint32_t width : {3U, 16U, 17U}) {
     OperatorDesc op(*FindOperator("ACTIVATION_RELU"));
     op.at(kInputTensor).data_type = DataType::kFloat32;
     op.at(kInputTensor).sizes = std::vector<uint32_t>{1, 1, 1, width};
