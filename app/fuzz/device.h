@@ -42,7 +42,7 @@ ProcessEnd RunShell(const std::string& command, double most_seconds, bool is_sho
 
 // The verdict on what a device made of a case.
 
-// What became of a case; all from kEngine on are failures.
+// A case ends in one of these; all from kEngine on are failures.
 enum class CaseClass {
   kNotRun,
   kDone,
@@ -145,7 +145,7 @@ class Device {
   const EngineOptions& options() const { return options_; }
   const CaseJudge& judge() const { return judge_; }
 
-  // What fails has been run alone and, unless it hangs, a second time.
+  // A failing case has been run alone and, unless it hangs, a second time.
   std::vector<DeviceVerdict> Judge(std::span<const NamedCase> cases);
 
   // Cases behind one that ends its start may not have been run.

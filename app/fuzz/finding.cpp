@@ -253,7 +253,7 @@ Json RecordOf(const Finding& finding) {
   return json;
 }
 
-// What is told of causes; the files that have them are not kept apart.
+// Returns the causes that a record tells; the files that have them are not kept apart.
 std::vector<DiagnosedFile> DiagnosesOf(const Json& record) {
   DiagnosedFile file;
   for (const Json& cause : record.at("causes")) {

@@ -16,7 +16,7 @@
 
 namespace dmlop {
 
-// What failures of one fault have in common.
+// Failures of one fault have this in common.
 struct FailureKey {
   std::string op;
   CaseClass what = CaseClass::kWrong;

@@ -171,7 +171,7 @@ class FindingFolder {
     if (!finding_.company.empty()) WriteCases(folder_, finding_.company, CaseForm::kDescriptor);
   }
 
-  // What people read; the folder has its name by now.
+  // Returns the text for people; the folder has its name by now.
   std::string Readme() const {
     std::string text = fmt::format("# {}: {}\n\n", finding_.key.op, Printable(finding_.text));
     text += Fenced(FindingText(finding_, fs::path(folder_).parent_path().string()));

@@ -30,8 +30,7 @@ enum class LayoutKind : uint8_t { kPacked, kBroadcast, kPermuted, kPadded };
 inline constexpr std::string_view kLayoutKinds[] = {"packed", "broadcast", "permuted", "padded"};
 LayoutKind LayoutKindOf(const TensorDesc& desc);
 
-// Where a tensor comes from: its path in the original, and for each dimension the one there;
-// nothing for a new dimension.
+// A tensor comes from a path in the original, and each dimension from one there, unless it is new.
 struct TensorOrigin {
   std::string path;
   std::vector<std::optional<size_t>> dims;
@@ -42,7 +41,7 @@ struct TensorOrigin {
 struct CaseDraft {
   OperatorDesc op;
   std::map<std::string, TensorOrigin> origins;  // by paths in `op`; none for a new tensor
-  // What must stay as it is now: paths, and what numbers were before.
+  // These paths must stay as they are now; the numbers are those before.
   std::map<std::string, int64_t> kept;
   std::map<std::string, LayoutKind> layouts;  // others are laid out as before
   bool keeps_last = false;  // a smaller tensor keeps its last elements along each axis

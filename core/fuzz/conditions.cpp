@@ -158,7 +158,7 @@ class Study {
 
   // --- axes that have no other value -------------------------------------------------------------
 
-  // Where all dimensions are named, an axis has no other value: it is varied in a case that has one
+  // An axis has no other value if all dimensions are named: it is varied in a case that has one
   // dimension more, of a size that is there already.
   void VaryLoneAxes() {
     for (Studied& one : studied_) {
@@ -435,7 +435,7 @@ class Study {
     }
   }
 
-  // What nothing is told of, as the runs were used up.
+  // Returns the settings of which nothing is told, as the runs were used up.
   std::vector<std::string> NotVaried() const {
     std::vector<std::string> names;
     for (const Studied& one : studied_) {

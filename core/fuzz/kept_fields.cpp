@@ -218,7 +218,7 @@ void KeptFields::Read(const OperatorInfo& info, const std::vector<DescriptorChan
   }
 }
 
-// What is wrong first is told.
+// Only the first fault is told.
 void KeptFields::Refuse(const std::string& pointer, const std::string& fault) {
   if (exist()) fault_ = fmt::format("{}: {}", pointer, fault);
 }

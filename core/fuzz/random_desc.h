@@ -44,13 +44,13 @@ Layout RandomInputLayout(const Entropy& from, const Dims& sizes,
 
 using Sizes = std::vector<uint32_t>;
 
-// What is drawn, besides what the operator's rules say.
+// Draws keep to these limits beside the operator's rules.
 struct DescLimits {
   FeatureLevel level = kHighestFeatureLevel;
   DataTypeSet types = {};          // of the type variable T; empty: all
   std::vector<size_t> ranks = {};  // of the first tensor; empty: all
   int64_t max_elements = 2000;     // of most tensors; some operators have larger ones
-  // Of tensors of which an element depends on a whole slice: the tests' reference visits it.
+  // An element may depend on a whole slice of the tensor, which the tests' reference visits.
   int64_t max_slice_elements = 150;
   LayoutForms layouts = LayoutForms::kAll;
   // Also numbers that are infinite or NaN, and sizes for which DirectML leaves the results open.

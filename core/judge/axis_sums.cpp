@@ -19,7 +19,7 @@ double ExactSum(const ElementFormula& formula, FormulaNode sum) {
   return std::accumulate(terms.begin(), terms.end(), 0.0);
 }
 
-// What a unit of one sum is worth in the element. A mean and a scale make it less.
+// Returns what a unit of one sum is worth in the element. A mean and a scale make it less.
 double SlopeOf(ElementFormula& formula, FormulaNode sum) {
   constexpr double kShare = 0x1p-10;
   const auto with_step = [&](double step) {

@@ -239,7 +239,7 @@ class Diagnostician {
     constexpr int64_t kFewestTold = 7;
     if (evidence_.count() < kFewestTold) return;
     if (FindAmongNoise(Criterion::kBits, kEnough)) return;
-    // Where most are as near as roundings can be, nothing is nearer but by chance.
+    // If most are as near as roundings can be, nothing is nearer but by chance.
     if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kMost);
   }
 

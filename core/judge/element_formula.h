@@ -60,7 +60,7 @@ class ElementFormula {
   // with an addend if `sums` say so.
   Results WithSums(const std::function<double(Node sum)>& rounded);
   Results WithSums(const ArithmeticVariation& sums, const std::function<double(Node sum)>& rounded);
-  // What is added to a sum at the end of an element; none if nothing is, or the sum is scaled.
+  // Returns what is added to a sum at the end; none if nothing is, or the sum is scaled.
   std::optional<double> AddendOf(Node sum) const;
   // The elements if a sum of products is rounded before the addend; none if there are none.
   std::optional<Results> WithRoundedProduct(DataType type) const;
@@ -125,7 +125,7 @@ class SliceFormula {
   bool Moves(Node node) const { return moves_[node]; }
   bool HasListThatStays() const;
 
-  // Where an element of an input is in the formula of another element.
+  // Returns the place of an input's element in the formula of another element.
   Dims PlaceOf(Node node, const Region& element) const;
 
   // Adds what moves for another element that shares the formula, and returns the last node of it;

@@ -106,7 +106,7 @@ class Scoring {
   }
 
  private:
-  // Where its own units take long, the right ones are tried first.
+  // If its own units take long, the right ones are tried first.
   static constexpr int64_t kManyElements = 100'000;
 
   Score Count(const SampledElements& sample, const std::vector<VariedElement>& varied) {
@@ -193,7 +193,7 @@ bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element,
   }
   const auto allowed = units->AllowedSums(element);
   if (!allowed) return false;
-  // What has its results in bfloat16 keeps sums in FLOAT32, too, unless that is what is wrong.
+  // A device with results in bfloat16 keeps sums in FLOAT32, too, unless that is what is wrong.
   const double most = evidence.in_bfloat16 ? *allowed / kFloatStepsOfBfloat16 : *allowed;
   return units->UnitsOf(element, actual, value, type) <= most;
 }

@@ -73,7 +73,7 @@ struct VariedElement {
 // equal or, where few are, of those that are close. What has it on purpose is one of them.
 double ShareOfValue(const Evidence& evidence, const ElementBytes& value);
 
-// What chance does less often than this is evidence.
+// An event that chance brings about less often than this is evidence.
 inline constexpr double kByChance = 0.01;
 
 // A change of the computation that may be what the device does.

@@ -96,8 +96,8 @@ class HypothesisList {
     return singles;
   }
 
-  // Where only equality is right, or few elements are wrong, chance would have too many pairs, and
-  // of large outputs they would take long.
+  // Chance would have too many pairs if only equality is right or few elements are wrong, and pairs
+  // take long for large outputs.
   bool TakesAllPairs() const {
     constexpr int64_t kLarge = 100'000;
     constexpr size_t kFewestWrong = 7;

@@ -225,7 +225,7 @@ class PartSearch {
     return best;
   }
 
-  // Of parts with the same rest, the shortest is taken: elements that maxima and minima do not
+  // The shortest of parts with the same rest is taken: elements that maxima and minima do not
   // depend on could belong to a part or not.
   bool IsBetter(const AxisPart& a, const AxisPart& b) {
     return std::tuple(Rest(a), a.to - a.from) < std::tuple(Rest(b), b.to - b.from);

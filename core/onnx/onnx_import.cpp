@@ -30,7 +30,7 @@ struct Surroundings {
   const FunctionCall* call = nullptr;                            // null in the graph
 };
 
-// What the feature level lacks for a node of the model.
+// A node of the model needs something that the feature level lacks.
 struct LevelFault {
   size_t node;
   std::string place;

@@ -40,7 +40,7 @@ struct OnnxSource {
 
 struct OnnxImport {
   std::shared_ptr<const NamedGraph> graph;  // null if the model is refused
-  // Of a refused model, the nodes that are read, some of which are refused; without outputs.
+  // The nodes of a refused model, as far as they were read, refused ones too; it has no outputs.
   std::shared_ptr<const NamedGraph> judged = nullptr;
 };
 

@@ -148,7 +148,7 @@ struct OnnxLevelFault {
   OnnxRefusal::Fault fault;
 };
 
-// What a valid descriptor needs and the level lacks.
+// Returns what a valid descriptor needs and the level lacks.
 std::vector<OnnxRefusal::Fault> FaultsAt(FeatureLevel level, const OperatorDesc& op);
 
 // Thrown where a row needs an input of which nothing is known; what it has refused before counts.
@@ -251,7 +251,7 @@ class OnnxCall {
   // --- what the row has made ---
   const std::vector<OnnxValue*>& outputs() const { return outputs_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  // What its descriptors need and the feature level lacks.
+  // Its descriptors need these, which the feature level lacks.
   const std::vector<OnnxLevelFault>& level_faults() const { return level_faults_; }
 
  private:

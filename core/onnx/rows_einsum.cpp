@@ -75,7 +75,7 @@ Sizes SizesOfInput(const OnnxCall& call, size_t input, const std::string& labels
   return sizes;
 }
 
-// Of several inputs, those of size 1 along a label are repeated along it.
+// Inputs of size 1 along a label are repeated along it if there are several inputs.
 Sizes SizesOf(const OnnxCall& call, const Equation& equation) {
   if (equation.inputs.size() != call.input_count() || equation.inputs.size() > 2) {
     call.Refuse("ONX-3", "{} with an equation of {}", Counted(call.input_count(), "input"),

@@ -57,7 +57,7 @@ HWY_INLINE V OddSumOf(D d, V a, V b, V c) {
   const Sum<V> abc = ExactSumOf(ab.head, c);
   const Sum<V> tails = ExactSumOf(ab.tail, abc.tail);
   const Sum<V> sum = ExactSumOf(abc.head, tails.head);
-  // What remains of the tails is less than the last place of their sum.
+  // The rest of the tails is less than the last place of their sum.
   const auto is_exact = hn::Eq(sum.tail, hn::Zero(d));
   const V odd = ToOdd(d, Sum<V>{sum.head, hn::IfThenElse(is_exact, tails.tail, sum.tail)});
   return hn::IfThenElse(hn::Eq(odd, hn::Zero(d)), abc.head, odd);  // a zero of the right sign

@@ -10,8 +10,7 @@
 
 namespace dmlop {
 
-// What to prefetch: nothing, each line a little ahead, or whole rows while those before them are
-// read.
+// Loops prefetch nothing, each line a little ahead, or whole rows while those before them are read.
 enum class Prefetches { kNothing, kLines, kNextRows };
 
 // Prefetches a cache line, but not into the first level, which holds what is being read.
