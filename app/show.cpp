@@ -222,7 +222,9 @@ class Show {
     if (!options_.find.empty()) return Find(files);
     if (!options_.picture.empty()) CheckPicture(files);
     for (const SlicedFile& file : files) {
-      if (!ShowFile(file)) return ExitStatus::kUsage;
+      const ExitStatus status =
+          IsModel(file) ? ShowGraphModel(file.path, options_, common_) : ShowFile(file);
+      if (status != ExitStatus::kSuccess) return status;
     }
     TellOfRest(files);
     return ExitStatus::kSuccess;
@@ -265,8 +267,13 @@ class Show {
     PrintMessage("dmlop: note: standard input has more behind this array; each - shows one\n");
   }
 
-  // False if a slice does not fit.
-  bool ShowFile(const SlicedFile& file) const {
+  bool IsModel(const SlicedFile& file) const {
+    const bool may_be_one = !options_.raw.type && file.slices.empty();
+    return may_be_one && (HasExtension(file.path, ".onnx") || IsSerializedGraph(file.path));
+  }
+
+  // Returns kUsage if a slice does not fit.
+  ExitStatus ShowFile(const SlicedFile& file) const {
     const LoadedTensor tensor = LoadAsFormed(file.path, options_.raw);
     if (!tensor.picture.empty() && options_.format == TextFormat::kText) {
       Print(fmt::format("{}: {}\n", Printable(file.path), tensor.picture));
@@ -277,10 +284,10 @@ class Show {
         ShowTensor({file.path, slice, TypeName(tensor)}, Select(tensor.view, slice));
       } catch (const SliceError& error) {
         PrintSliceError(file.path, slice, error, UseColor(common_.color));
-        return false;
+        return ExitStatus::kUsage;
       }
     }
-    return true;
+    return ExitStatus::kSuccess;
   }
 
   struct Origin {
@@ -350,11 +357,6 @@ class Show {
 }  // namespace
 
 ExitStatus ShowCommand(const ShowOptions& options, const CommonOptions& common) {
-  const std::string& file = options.files.front();
-  const bool is_alone = options.files.size() == 1 && !options.raw.type;
-  if (is_alone && (HasExtension(file, ".onnx") || IsSerializedGraph(file))) {
-    return ShowGraphModel(file, options, common);
-  }
   return Show(options, common).Execute();
 }
 

@@ -382,6 +382,11 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
       status = std::max(status, ManifestVerdict(*manifest, options, common).Report());
       continue;
     }
+    if (!options.cases_folder.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: --cases is for ONNX models and serialized graphs",
+                              verdict.descriptor.name));
+    }
     Judge(options, verdict);
     Report(verdict, options, common);
     status = std::max(status, verdict.status());

@@ -39,6 +39,7 @@ void BatchCase::ReadModel(JsonCursor root) {
   if (diagnostics.has_errors()) return Refuse(diagnostics);
   outcome_.name = line.name.value_or(line.data.value_or(*line.model));
   model_.emplace(ForModels(), std::move(line), diagnostics);
+  if (!model_->line().name && !model_->data().empty()) outcome_.name = model_->data();
   TakeModel(diagnostics);
 }
 
@@ -65,12 +66,12 @@ Side BatchCase::SideOfModel() const {
 
 // Test data that a device wrote lie in a folder like that of the line.
 std::string BatchCase::PathOf(const ModelCase::Output& output) const {
-  const auto& data = model_->line().data;
-  if (!data) return settings_.output_folder.Moved(output.path);
+  const std::string& data = model_->data();
+  if (data.empty()) return settings_.output_folder.Moved(output.path);
   const std::string& folder = settings_.output_folder.folder();
   if (folder.empty() || !settings_.compared) return output.path;
   const fs::path name = fs::path(output.path).filename();
-  return (fs::path(folder) / fs::path(*data).relative_path() / name).string();
+  return (fs::path(folder) / fs::path(data).relative_path() / name).string();
 }
 
 bool BatchCase::SkipModelIfMissing() {
@@ -103,6 +104,7 @@ void BatchCase::RunModel() {
 
 void BatchCase::WriteModelOutput(const ModelCase::Output& output, const ConstTensorView& view) {
   const std::string path = PathOf(output);
+  model_->RequireUnread(output, path);
   settings_.new_folders->MakeFor(path);
   OutputTensor file = OutputTensor::ToFile(path, output.desc, Staging::kInMemory, output.form);
   CopyView(view, file.view());

@@ -141,6 +141,18 @@ std::string ModelCase::InFolder(const std::string& path) const {
                           settings_.confine));
 }
 
+// ONNX keeps the folders of test data in that of the model.
+void ModelCase::FindData() {
+  const fs::path beside = fs::path(*line_.model).parent_path() / *line_.data;
+  std::error_code ignored;
+  for (const std::string& path : {*line_.data, beside.string()}) {
+    if (!fs::is_directory(InFolder(path), ignored)) continue;
+    data_ = path;
+    return;
+  }
+  throw Error(ErrorKind::kFileSystem, InFolder(*line_.data) + ": there is no such folder");
+}
+
 void ModelCase::ReadGraph(Diagnostics& diagnostics) {
   if (!line_.data && line_.outputs.empty()) {
     throw Error(ErrorKind::kUsage,
@@ -149,12 +161,8 @@ void ModelCase::ReadGraph(Diagnostics& diagnostics) {
   }
   std::vector<std::string> inputs;
   if (line_.data) {
-    const std::string folder = InFolder(*line_.data);
-    std::error_code ignored;
-    if (!fs::is_directory(folder, ignored)) {
-      throw Error(ErrorKind::kFileSystem, folder + ": there is no such folder");
-    }
-    inputs = FilesOf(folder, "input");
+    FindData();
+    inputs = FilesOf(InFolder(data_), "input");
   }
   for (const std::string& input : line_.inputs) {
     const size_t path = input.rfind('=') + 1;  // 0 without a name
@@ -209,7 +217,7 @@ void ModelCase::AddGraphOutputs() {
 }
 
 void ModelCase::AddTestData() {
-  const std::string folder = InFolder(*line_.data);
+  const std::string folder = InFolder(data_);
   const std::vector<std::string> files = FilesOf(folder, "output");
   if (files.empty() && outputs_.empty()) {
     throw Error(ErrorKind::kFileSystem, fmt::format("{}/output_0.pb: is not there", folder));
@@ -296,11 +304,12 @@ TensorDesc ModelCase::DescOfResource(size_t resource) {
 
 std::vector<std::string> ModelCase::InputPaths() const {
   std::vector<std::string> paths;
-  if (!path_.empty()) paths.push_back(path_);
   if (model_) {
+    for (const NamedFile& file : model_->own_files()) paths.push_back(file.path);
     for (const NamedFile& file : model_->input_files()) paths.push_back(file.path);
   }
   if (!inputs_) return paths;
+  if (!path_.empty()) paths.push_back(path_);
   for (const ModelDispatchable& dispatchable : document_->dispatchables()) {
     for (const ModelFile& file : dispatchable.files) paths.push_back(file.path);
   }
@@ -308,6 +317,14 @@ std::vector<std::string> ModelCase::InputPaths() const {
     paths.push_back(source.path);
   }
   return paths;
+}
+
+void ModelCase::RequireUnread(const Output& output, const std::string& path) const {
+  if (!model_) return;
+  FileRoles roles;
+  for (const NamedFile& file : model_->own_files()) roles.Reads(file.path, file.name);
+  roles.WritesTensor(path, output.name);
+  roles.RequireSeparate();
 }
 
 std::vector<ReportedFile> ModelCase::InputFiles() const {

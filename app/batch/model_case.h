@@ -68,10 +68,15 @@ class ModelCase {
 
   const std::vector<Output>& outputs() const { return outputs_; }
   const ModelLine& line() const { return line_; }
+  // The folder of ONNX's test data, in the manifest's; empty if the line has none.
+  const std::string& data() const { return data_; }
   bool is_document() const { return document_ != nullptr; }
 
   // The files that it reads, the model's own included.
   std::vector<std::string> InputPaths() const;
+  // Throws an Error of kind kUsage if `path`, where `output` goes, is one of them that has no
+  // input.
+  void RequireUnread(const Output& output, const std::string& path) const;
   std::vector<ReportedFile> InputFiles() const;
 
   // The operators that it runs.
@@ -107,6 +112,7 @@ class ModelCase {
   };
 
   std::string InFolder(const std::string& path) const;
+  void FindData();
   void ReadGraph(Diagnostics& diagnostics);
   void ReadFile(Diagnostics& diagnostics);
   void ReadDocument(Diagnostics& diagnostics);
@@ -126,6 +132,7 @@ class ModelCase {
   const Settings settings_;
   ModelLine line_;
   std::string path_;
+  std::string data_;
   std::optional<GraphModel> model_;
   const NamedGraph* graph_ = nullptr;  // null if it is refused
   Descriptor descriptor_;

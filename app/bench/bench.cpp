@@ -308,6 +308,9 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
   std::vector<BenchCase> cases;
   const ExitStatus status = ReadBenchCases(options, common, cases, roles);
   if (status != ExitStatus::kSuccess) return status;
+  if (cases.empty()) {
+    throw Error(ErrorKind::kUsage, "there is no operator to time: the models run none");
+  }
   roles.Writes(options.output, "the results");
   roles.RequireSeparate();
   CheckBenchOutput(options);

@@ -286,10 +286,10 @@ class CaseReader {
   // between nodes are made up.
   ExitStatus ReadGraphModel(const std::string& path) {
     Diagnostics diagnostics;
-    roles_.Reads(path, "the model");
     GraphModel model({path, options_.inputs, options_.sizes, options_.level, options_.confine},
                      diagnostics);
     const NamedGraph* graph = model.Read(diagnostics);
+    model.AddTo(roles_);
     if (diagnostics.has_errors() || !common_.quiet) {
       PrintDiagnostics(diagnostics, path, "", UseColor(common_.color));
     }

@@ -51,8 +51,7 @@ void Bind(const TensorSlot& slot, const std::string& name, Json& bindings) {
 
 FileRoles RolesOfInputs(const GraphModel& model) {
   FileRoles roles;
-  roles.Reads(model.path(), "the model");
-  for (const NamedFile& file : model.input_files()) roles.ReadsTensor(file.path, file.name);
+  model.AddTo(roles);
   return roles;
 }
 

@@ -168,7 +168,8 @@ std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
 GraphModel::GraphModel(GraphRequest request, Diagnostics& diagnostics)
     : request_(std::move(request)),
       sizes_(ParseSizes(request_.sizes)),
-      file_(std::make_shared<const InputFile>(InputFile::Open(request_.path))) {
+      file_(std::make_shared<const InputFile>(InputFile::Open(request_.path))),
+      own_files_{{"the model", request_.path}} {
   try {
     if (HasExtension(request_.path, ".onnx")) {
       onnx_ = ReadOnnxModel(file_->bytes(), request_.path);
@@ -206,6 +207,11 @@ void GraphModel::BindOthers(const std::function<std::string(const std::string& i
     const std::string path = file_of(name);
     if (!path.empty()) input_files_.push_back({name, path});
   }
+}
+
+void GraphModel::AddTo(FileRoles& roles) const {
+  for (const NamedFile& file : own_files_) roles.Reads(file.path, file.name);
+  for (const NamedFile& file : input_files_) roles.ReadsTensor(file.path, file.name);
 }
 
 const NamedGraph* GraphModel::Read(Diagnostics& diagnostics) {
@@ -315,12 +321,17 @@ std::string GraphModel::PathBeside(const std::string& name) const {
   return path;
 }
 
+std::string GraphModel::PathOfConstants(const std::string& name) {
+  own_files_.push_back({"constants of the model", PathBeside(name)});
+  return own_files_.back().path;
+}
+
 void GraphModel::ReadOnnx(Diagnostics& diagnostics) {
   OnnxSource source{.model = *onnx_, .owner = file_, .level = request_.level};
   source.is_mapped = IsRegular(request_.path);
   source.external = [&](const std::string& location) {
     RequireInsideOfModel(location);
-    return OpenMapped(PathBeside(location));
+    return OpenMapped(PathOfConstants(location));
   };
   for (const auto& [name, tensor] : bound_) source.bound.emplace(name, &tensor);
   source.shapes = sizes_.shapes;
@@ -333,10 +344,10 @@ void GraphModel::ReadOnnx(Diagnostics& diagnostics) {
   judged_ = std::move(import.judged);
 }
 
-std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagnostics) const {
+std::shared_ptr<const NamedGraph> GraphModel::ReadSerialized(Diagnostics& diagnostics) {
   std::optional<InputFile> constant;
   const auto open = [&](const std::string& name) {
-    constant = OpenBytes(PathBeside(FileOfConstant(name, request_.path)));
+    constant = OpenBytes(PathOfConstants(FileOfConstant(name, request_.path)));
     return constant->bytes();
   };
   const auto graph = ReadGraph(

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/exit_status.h"
+#include "app/files/file_roles.h"
 #include "app/options/options.h"
 #include "core/base/diagnostic.h"
 #include "core/graph/graph.h"
@@ -67,6 +68,10 @@ class GraphModel {
   const NamedGraph* judged() const { return judged_.get(); }
 
   const std::string& path() const { return request_.path; }
+  // The model's file and those that have its constants, by their roles.
+  const std::vector<NamedFile>& own_files() const { return own_files_; }
+  // Adds all files that the model and its inputs are read from.
+  void AddTo(FileRoles& roles) const;
   const std::vector<NamedFile>& input_files() const { return input_files_; }
   // The tensor that is bound to an input; null if there is none.
   const LoadedTensor* BoundTo(const std::string& input) const;
@@ -81,10 +86,12 @@ class GraphModel {
   void Assign();
   LoadedTensor Load(const NamedFile& file) const;
   void ReadOnnx(Diagnostics& diagnostics);
-  std::shared_ptr<const NamedGraph> ReadSerialized(Diagnostics& diagnostics) const;
+  std::shared_ptr<const NamedGraph> ReadSerialized(Diagnostics& diagnostics);
   std::optional<TensorDesc> DescOfInput(const std::string& name) const;
   const std::byte* InBuffer(const LoadedTensor& tensor, const TensorDesc& desc);
   std::string PathBeside(const std::string& name) const;
+  // The same for a file with constants, which becomes one of the model's own.
+  std::string PathOfConstants(const std::string& name);
 
   GraphRequest request_;
   StatedSizes sizes_;
@@ -92,6 +99,7 @@ class GraphModel {
   std::optional<OnnxModel> onnx_;
   std::vector<std::string> input_names_;
   std::vector<NamedFile> input_files_;
+  std::vector<NamedFile> own_files_;
   std::map<std::string, LoadedTensor> bound_;
   std::shared_ptr<const NamedGraph> graph_, judged_;
   std::vector<Buffer> packed_;  // inputs that files do not have without gaps

@@ -158,8 +158,7 @@ class GraphExecution {
   void CheckFiles() const {
     FileRoles roles;
     StandardOutput standard;
-    roles.Reads(model_->path(), "the model");
-    for (const NamedFile& file : model_->input_files()) roles.ReadsTensor(file.path, file.name);
+    model_->AddTo(roles);
     for (const Output& output : outputs_) {
       const std::string& name = output.port->name;
       if (IsPrinted(output) || is_json()) standard.AddText(name);

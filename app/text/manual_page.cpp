@@ -214,7 +214,7 @@ ONNX's test data, whose outputs are compared with
 and so on; see
 .Xr dmlop-batch 1 :
 .Bd -literal -offset indent
-{"model": "test_abs/model.onnx", "data": "test_abs/test_data_set_0"}
+{"model": "test_abs/model.onnx", "data": "test_data_set_0"}
 .Ed
 .Ss Refusals
 Every fault of a model is reported, with the node and its operator.

@@ -287,6 +287,13 @@ class OnnxTest(OnnxProgramTest):
         self.write("m.onnx", of("sub/data.bin"))
         self.run_program("run", "m.onnx", "-i", "x.npy", "-o", "y.npy", "--confine", ".")
         np.testing.assert_array_equal(np.load(self.folder / "y.npy"), 0 * X)
+        # They are read, so they are not written.
+        for arguments in [("run", "-o", "Y=sub/data.bin"), ("run", "--keep", "Add_0.Y=sub/data.bin"), ("run", "--report", "sub/data.bin"), ("bench", "--format", "json", "-o", "sub/data.bin")]:
+            command, *files = arguments
+            self.assertIn(b"sub/data.bin is read as constants of the model", self.run_program(command, "m.onnx", "-i", "x.npy", *files, status=2).stderr)
+        self.write("all.jsonl", json.dumps({"model": "m.onnx", "inputs": ["x.npy"], "outputs": ["sub/data.bin"]}).encode())
+        self.assertIn(b"sub/data.bin is read as constants of the model", self.run_program("batch", "all.jsonl", status=2).stderr)
+        self.assertEqual((self.folder / "sub/data.bin").read_bytes(), np.concatenate([X, -X]).tobytes())
         for location, offset, status in [("../data.bin", "0", 3), ("/etc/passwd", "0", 3), ("sub/data.bin\0x", "0", 3), ("sub/none.bin", "0", 5), ("sub/data.bin", "37", 4),
                                          ("sub/data.bin", "-4", 4), ("sub/data.bin", "4x", 4)]:
             with self.subTest(location):
@@ -318,6 +325,13 @@ class OnnxTest(OnnxProgramTest):
         self.assertEqual(self.run_program("show", "m.onnx").stdout.decode(),
                          "m.onnx: 1 node\n  input 'X': FLOAT32 [3, 3]\n  output 'Y': FLOAT32 [3, 3]\n"
                          "  node 'r' (Relu 14): ACTIVATION_RELU -> 'Y' FLOAT32 [3, 3]\n")
+        np.save(self.folder / "x.npy", X)
+        several = self.run_program("show", "m.onnx", "x.npy", "m.onnx").stdout.decode()
+        self.assertEqual([several.count("m.onnx: 1 node"), several.count("x.npy: ")], [2, 1])
+
+    def test_models_without_a_node_have_nothing_to_time(self):
+        self.write("m.onnx", model([node("Relu", "X", "Y")], [value("X", "f4", [0, 3])], outputs("Y")))
+        self.assertIn(b"no operator to time", self.run_program("bench", "m.onnx", status=2).stderr)
 
     def test_files_without_a_shape_have_the_stated_one(self):
         self.write("m.onnx", model([node("Neg", "X", "Y")], [value("X", "f4", ["N", 3])], outputs("Y")))
@@ -339,7 +353,7 @@ class OnnxTest(OnnxProgramTest):
         self.write("t/set/output_0.pb", constant("Y", np.maximum(X - 2, 0)))
         self.write("t/bad/input_0.pb", constant("X", X - 2))
         self.write("t/bad/output_0.pb", constant("Y", X))
-        lines = [{"model": "t/m.onnx", "data": "t/set"}, {"model": "t/m.onnx", "data": "t/bad"}, {"model": "t/none.onnx", "data": "t/set"}]
+        lines = [{"model": "t/m.onnx", "data": "set"}, {"model": "t/m.onnx", "data": "t/bad"}, {"model": "t/none.onnx", "data": "t/set"}]
         self.write("all.jsonl", "\n".join(map(json.dumps, lines[:1])).encode())
         self.run_program("batch", "all.jsonl", "-q")
         self.write("none.jsonl", json.dumps({"model": "t/m.onnx", "data": "t/none"}).encode())
