@@ -221,9 +221,10 @@ class Importer {
                 const std::set<std::string_view>& later) {
     const std::string label = LabelOf(node);
     const OnnxRow* row = FindOnnxRow(node.domain, node.op_type);
+    const int version = row == nullptr ? 0 : VersionIn(OpsetOf(node.domain), row->versions);
+    if (version == 0) row = nullptr;
     const OnnxFunction* function = row == nullptr ? functions_.Find(node) : nullptr;
     const bool is_if = node.domain.empty() && node.op_type == "If";
-    const int version = row == nullptr ? 0 : VersionIn(OpsetOf(node.domain), row->versions);
     const std::string place = row == nullptr
                                   ? fmt::format("node '{}' ({})", label, NameWithoutRow(node))
                                   : fmt::format("node '{}' ({} {})", label, node.op_type, version);
@@ -264,8 +265,9 @@ class Importer {
   std::string NameWithoutRow(const OnnxNode& node) const {
     if (!node.domain.empty()) return fmt::format("{}.{}", node.domain, node.op_type);
     const std::string_view versions = VersionsWithoutRow(node.op_type);
-    if (versions.empty()) return std::string(node.op_type);
-    return fmt::format("{} {}", node.op_type, VersionIn(in_.opset, versions));
+    const int version = VersionIn(in_.opset, versions);
+    if (version == 0) return std::string(node.op_type);
+    return fmt::format("{} {}", node.op_type, version);
   }
 
   // False if an input is not known, which is reported unless what computes it was. Such inputs are

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <concepts>
 #include <initializer_list>
 #include <optional>
@@ -177,8 +178,10 @@ class OnnxCall {
     throw OnnxRefusal{{{std::string(code), fmt::format(text, std::forward<Args>(args)...)}}};
   }
 
-  // Says what differs in ORT's DirectML provider, for `validate`.
-  void Note(std::string text) { notes_.push_back(std::move(text)); }
+  // Says once what differs in ORT's DirectML provider, for `validate`.
+  void Note(std::string text) {
+    if (std::ranges::find(notes_, text) == notes_.end()) notes_.push_back(std::move(text));
+  }
 
   // --- inputs ---
   size_t input_count() const { return inputs_.size(); }  // with those left out between others
@@ -291,7 +294,8 @@ std::span<const std::span<const OnnxRow>> OnnxRows();  // by family
 
 const OnnxRow* FindOnnxRow(std::string_view domain, std::string_view name);
 
-// The version of an operator that an opset means: the newest of `versions` that it has.
+// The version of an operator that an opset means: the newest of `versions` that it has; 0 if it has
+// none of them.
 int VersionIn(int64_t opset, std::string_view versions);
 
 // The versions of an operator of ONNX that no DirectML operator computes; empty if ONNX has none of
@@ -299,7 +303,8 @@ int VersionIn(int64_t opset, std::string_view versions);
 std::string_view VersionsWithoutRow(std::string_view name);
 std::vector<std::string_view> OnnxNamesWithoutRow();
 
-// Says why an operator has no row: nothing computes it, or ONNX has none of that name.
+// Says why an operator of a model has no row: nothing computes it, the model's opset does not have
+// it yet, or ONNX has none of that name.
 std::string WhyWithoutRow(std::string_view domain, std::string_view name);
 
 // The newest opset whose operators are known.

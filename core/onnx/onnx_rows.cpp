@@ -111,11 +111,12 @@ std::vector<OnnxOperator> OnnxOperators() {
 }
 
 int VersionIn(int64_t opset, std::string_view versions) {
+  constexpr int64_t kOldest = 7;  // which older ones are read as, if they lack the operator
   int found = 0;
   for (const std::string_view word : WordsOf(versions)) {
     int version = 0;
     std::from_chars(word.data(), word.data() + word.size(), version);
-    if (found == 0 || version <= opset) found = version;
+    if (version <= (found == 0 ? std::max(opset, kOldest) : opset)) found = version;
   }
   return found;
 }
@@ -129,6 +130,9 @@ std::vector<std::string_view> OnnxNamesWithoutRow() {
 std::string WhyWithoutRow(std::string_view domain, std::string_view name) {
   if (!domain.empty() || !VersionsWithoutRow(name).empty()) {
     return "no DirectML operator computes it; ORT runs it on the CPU";
+  }
+  if (const OnnxRow* row = FindOnnxRow(domain, name)) {
+    return fmt::format("ONNX has it from opset {} on", WordsOf(row->versions).front());
   }
   std::vector<std::string_view> names;
   for (const std::span<const OnnxRow> family : OnnxRows()) {

@@ -27,7 +27,7 @@ void SetSamePads(int64_t input, bool upper, size_t d, OnnxWindows& windows) {
   windows.ends[d] = total - windows.starts[d];
 }
 
-void SetOutput(const OnnxCall& call, int64_t input, bool ceil, size_t d, OnnxWindows& windows) {
+void SetOutput(OnnxCall& call, int64_t input, bool ceil, size_t d, OnnxWindows& windows) {
   const int64_t steps = input + windows.starts[d] + windows.ends[d] - ExtentOf(windows, d);
   if (steps < 0) {
     call.Refuse("ONX-4", "a window of {} does not fit into {} and the padding",
@@ -36,7 +36,14 @@ void SetOutput(const OnnxCall& call, int64_t input, bool ceil, size_t d, OnnxWin
   const int64_t stride = windows.strides[d];
   windows.output[d] = (ceil ? DividedUp(steps, stride) : steps / stride) + 1;
   // No window begins behind the elements.
-  if (ceil && (windows.output[d] - 1) * stride >= input + windows.starts[d]) --windows.output[d];
+  if (ceil && (windows.output[d] - 1) * stride >= input + windows.starts[d]) {
+    --windows.output[d];
+    if (steps / stride >= windows.output[d]) {  // DirectML leaves no window out that fits
+      const int64_t end = (windows.output[d] - 1) * stride + ExtentOf(windows, d);
+      windows.ends[d] = std::max<int64_t>(end - input - windows.starts[d], 0);
+    }
+    call.Note("ORT's DirectML provider has a last window behind the elements here");
+  }
 }
 
 void SetPads(const OnnxCall& call, OnnxWindows& windows) {
@@ -107,7 +114,7 @@ OnnxSizes KernelShape(const OnnxCall& call, size_t spatial, const OnnxSizes* oth
   return shape;
 }
 
-OnnxWindows WindowsOf(const OnnxCall& call, const OnnxSizes& input, const OnnxSizes& windows) {
+OnnxWindows WindowsOf(OnnxCall& call, const OnnxSizes& input, const OnnxSizes& windows) {
   const size_t count = input.size();
   OnnxWindows result{.sizes = windows,
                      .strides = SpatialNumbers(call, "strides", count),

@@ -18,7 +18,7 @@ struct OnnxWindows {
 };
 
 // Takes the spatial sizes of the input and those of the windows. Refuses what does not fit.
-OnnxWindows WindowsOf(const OnnxCall& call, const OnnxSizes& input, const OnnxSizes& windows);
+OnnxWindows WindowsOf(OnnxCall& call, const OnnxSizes& input, const OnnxSizes& windows);
 
 // The attribute kernel_shape; if it may be left out, `otherwise` says what stands for it.
 OnnxSizes KernelShape(const OnnxCall& call, size_t spatial, const OnnxSizes* otherwise);

@@ -122,6 +122,9 @@ void Clip(OnnxCall& call) {
   };
   Scalar least = bound(1);
   const Scalar most = bound(2);
+  if (type == DataType::kInt64 && !call.Has(1)) {
+    call.Note("ORT's DirectML provider clips at -INT64_MAX here");
+  }
   if (IsGreater(type, least, most)) least = most;  // in ONNX, the maximum wins
   EmitUnary(call, "ELEMENT_WISE_CLIP1", Packed(x), call.Out(0, x.type, x.sizes),
             {{"MinMaxDataType", type}, {"Min", least}, {"Max", most}});
@@ -160,6 +163,7 @@ void Mod(OnnxCall& call) {
 }
 
 void BitShift(OnnxCall& call) {
+  if (!call.HasAttribute("direction")) call.Refuse("ONX-3", "there is no direction");
   const bool is_left = call.Text("direction", "") == "LEFT";
   if (!is_left) call.RequireText("direction", "RIGHT");
   EmitPair(call, is_left ? "ELEMENT_WISE_BIT_SHIFT_LEFT" : "ELEMENT_WISE_BIT_SHIFT_RIGHT");

@@ -170,7 +170,7 @@ void EmitGemm(OnnxCall& call, const Equation& equation, const Sizes& sizes, char
                      {"TransA", "NONE"},
                      {"TransB", "TRANSPOSE"},
                      {"Alpha", 1},
-                     {"Beta", 1}});
+                     {"Beta", 0}});
 }
 
 bool HaveSameLabels(std::string a, std::string b) {

@@ -231,6 +231,9 @@ std::string_view PadModeOf(const OnnxCall& call) {
   const std::string_view mode = call.Text("mode", "constant");
   const auto* found = std::ranges::find(kPadModes, mode, &PadMode::onnx);
   if (found == std::end(kPadModes)) call.Refuse("ONX-3", "mode '{}'", mode);
+  if (mode == "wrap" && call.version() < 19) {
+    call.Refuse("ONX-3", "mode '{}', which versions below 19 lack", mode);
+  }
   return found->mode;
 }
 

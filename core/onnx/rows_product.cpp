@@ -47,7 +47,7 @@ void MatMul(OnnxCall& call) {
              {"TransA", "NONE"},
              {"TransB", "NONE"},
              {"Alpha", 1},
-             {"Beta", 1}});
+             {"Beta", 0}});
 }
 
 // --- convolutions --------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ OnnxOperand EmitProduct(OnnxCall& call, bool is_output) {
                      {"TransA", left.is_transposed ? "TRANSPOSE" : "NONE"},
                      {"TransB", right.is_transposed ? "TRANSPOSE" : "NONE"},
                      {"Alpha", call.Float("alpha", 1)},
-                     {"Beta", 1}});
+                     {"Beta", 0}});
   return out;
 }
 

@@ -399,7 +399,7 @@ void MatMulNBits(OnnxCall& call) {
                      {"TransA", "NONE"},
                      {"TransB", "TRANSPOSE"},
                      {"Alpha", 1},
-                     {"Beta", 1}});
+                     {"Beta", 0}});
 }
 
 const OnnxRow kRows[] = {

@@ -132,6 +132,9 @@ Sampling CropSampling(const OnnxCall& call, const Axis& axis) {
 }
 
 Sampling SamplingOf(const OnnxCall& call, std::string_view mode, const Axis& axis) {
+  if (mode == "tf_half_pixel_for_nn" && call.version() > 11) {
+    call.Refuse("ONX-3", "coordinate_transformation_mode '{}', which only version 11 has", mode);
+  }
   const double scale = axis.scale;
   const double input = static_cast<double>(axis.input), output = static_cast<double>(axis.output);
   if (mode == "half_pixel") return {scale, 0.5, -0.5};
@@ -151,6 +154,17 @@ Sampling SamplingOf(const OnnxCall& call, std::string_view mode, const Axis& axi
     call.Refuse("ONX-3", "coordinate_transformation_mode '{}'", mode);
   }
   return CropSampling(call, axis);
+}
+
+// Says where ORT's scales are others.
+void NoteSampling(OnnxCall& call, std::string_view mode, const std::vector<Axis>& axes) {
+  const auto differs = [](const Axis& axis) { return (axis.input > 1) != (axis.output > 1); };
+  if (mode == "pytorch_half_pixel" && std::ranges::any_of(axes, differs)) {
+    call.Note("ORT's DirectML provider takes the sizes of the input for those of the output here");
+  }
+  if (mode == "tf_crop_and_resize") {
+    call.Note("ORT's DirectML provider has other scales below one pixel and for outputs of one");
+  }
 }
 
 struct Nearest {
@@ -278,7 +292,10 @@ void Resize(OnnxCall& call) {
   std::vector<Axis> all = AllAxes(call);
   const std::vector<size_t> axes = AxesOf(call, all.size());
   const bool crops = modes.coordinates == "tf_crop_and_resize";
-  if (crops) SetRegion(call, axes, all);
+  if (crops) {
+    SetRegion(call, axes, all);
+    if (call.HasAttribute("axes")) call.Note("ORT's DirectML provider loses roi with axes");
+  }
   if (IsGiven(call, 2) && IsGiven(call, 3)) call.Refuse("ONX-4", "scales and sizes are both given");
   if (IsGiven(call, 3)) {
     SetSizes(call, call.Integers(3), axes, all);
@@ -286,6 +303,7 @@ void Resize(OnnxCall& call) {
   } else {
     SetScales(call, call.Numbers(2), crops, axes, all);
   }
+  NoteSampling(call, modes.coordinates, all);
   EmitResample(call, modes, std::move(all));
 }
 

@@ -138,6 +138,7 @@ void Reshape(OnnxCall& call) {
       call.Refuse("ONX-4", "the shape {} does not divide {}", ToString(sizes), ToString(from));
     }
     *inferred = others == 0 ? 0 : count / others;
+    if (allows_zero) call.Note("ORT's DirectML provider infers no size here, with allowzero");
   }
   EmitReshape(call, sizes);
 }
@@ -240,15 +241,21 @@ void Concat(OnnxCall& call) {
 // The sizes of the parts along the axis.
 std::vector<int64_t> PartsOf(const OnnxCall& call, int64_t size) {
   if (call.version() < 13 && call.HasAttribute("split")) return *call.Ints("split");
-  if (call.version() >= 13 && call.Has(1)) return call.Integers(1);
+  if (call.version() >= 13 && call.Has(1)) {
+    if (call.HasAttribute("num_outputs")) {
+      call.Refuse("ONX-4", "the parts are said twice, by num_outputs and by input 1");
+    }
+    return call.Integers(1);
+  }
   const auto count = call.Int("num_outputs", static_cast<int64_t>(call.output_count()));
-  const bool can_be_split = count >= 1 && (call.version() >= 18 || size % count == 0);
+  const bool may_be_unequal = call.HasAttribute("num_outputs");
+  const bool can_be_split = count >= 1 && (may_be_unequal || size % count == 0);
   if (!can_be_split) {
     call.Refuse("ONX-4", "{} cannot be split into {}", Counted(size, "element"),
                 Counted(count, "equal part"));
   }
   const int64_t part = (size + count - 1) / count;
-  if (call.HasAttribute("num_outputs") && part * (count - 1) >= size) {
+  if (may_be_unequal && part * (count - 1) >= size) {
     call.Refuse("ONX-4", "of {} in {} of {}, none is left for the last", Counted(size, "element"),
                 Counted(count, "part"), part);
   }

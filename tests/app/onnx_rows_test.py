@@ -62,6 +62,12 @@ def global_quantized_pool(*sizes):
             (x.sum(axis=tuple(range(1, x.ndim - 1)), keepdims=True, dtype="i4") + 5).astype("u1"))
 
 
+def max_pool_that_drops_a_window():
+    x = of(1, 1, 3, 3)
+    return ("MaxPool whose last window would begin in the padding", model_of("MaxPool", {"X": x}, kernel_shape=[1, 1], strides=[3, 3], ceil_mode=1, pads=[0, 0, 1, 1]),
+            x[:, :, ::3, ::3])
+
+
 INTEGERS = np.array([[1, 2], [3, 5]], "u1"), np.array([[2, 1], [0, 3]], "u1")
 HALF, ONE = np.array([0.5], "f2"), np.array([1], "u1")
 VOLUMES = of(2, 3, 2, 3, 2)
@@ -75,7 +81,7 @@ VALUES = [
     fused_matmul((2, 3, 2, 3, 4), (2, 3, 2, 5, 4)), fused_matmul((2, 3, 2, 3, 4), (5, 4)),
     fused_matmul((4,), (4,), transA=1), fused_matmul((4,), (5, 4), transA=1, transBatchA=1), fused_matmul((3, 4), (4,)), fused_matmul((2, 3, 4), (4,)),
     fused_matmul((4,), (2, 3, 2, 5, 4)),
-    quantized_pool(2, 3, 4, 5), global_quantized_pool(2, 4, 3), global_quantized_pool(1, 2, 4, 3), global_quantized_pool(1, 2, 2, 2, 3),
+    max_pool_that_drops_a_window(), quantized_pool(2, 3, 4, 5), global_quantized_pool(2, 4, 3), global_quantized_pool(1, 2, 4, 3), global_quantized_pool(1, 2, 2, 2, 3),
     ("QLinearMatMul with scales of FLOAT16",
      model_of("QLinearMatMul", {"A": INTEGERS[0], "s": HALF, "z": ONE, "B": INTEGERS[1], "t": HALF, "y": ONE, "u": HALF / 2, "x": ONE * 9}, opset=21),
      ((INTEGERS[0].astype("i4") - 1) @ (INTEGERS[1].astype("i4") - 1) + 9).astype("u1")),
@@ -97,6 +103,7 @@ VALUES = [
     ("Slice backwards of nothing", model_of("Slice", {"X": of(0, 6), "s": I([-1]), "e": I([-9]), "a": I([0]), "t": I([-1])}), of(0, 6)),
     ("Split with a smaller last part", model_of("Split", {"X": of(5)}, "Y,Z", opset=18, num_outputs=2), of(5)[:3]),
 ]
+
 
 # The rule, words of the message, and the model.
 REFUSED = [
@@ -134,7 +141,24 @@ REFUSED = [
     ("ONX-3", r"\b1 input with an equation of 2", model_of("Einsum", {"X": of(2, 3)}, equation="ij,jk->ik")),
     ("ONX-3", r"\b1 activation; expected 2", model_of("GRU", {"X": of(1, 1, 2), "w": of(1, 3, 2), "r": of(1, 3, 1)}, hidden_size=1, activations=["Tanh"])),
     ("ONX-4", "make up 1 output of", model_of("Split", {"X": of(4), "s": I([2, 2])})),
-    ("ONX-4", "1 element cannot be split into 2 equal parts", model_of("Split", {"X": of(1)}, "Y,Z", opset=13)),
+    *(("ONX-4", "cannot be split into 2 equal parts", model_of("Split", {"X": of(size)}, "Y,Z", opset=opset)) for size, opset in [(1, 13), (7, 18), (1, 18)]),
+    ("ONX-4", "said twice", model_of("Split", {"X": of(4), "s": I([1, 3])}, "Y,Z", opset=18, num_outputs=2)),
+    # What versions have.
+    *(("ONX-2", f"ONNX has it from opset {first} on", model_of(op, {"X": of(2, 3)}, opset=first - 1, **attributes)) for op, first, attributes in [
+        ("Gelu", 20, {}), ("HardSwish", 14, {}), ("Sign", 9, {}), ("Trilu", 14, {}), ("Celu", 12, {})]),
+    *(("ONX-3", "mode 'wrap'", model_of("Pad", {"X": of(2, 3), "p": I([1, 1, 1, 1])}, opset=opset, mode="wrap")) for opset in (11, 18)),
+    ("ONX-3", "which only version 11 has", model_of("Resize", {"X": of(2), "": F(0), "s": F([2])}, opset=13, coordinate_transformation_mode="tf_half_pixel_for_nn")),
+    ("ONX-3", "there is no direction", model_of("BitShift", {"X": of(2, kind="u1"), "Z": of(2, kind="u1")})),
+]
+
+# Where ORT's DirectML provider computes something else: words of the note, and the model.
+NOTES = [
+    ("sizes of the input", model_of("Resize", {"X": of(4), "": F(0), "s": F([.25])}, coordinate_transformation_mode="pytorch_half_pixel")),
+    ("other scales", model_of("Resize", {"X": of(4), "r": F([0, .5]), "s": F([1])}, coordinate_transformation_mode="tf_crop_and_resize")),
+    ("roi with axes", model_of("Resize", {"X": of(2, 4), "r": F([0, .5]), "s": F([1])}, opset=18, coordinate_transformation_mode="tf_crop_and_resize", axes=[1])),
+    ("a last window", model_of("MaxPool", {"X": of(1, 1, 3, 3)}, kernel_shape=[1, 1], strides=[3, 3], ceil_mode=1, pads=[0, 0, 1, 1])),
+    ("infers no size", model_of("Reshape", {"X": of(4), "s": I([2, -1])}, allowzero=1)),
+    ("-INT64_MAX", model_of("Clip", {"X": of(4, kind="i8"), "": I(0), "m": I(1)})),
 ]
 
 
@@ -152,6 +176,13 @@ class RowsTest(ProgramTest):
                 found = np.load(self.folder / "y.npy")
                 self.assertEqual(found.dtype, expected.dtype)
                 np.testing.assert_array_equal(found, expected)
+
+    def test_notes_say_what_another_provider_computes(self):
+        for words, made in NOTES:
+            with self.subTest(words):
+                self.write(*made)
+                told = self.run_program("validate", "m.onnx").stdout.decode()
+                self.assertEqual(told.count(words), 1, told)
 
     def test_refusals_name_the_node_and_the_rule(self):
         for code, words, made in REFUSED:
