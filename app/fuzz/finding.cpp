@@ -214,6 +214,12 @@ bool Finding::Covers(const NamedCase& other) const {
   return Holds(conditions, smallest.computation.op, other.computation.op);
 }
 
+bool Finding::HasKey(const FailureKey& one) const {
+  const FailureKey with_code{key.op, key.what, one.code};
+  return one == key ||
+         (one == with_code && std::ranges::find(other_codes, one.code) != other_codes.end());
+}
+
 bool Finding::IsLike(const Finding& other) const {
   if (key.op != other.key.op || key.what != other.key.what) return false;
   if (!company.empty()) return true;
@@ -229,11 +235,9 @@ Json LineOf(const Finding& finding) {
 }
 
 Json RecordOf(const Finding& finding) {
-  Json json = {{"finding", finding.number},
-               {"operator", finding.key.op},
-               {"class", Name(finding.key.what)},
-               {"key", finding.key.code},
-               {"what", finding.text}};
+  Json json = {{"finding", finding.number},        {"operator", finding.key.op},
+               {"class", Name(finding.key.what)},  {"key", finding.key.code},
+               {"otherKeys", finding.other_codes}, {"what", finding.text}};
   json["causes"] = Json::array();
   for (const DiagnosedFile& file : finding.diagnoses) {
     for (const Cause& cause : file.diagnosis.causes) {
@@ -286,14 +290,16 @@ Finding FindingOf(const Json& record) {
   finding.is_minimal = record.at("minimal").get<bool>();
   finding.conditions = ConditionsOf(record);
   finding.judging = record.value("judging", std::vector<std::string>());
+  finding.other_codes = record.value("otherKeys", std::vector<std::string>());
   return finding;
 }
 
-std::string FindingText(const Finding& finding, const std::string& folder) {
+std::string FindingText(const Finding& finding, const std::string& folder, CaseCount count) {
   const std::string heading =
       fmt::format("{}  {}  {}", finding.number, finding.key.op, Printable(finding.text));
-  std::string text = fmt::format("{:<60}  {}, the first {}\n", heading,
-                                 Counted(finding.cases, "case"), Printable(finding.first));
+  const std::string cases = count == CaseCount::kTold ? Counted(finding.cases, "case") + ", " : "";
+  std::string text =
+      fmt::format("{:<60}  {}the first {}\n", heading, cases, Printable(finding.first));
   text += Indented("smallest", SmallestText(finding), RunsText(finding));
   if (!finding.company.empty()) {
     text += Indented("company", Counted(finding.company.size(), "case") + " in a start", "");

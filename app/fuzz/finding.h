@@ -57,6 +57,8 @@ struct Finding {
   bool is_minimal = false;
   Conditions conditions{};
   std::vector<std::string> judging{};  // options with which it was judged
+  // What the key of failures that turned out to be this fault had for a code.
+  std::vector<std::string> other_codes{};
 
   std::string folder() const;  // "1-CONVOLUTION"
   // Whether the cause in the key is that of the smallest case, too: another one is chance.
@@ -64,6 +66,8 @@ struct Finding {
 
   // Whether another failure of the operator and class meets what this one hangs on.
   bool Covers(const NamedCase& other) const;
+  // Whether failures with a key, that meet what this one hangs on, are this fault.
+  bool HasKey(const FailureKey& one) const;
   // Whether both are one fault.
   bool IsLike(const Finding& other) const;
 };
@@ -75,8 +79,11 @@ Json LineOf(const Finding& finding);
 Json RecordOf(const Finding& finding);
 Finding FindingOf(const Json& record);
 
-// Several lines for people; `folder` is that of the findings, or empty if it is not in one.
-std::string FindingText(const Finding& finding, const std::string& folder);
+// Several lines for people; `folder` is that of the findings, or empty if it is not in one. The
+// number of cases is left out where it may grow.
+enum class CaseCount : uint8_t { kTold, kLeftOut };
+std::string FindingText(const Finding& finding, const std::string& folder,
+                        CaseCount count = CaseCount::kTold);
 
 // Writes the folder of a finding into the folder of all.
 void WriteFinding(const Finding& finding, const std::string& folder);
@@ -98,12 +105,16 @@ class FindingList {
   // Several causes may explain a failure: those come first that findings of the operator have.
   void PreferKnownCauses(const NamedCase& one, std::vector<DiagnosedFile>& diagnoses) const;
 
-  // Counts a failure to the finding that it belongs to. Returns false if it belongs to none.
+  // Counts a failure to the finding that it belongs to. Returns false if it belongs to none, or is
+  // the first case of one whose making a signal has ended.
   bool Count(const FailureKey& key, const NamedCase& one);
 
-  // Adds a finding, and writes it; or counts it to the one that is like it. Throws an Error if it
-  // cannot be written, and leaves no part of it.
+  // Adds a finding, and writes it, in place of one with the same first case; or counts it to the
+  // one that is like it. Throws an Error if it cannot be written, and leaves no part of it.
   void Add(Finding finding);
+
+  // Whether a finding of this run is like this one.
+  bool HasLike(const Finding& finding) const;
 
   // Writes the lists; without any finding there are none.
   void Write() const;
@@ -148,11 +159,12 @@ class FindingMaker {
   FindingMaker(Device& device, int64_t most_runs, const CaseBounds& bounds)
       : device_(device), most_runs_(most_runs), bounds_(bounds) {}
 
+  // Where a signal comes, the finding is as far as it came, and is not minimal.
   Finding Make(const Failure& failure) const;
 
  private:
   void Shrink(const Failure& failure, Finding& finding) const;
-  void TakeSmallest(const Failure& failure, Finding& finding) const;
+  bool Confirm(CaseClass what, const NamedCase& smallest, DeviceVerdict& verdict) const;
 
   Device& device_;
   const int64_t most_runs_;  // 0: the first case is taken for the smallest

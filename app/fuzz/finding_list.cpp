@@ -97,7 +97,9 @@ void FindingList::PreferKnownCauses(const NamedCase& one,
 
 bool FindingList::Count(const FailureKey& key, const NamedCase& one) {
   for (const auto& entry : entries_) {
-    if (!entry->is_own || entry->finding.key != key || !entry->finding.Covers(one)) continue;
+    const Finding& finding = entry->finding;
+    if (!entry->is_own || !finding.HasKey(key) || !finding.Covers(one)) continue;
+    if (finding.first == one.name) return false;
     entry->record["cases"] = ++entry->finding.cases;
     return true;
   }
@@ -105,12 +107,20 @@ bool FindingList::Count(const FailureKey& key, const NamedCase& one) {
 }
 
 void FindingList::Add(Finding finding) {
+  std::error_code ignored;
+  std::erase_if(entries_, [&](const auto& entry) {
+    const bool is_replaced = entry->is_own && entry->finding.first == finding.first;
+    if (is_replaced) fs::remove_all(folder_ + "/" + entry->finding.folder(), ignored);
+    return is_replaced;
+  });
   for (const auto& entry : entries_) {
     if (!entry->is_own || !entry->finding.IsLike(finding)) continue;
+    std::vector<std::string>& codes = entry->finding.other_codes;
+    if (!entry->finding.HasKey(finding.key)) codes.push_back(finding.key.code);
     entry->record["cases"] = ++entry->finding.cases;
+    entry->record["otherKeys"] = codes;
     return Write();
   }
-  std::error_code ignored;
   fs::create_directories(folder_, ignored);
   finding.number = entries_.empty() ? 1 : entries_.back()->finding.number + 1;
   entries_.push_back(std::make_unique<Entry>(Entry{finding, RecordOf(finding)}));
@@ -126,6 +136,11 @@ void FindingList::Add(Finding finding) {
     unwritten_ = std::move(finding);
     throw;
   }
+}
+
+bool FindingList::HasLike(const Finding& finding) const {
+  return std::ranges::any_of(
+      entries_, [&](const auto& entry) { return entry->is_own && entry->finding.IsLike(finding); });
 }
 
 void FindingList::Write() const {
@@ -174,7 +189,8 @@ class FindingFolder {
   // Returns the text for people; the folder has its name by now.
   std::string Readme() const {
     std::string text = fmt::format("# {}: {}\n\n", finding_.key.op, Printable(finding_.text));
-    text += Fenced(FindingText(finding_, fs::path(folder_).parent_path().string()));
+    const std::string all = fs::path(folder_).parent_path().string();
+    text += Fenced(FindingText(finding_, all, CaseCount::kLeftOut));
     text += FilesText();
     for (const DiagnosedFile& file : finding_.diagnoses) {
       text += "\n## Cause\n\n" + Fenced(DiagnosisText({file}));

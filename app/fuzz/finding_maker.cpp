@@ -125,12 +125,22 @@ class SameFailure {
   Device& device_;
 };
 
+// Thrown where a signal ends the tries.
+struct Interrupted {};
+
+// The smallest case that is known to fail, with what was said of it, and the runs that it took.
+struct Shrunk {
+  NamedCase one;
+  DeviceVerdict verdict;
+  int64_t runs = 0;
+};
+
 // The runs of a shrinker. Of several cases of which only the first failure matters, as many are run
 // at once as share what runs at once.
 class TryRuns {
  public:
-  TryRuns(const SameFailure& same, Device& device, std::string name)
-      : same_(same), device_(device), name_(std::move(name)) {}
+  TryRuns(const SameFailure& same, Device& device, Shrunk& shrunk)
+      : same_(same), device_(device), shrunk_(shrunk) {}
 
   std::vector<TryResult> operator()(std::span<const Computation> cases, TryUntil until) const {
     const Device::Tries how = same_.HowToTry(until);
@@ -141,30 +151,34 @@ class TryRuns {
     std::vector<TryResult> results;
     for (size_t begin = 0; begin < cases.size(); begin += at_once) {
       const auto some = cases.subspan(begin, std::min(at_once, cases.size() - begin));
-      for (const TryResult result : RunSome(some, how)) {
-        results.push_back(result);
-        if (result == TryResult::kFails && until == TryUntil::kFirstFailure) return results;
-      }
+      if (RunSome(some, how, until, results)) break;
     }
     return results;
   }
 
  private:
-  std::vector<TryResult> RunSome(std::span<const Computation> cases,
-                                 const Device::Tries& how) const {
+  // Returns true if no more results matter.
+  bool RunSome(std::span<const Computation> cases, const Device::Tries& how, TryUntil until,
+               std::vector<TryResult>& results) const {
     std::vector<NamedCase> named;
-    for (const Computation& one : cases) named.push_back({name_, one});
-    const std::vector<DeviceVerdict> verdicts = device_.Try(named, how);
-    std::vector<TryResult> results;
+    for (const Computation& one : cases) named.push_back({shrunk_.one.name, one});
+    std::vector<DeviceVerdict> verdicts = device_.Try(named, how);
     for (size_t i = 0; i < named.size(); ++i) {
+      if (verdicts[i].what == CaseClass::kNotRun && EndRequest::has_come()) throw Interrupted();
       results.push_back(same_.ResultOf(named[i], verdicts[i]));
+      if (until == TryUntil::kEnd) continue;
+      ++shrunk_.runs;
+      if (results.back() != TryResult::kFails) continue;
+      shrunk_.one = std::move(named[i]);
+      shrunk_.verdict = std::move(verdicts[i]);
+      return true;
     }
-    return results;
+    return false;
   }
 
   const SameFailure& same_;
   Device& device_;
-  const std::string name_;
+  Shrunk& shrunk_;
 };
 
 // Puts the cause first that was kept. It may be missing if others have the same values.
@@ -207,34 +221,43 @@ Finding FindingMaker::Make(const Failure& failure) const {
 
 void FindingMaker::Shrink(const Failure& failure, Finding& finding) const {
   const SameFailure same(failure, device_);
-  const TryRuns run(same, device_, failure.one.name);
-  ShrinkResult shrunk = dmlop::Shrink(failure.one.computation, run, most_runs_, bounds_);
-  finding.smallest.computation = std::move(shrunk.smallest);
+  Shrunk shrunk{failure.one, failure.verdict};
+  const TryRuns run(same, device_, shrunk);
+  try {
+    finding.is_minimal =
+        dmlop::Shrink(failure.one.computation, run, most_runs_, bounds_).is_minimal;
+    if (!Confirm(failure.verdict.what, shrunk.one, shrunk.verdict)) {
+      shrunk = {failure.one, failure.verdict, shrunk.runs};
+      finding.is_minimal = false;
+    }
+  } catch (const Interrupted&) {
+  }
+  finding.smallest = shrunk.one;
+  finding.verdict = shrunk.verdict;
   finding.shrink_runs = shrunk.runs;
-  finding.is_minimal = shrunk.is_minimal && !EndRequest::has_come();
-  TakeSmallest(failure, finding);
+  finding.diagnoses = device_.judge().Diagnose(finding.smallest, finding.verdict);
+  if (failure.verdict.what != CaseClass::kUnsteady) finding.text = TextOf(finding.verdict);
   if (same.cause() != nullptr) PutFirst(*same.cause(), finding.diagnoses);
   if (EndRequest::has_come()) return;
-  finding.conditions =
-      FindConditions(finding.smallest.computation, failure.classes, run, 2 * most_runs_, bounds_);
+  try {
+    finding.conditions =
+        FindConditions(finding.smallest.computation, failure.classes, run, 2 * most_runs_, bounds_);
+  } catch (const Interrupted&) {
+  }
 }
 
 // Judges the smallest case once more. A hang that comes back within the whole time is none.
-void FindingMaker::TakeSmallest(const Failure& failure, Finding& finding) const {
-  const int most_runs = failure.verdict.what == CaseClass::kUnsteady ? 10 : 1;
-  DeviceVerdict verdict;
-  for (int run = 0; run < most_runs && !verdict.fails(); ++run) {
-    verdict = device_.Alone(finding.smallest, device_.options().timeout);
+bool FindingMaker::Confirm(CaseClass what, const NamedCase& smallest,
+                           DeviceVerdict& verdict) const {
+  const int most_runs = what == CaseClass::kUnsteady ? 10 : 1;
+  DeviceVerdict again;
+  for (int run = 0; run < most_runs && !again.fails(); ++run) {
+    again = device_.Alone(smallest, device_.options().timeout);
   }
-  if (verdict.what == CaseClass::kNotRun) return;
-  if (!verdict.fails()) {
-    finding.smallest = failure.one;
-    finding.is_minimal = false;
-    return;
-  }
-  finding.verdict = std::move(verdict);
-  finding.diagnoses = device_.judge().Diagnose(finding.smallest, finding.verdict);
-  if (failure.verdict.what != CaseClass::kUnsteady) finding.text = TextOf(finding.verdict);
+  if (again.what == CaseClass::kNotRun) throw Interrupted();
+  if (!again.fails()) return false;
+  verdict = std::move(again);
+  return true;
 }
 
 }  // namespace dmlop

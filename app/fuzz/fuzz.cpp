@@ -85,10 +85,12 @@ class FuzzRun {
 
   // --- what is saved -----------------------------------------------------------------------------
 
+  // A run that was interrupted may go on from its first case.
+  bool can_go_on() const { return state_.cases() > 0 || EndRequest::has_come(); }
   void SaveFindings() { findings_.Write(); }
   void SaveReport() { report_->Close(state_.ReportLine()); }
   void SaveState() {
-    if (state_.cases() > 0) state_.Write(options_.findings.folder, /*is_last=*/true);
+    if (can_go_on()) state_.Write(options_.findings.folder, /*is_last=*/true);
   }
 
   bool CanSave(Step save) {
@@ -157,7 +159,10 @@ class FuzzRun {
     if (IsAccepted(diagnoses, options_.accepted)) verdict.what = CaseClass::kAccepted;
     if (verdict.fails() && !findings_.Count(KeyOf(one.one, verdict, diagnoses), one.one)) {
       if (EndRequest::has_come()) return false;
-      findings_.Add(maker_.Make({one.one, one.classes, verdict, diagnoses}));
+      Finding finding = maker_.Make({one.one, one.classes, verdict, diagnoses});
+      const bool is_cut = EndRequest::has_come();
+      if (!is_cut || !findings_.HasLike(finding)) findings_.Add(std::move(finding));
+      if (is_cut) return false;
     }
     state_.Add(one, verdict);
     report_->Add(one, verdict, diagnoses);
@@ -185,7 +190,7 @@ class FuzzRun {
   }
 
   void TellHowToGoOn() const {
-    if (common_.quiet || state_.cases() == 0) return;
+    if (common_.quiet || !can_go_on()) return;
     PrintMessage(
         fmt::format("dmlop: interrupted; this goes on:\n  dmlop fuzz --resume {} --engine "
                     "{}\n",

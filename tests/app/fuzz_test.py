@@ -408,6 +408,43 @@ for c in cases:
 
 
 class InterruptedTest(FuzzTest):
+    def interrupt(self, starts, *command):
+        """Sends SIGINT after so many starts of an engine that counts them. Returns what was printed, and the errors."""
+        (self.folder / "starts").write_text("")
+        process = subprocess.Popen([DMLOP, *command], cwd=self.folder, env=os.environ | {"TMPDIR": str(self.temporary)},
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while len((self.folder / "starts").read_text().splitlines()) < starts and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        printed, errors = process.communicate()
+        self.assertEqual(process.returncode, -signal.SIGINT, errors)
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        return printed.decode(), errors.decode()
+
+    def test_a_finding_goes_on(self):
+        """What was found when a signal came is told and whole; what goes on ends as if there had been none."""
+        rule = "for c in cases:\n a, begin = c.load()\n if c.width > 1:\n  a[-1] ^= 0x40\n c.save(a)"
+        engine = f"echo {{}} >> starts; {self.engine(rule)}"
+        options = [ABS, "-n", "2", "--type", "FLOAT32", "--shrink-runs", "30", "--engine", engine]
+        self.run_program("fuzz", *options, "-o", "whole", status=1)
+        whole, = self.findings("whole")
+        for starts in (3, 8, 20, len((self.folder / "starts").read_text().splitlines()) - 12):
+            with self.subTest(starts=starts):
+                folder = f"cut-{starts}"
+                printed, errors = self.interrupt(starts, "fuzz", *options, "-o", folder)
+                self.assertIn(f"--resume {folder}", errors)
+                cut, = self.findings(folder)
+                own = f"{folder}/{cut['finding']}-{ABS}"
+                self.assertIn(f"dmlop run {own}/case.json --judge {own}/actual", printed)
+                self.run_program("run", f"{own}/case.json", "--judge", f"{own}/actual", status=1)
+                self.run_program("fuzz", "--resume", folder, "--engine", engine, status=1)
+                found, = self.findings(folder)
+                for member in ("cases", "smallest", "conditions", "minimal", "runs", "what"):
+                    self.assertEqual(found[member], whole[member], member)
+        printed, _ = self.interrupt(5, "shrink", "whole/1-ELEMENT_WISE_ABS/first.json", "--engine", engine, "-o", "shrunk")
+        self.assertIn("not minimal", printed)
+        self.run_program("run", f"shrunk/1-{ABS}/case.json", "--judge", f"shrunk/1-{ABS}/actual", status=1)
+
     def test_a_run_goes_on(self):
         """The cases of both parts are those of a run that is not interrupted, each run once."""
         engine = f"echo {{}} >> starts; sleep 0.05; {HEALTHY}"
