@@ -123,7 +123,16 @@ def last_marked(x):
     return (np.arange(x.shape[1]) == places[:, None]).astype(x.dtype)
 
 
+def added_in_order(a, b):
+    """A product of FLOAT16, each product and each sum of which is rounded."""
+    total = np.zeros((len(a), b.shape[1]), a.dtype)
+    for k in range(len(b)):
+        total += a[:, k:k + 1] * b[k:k + 1]
+    return total
+
+
 AB = A @ B
+A_HALVES, B_HALVES = A.astype(np.float16), B.astype(np.float16)
 CONVOLVED = convolution(X, FILTER, (1, 1), (1, 1))
 
 def softmax_of_part(x, count):
@@ -206,6 +215,7 @@ FAULTS = {
                                    np.clip(F4(0.2) * CUBE - F4(0.5), 0, 1), "/desc/Beta=-0.5"),
     # arithmetics
     "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
+    "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
     "the last of the greatest marked": ({"type": "ACTIVATION_HARDMAX1", "Axes": [1]}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
     "the last of the greatest of a row marked": ({"type": "ACTIVATION_HARDMAX"}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
     "integers cut off": (QUANTIZE, [CUBE, np.full((3, 8, 40), 0.0371, F4), ("ZeroPointTensor", np.full((3, 8, 40), 100, np.uint8))],
