@@ -16,18 +16,20 @@ namespace {
 
 // A promising hypothesis explains this share of a few wrong elements, roughly.
 constexpr double kPromising = 0.6;
+// It knows of one in so many of them at least; of a far shift the rest comes from beyond an edge.
+constexpr int64_t kLeastKnown = 3;
 // Computing the units of a changed output takes the work of another one.
 constexpr int64_t kMostWorkForUnits = 200'000'000;
 
 std::vector<int64_t> Spread(const std::vector<int64_t>& all, size_t most) {
   if (all.size() <= most) return all;
-  // At equal distances they could all lie in one column.
+  // At equal distances they could all lie in one column, and at distances that grow evenly in a few.
   constexpr double kGoldenRatio = 0.6180339887498949;
   const double distance = static_cast<double>(all.size()) / static_cast<double>(most);
   std::vector<int64_t> some;
   for (size_t i = 0; i < most; ++i) {
     const auto k = static_cast<double>(i);
-    const double within = k * kGoldenRatio - std::floor(k * kGoldenRatio);
+    const double within = k * k * kGoldenRatio - std::floor(k * k * kGoldenRatio);
     some.push_back(all[static_cast<size_t>((k + within) * distance)]);
   }
   return some;
@@ -268,7 +270,7 @@ bool ArePromising(const Evidence& evidence, const SampledElements& few,
   }
   const double share =
       static_cast<double>(nearer) - static_cast<double>(changed) * WeightOfRight(evidence, few) / 2;
-  return 2 * known >= std::ssize(few.wrong) && nearer > 0 &&
+  return kLeastKnown * known >= std::ssize(few.wrong) && nearer > 0 &&
          share >= kPromising * static_cast<double>(known);
 }
 

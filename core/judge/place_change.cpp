@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -143,16 +144,21 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return share->second;
   }
 
-  // How many shifts there are.
-  double CountOfShifts() const {
+  // How many shifts are tried, and how many there are.
+  double CountOfTriedShifts() const {
     double count = std::pow(3, axes_.size());
     for (const size_t d : axes_) count += 2 * static_cast<double>(std::min(sizes_[d], kMostShift));
+    return count;
+  }
+  double CountOfShifts() const {
+    double count = 1;
+    for (const size_t d : axes_) count *= 2 * static_cast<double>(sizes_[d]) - 1;
     return count;
   }
 
   void Shifts() {
     size_t count = 0;
-    const double all = CountOfShifts();
+    double all = CountOfTriedShifts();
     const auto attempt = [&](const Dims& shift) {
       if (count < kMostOfAKind) count += TryOneOf(all, Shifted(shift));
     };
@@ -162,6 +168,8 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
       }
     }
     Diagonals(attempt);
+    all = CountOfShifts();
+    for (const Dims& shift : VotedShifts()) attempt(shift);
   }
 
   Dims Along(size_t axis, int64_t distance) const {
@@ -185,6 +193,31 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
       }
       if (moved > 1) attempt(shift);
     }
+  }
+
+  // Far shifts along several axes are too many to be tried. They are the most frequent distances of
+  // values from their places.
+  std::vector<Dims> VotedShifts() {
+    constexpr int kFewestVotes = 3;
+    std::vector<std::pair<int, Dims>> voted;
+    for (const auto& [distance, votes] : DistancesOfValues()) {
+      for (size_t is_forward = 0; is_forward < 2; ++is_forward) {
+        Dims shift(distance.begin(), distance.end());
+        for (int64_t& along : shift) along = is_forward != 0 ? along : -along;
+        const bool is_new = votes[is_forward] >= kFewestVotes && IsFarDiagonal(shift);
+        if (is_new) voted.emplace_back(-votes[is_forward], shift);
+      }
+    }
+    std::ranges::stable_sort(voted, {}, &std::pair<int, Dims>::first);
+    if (voted.size() > kMostOfAKind) voted.resize(kMostOfAKind);
+    std::vector<Dims> shifts;
+    for (const auto& [votes, shift] : voted) shifts.push_back(shift);
+    return shifts;
+  }
+
+  static bool IsFarDiagonal(const Dims& shift) {
+    const auto moves = std::ranges::count_if(shift, [](int64_t along) { return along != 0; });
+    return moves > 1 && std::ranges::any_of(shift, [](int64_t along) { return along * along > 1; });
   }
 
   // Elements outside of the box of wrong ones stay where they are. Those that are shifted in at an
@@ -267,21 +300,30 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
                    evidence_.actual.Value(element), evidence_.expected.Value(partner));
   }
 
-  // Both signs count, or it would be a shift; the first nonzero number is positive.
-  std::optional<Dims> MostFrequentDistance() const {
-    std::map<std::vector<int64_t>, std::array<int, 2>> votes;
+  // Both signs count, or it would be a shift.
+  std::optional<Dims> MostFrequentDistance() {
+    const auto least = [](const auto& vote) { return std::min(vote.second[0], vote.second[1]); };
+    const auto& votes = DistancesOfValues();
+    const auto most = std::ranges::max_element(votes, {}, least);
+    if (most == votes.end() || least(*most) == 0) return std::nullopt;
+    return Dims(most->first.begin(), most->first.end());
+  }
+
+  // How many of the few have their value at a distance, before them and behind them. The first
+  // number that is not 0 is positive.
+  using Distances = std::map<std::vector<int64_t>, std::array<int, 2>>;
+  const Distances& DistancesOfValues() {
+    if (distances_) return *distances_;
+    distances_.emplace();
     const std::vector<Valued> by_value = NearValues();
     for (const int64_t element : few_.wrong) {
       for (const auto& [value, partner] : NearIn(by_value, evidence_.actual.Value(element))) {
         if (partner == element || !IsValueOf(element, partner)) continue;
         const auto [distance, is_forward] = DistanceOf(element, partner);
-        ++votes[distance][is_forward];
+        ++(*distances_)[distance][is_forward];
       }
     }
-    const auto least = [](const auto& vote) { return std::min(vote.second[0], vote.second[1]); };
-    const auto most = std::ranges::max_element(votes, {}, least);
-    if (most == votes.end() || least(*most) == 0) return std::nullopt;
-    return Dims(most->first.begin(), most->first.end());
+    return *distances_;
   }
 
   // A right value, and its element.
@@ -338,6 +380,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   std::vector<Stretch> box_;  // of the wrong elements
   std::vector<size_t> axes_;  // those with more than one coordinate
   std::vector<Hypothesis> found_;
+  std::optional<Distances> distances_;
   std::map<ElementBytes, double> shares_;  // of all elements that have, or nearly have, a value
 };
 

@@ -110,6 +110,11 @@ def moved_tile(x):
     return device
 
 
+def moved_in(x, distance):
+    """Further on along the last axis; other numbers come in."""
+    return np.concatenate([numbers(*x.shape[:-1], distance, seed=6), x[..., :-distance]], -1)
+
+
 def replaced(x, *places):
     device = x.copy()
     for place in places:
@@ -231,6 +236,8 @@ FAULTS = {
     "maxima that begin with 0": ({"type": "REDUCE", "Function": "MAX", "Axes": [2]}, [-np.abs(CUBE)], np.zeros((3, 8, 1), F4), "starts-at-zero"),
     "an operand written": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE, "from-input"),
     "moved by a column": (conv(), [X, FILTER], np.roll(CONVOLVED, 1, 3), "shifted"),
+    "moved by rows and columns": (conv(), [X, FILTER], np.roll(CONVOLVED, (2, -3), (2, 3)), "shifted:[0,0,-2,3]"),
+    "moved by most of the columns": (conv(), [X, FILTER], moved_in(CONVOLVED, 8), "shifted:[0,0,0,-8]"),
     "moved within a channel": (conv(), [X, FILTER], np.where(np.arange(4)[:, None, None] == 2, np.roll(CONVOLVED, -2, 2), CONVOLVED), "shifted"),
     "from the last row to the first": (conv(), [X, FILTER], CONVOLVED[:, :, ::-1], "reversed"),
     "channels last": (conv(), [X, FILTER], CONVOLVED.transpose(0, 2, 3, 1).reshape(CONVOLVED.shape), "permuted"),
