@@ -23,7 +23,8 @@ constexpr int64_t kMostWorkForUnits = 200'000'000;
 
 std::vector<int64_t> Spread(const std::vector<int64_t>& all, size_t most) {
   if (all.size() <= most) return all;
-  // At equal distances they could all lie in one column, and at distances that grow evenly in a few.
+  // At equal distances they could all lie in one column, and at distances that grow evenly in a
+  // few.
   constexpr double kGoldenRatio = 0.6180339887498949;
   const double distance = static_cast<double>(all.size()) / static_cast<double>(most);
   std::vector<int64_t> some;
@@ -39,12 +40,18 @@ bool AreEqual(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
+// A right output that is only moved has no units, but what a device computes in its place may have
+// units of its own.
+bool HasOwnUnits(const Evidence& evidence, const Hypothesis& hypothesis) {
+  return hypothesis.units && IsFloat(evidence.actual.type);
+}
+
 // Whether a varied value is so much nearer to the actual one than the right value is that rounding
 // may account for the rest.
-bool IsNearer(const Evidence& evidence, int64_t element, double varied) {
+bool IsNearer(const Evidence& evidence, int64_t element, double varied, bool is_rounded) {
   const double actual = evidence.actual.Value(element);
   if (AreEqual(actual, varied)) return true;
-  const bool needs_bits = !evidence.units || evidence.criterion == Criterion::kBits;
+  const bool needs_bits = !is_rounded || evidence.criterion == Criterion::kBits;
   if (needs_bits || !std::isfinite(varied)) return false;
   const double error = std::abs(actual - evidence.expected.Value(element));
   return std::abs(actual - varied) <= error / 4;
@@ -93,8 +100,9 @@ class Scoring {
 
   Score Of(const SampledElements& sample, ScoreAccuracy accuracy) {
     const auto varied = AsInFile(evidence_, hypothesis_.compute(sample.all()));
-    const bool has_own = evidence_.units && hypothesis_.units;
-    if (!has_own || accuracy == ScoreAccuracy::kQuick) return Count(sample, varied);
+    const bool is_quick =
+        accuracy == ScoreAccuracy::kQuick && (evidence_.units || evidence_.count() > kManyElements);
+    if (!HasOwnUnits(evidence_, hypothesis_) || is_quick) return Count(sample, varied);
     if (evidence_.count() > kManyElements) {
       const Score score = Count(sample, varied);
       if (score.explained == score.of && score.broken == 0) return score;
@@ -132,7 +140,8 @@ class Scoring {
       case Criterion::kRounding:
         return IsNoise(evidence_, units_, varied.place, actual.Value(element), value);
       case Criterion::kNearer:
-        return IsWithoutUnits(element, varied) || IsNearer(evidence_, element, value);
+        return IsWithoutUnits(element, varied) ||
+               IsNearer(evidence_, element, value, evidence_.units.has_value());
       case Criterion::kBits:
         break;
     }
@@ -250,11 +259,12 @@ std::vector<int64_t> SampledElements::all() const {
 
 bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
                  const SampledElements& few) {
-  return ArePromising(evidence, few, hypothesis.compute(few.all()));
+  return ArePromising(evidence, few, hypothesis.compute(few.all()),
+                      evidence.units || HasOwnUnits(evidence, hypothesis));
 }
 
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
-                  std::vector<VariedElement> computed) {
+                  std::vector<VariedElement> computed, bool are_rounded) {
   const std::vector<VariedElement> varied = AsInFile(evidence, std::move(computed));
   int64_t known = 0, nearer = 0, changed = 0;
   const auto value = [&](size_t i) {
@@ -262,7 +272,7 @@ bool ArePromising(const Evidence& evidence, const SampledElements& few,
   };
   for (size_t i = 0; i < few.wrong.size(); ++i) {
     known += varied[i].is_known();
-    nearer += varied[i].is_known() && IsNearer(evidence, few.wrong[i], value(i));
+    nearer += varied[i].is_known() && IsNearer(evidence, few.wrong[i], value(i), are_rounded);
   }
   for (size_t i = few.wrong.size(); i < varied.size(); ++i) {
     const int64_t element = few.right[i - few.wrong.size()];

@@ -122,13 +122,14 @@ struct SampledElements {
 SampledElements SampleOf(const Evidence& evidence, size_t most);
 
 // Whether a hypothesis brings most of a few wrong elements much closer to what the device has, and
-// leaves most right ones as they are. `computed` has the wrong ones, then the right ones.
+// leaves most right ones as they are. `computed` has the wrong ones, then the right ones, which a
+// device may have rounded if `are_rounded`.
 bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
                  const SampledElements& few);
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
-                  std::vector<VariedElement> computed);
+                  std::vector<VariedElement> computed, bool are_rounded);
 
-// A quick score has the units of the right output, as those of its own take long.
+// A quick score has the units of the right output, if it has any, as those of its own take long.
 enum class ScoreAccuracy { kQuick, kFull };
 
 Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const SampledElements& sample,

@@ -192,7 +192,7 @@ class HypothesisList {
     const auto values = ComputeVaried(op, inputs, all, evidence_.output, elements);
     std::vector<NumberedVariation> promising;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (ArePromising(evidence_, few, Varied(values[i], elements))) {
+      if (ArePromising(evidence_, few, Varied(values[i], elements), evidence_.units.has_value())) {
         promising.push_back({all[i], i});
       }
     }

@@ -77,6 +77,16 @@ def running_sums(x, length):
     return np.concatenate([x[:, i:i + length].cumsum(1) for i in range(0, x.shape[1], length)], 1)
 
 
+def enlarged(x):
+    """Twice as many rows and columns, linearly between the middles of pixels."""
+    for axis in (2, 3):
+        at = np.clip((np.arange(2 * x.shape[axis]) + 0.5) / 2 - 0.5, 0, x.shape[axis] - 1)
+        below = at.astype(int)
+        share = (at - below).astype(F4).reshape((-1, 1) if axis == 2 else -1)
+        x = x.take(below, axis) * (1 - share) + x.take(np.minimum(below + 1, x.shape[axis] - 1), axis) * share
+    return x
+
+
 def over(x, axes):
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 0.01)
 
@@ -218,6 +228,9 @@ FAULTS = {
     "an axis less": (MVN | {"Axes": [1, 2]}, [CUBE], over(CUBE, 2), "/desc/Axes=[2]"),
     "mostly 0 by the other sign": ({"type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.2, "Beta": 0.5}, [CUBE],
                                    np.clip(F4(0.2) * CUBE - F4(0.5), 0, 1), "/desc/Beta=-0.5"),
+    "linear where the nearest element is asked for": ({"type": "RESAMPLE1", "InterpolationMode": "NEAREST_NEIGHBOR", "Scales": [1, 1, 2, 2],
+                                                       "InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4}, [X], enlarged(X),
+                                                      '/desc/InterpolationMode="LINEAR"'),
     # arithmetics
     "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
     "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
