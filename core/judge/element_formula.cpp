@@ -138,8 +138,15 @@ DoubleDouble Other(const Formula& formula, Node node, std::span<const Node> node
       .number;
 }
 
+// Integers of 64 bits have more digits than one double.
+DoubleDouble ElementValue(const Formula& formula, Node node) {
+  const ConstTensorView& view = formula.inputs()[formula.tensor(node)];
+  if (IsFloat(view.type) || ByteWidth(view.type) < 8) return {formula.ValueOf(node), 0};
+  return ExactArithmetic::Element(view, OffsetOf(view.layout, formula.index(node))).number;
+}
+
 DoubleDouble Leaf(const Formula& formula, Node node) {
-  if (formula.operation(node) == Operation::kElement) return {formula.ValueOf(node), 0};
+  if (formula.operation(node) == Operation::kElement) return ElementValue(formula, node);
   return ExactArithmetic::Number(formula.number(node), formula.exact_number(node)).number;
 }
 

@@ -73,6 +73,15 @@ size_t MostTermsOf(const ElementFormula& element) {
   return most;
 }
 
+// Whether the result is an element of an input whose type has numbers that the output's lacks.
+bool IsRoundedElement(const ElementFormula& element, DataType type) {
+  const Formula& formula = element.formula();
+  if (formula.operation(element.last()) != Operation::kElement) return false;
+  const DataType own = formula.inputs()[formula.tensor(element.last())].type;
+  const unsigned bits = BitWidth(own), of_result = BitWidth(type);
+  return bits > of_result || (bits == of_result && !IsFloat(own));
+}
+
 // The first and the last element, one of which has the most terms where an output accumulates.
 std::array<Region, 2> EndsOf(const Region& middle, const OperatorDesc& op) {
   std::array<Region, 2> ends = {middle, middle};
@@ -127,6 +136,7 @@ class Relevance {
     has_formula_ = formula != nullptr;
     if (!has_formula_) return;
     features_ = FeaturesOf(*formula);
+    is_rounded_element_ = IsRoundedElement(*formula, type_);
     for (const Region& end : EndsOf(middle, op)) {
       const auto at_end = ElementFormula::Of(op, inputs, end);
       if (at_end) features_.most_terms = std::max(features_.most_terms, MostTermsOf(*at_end));
@@ -146,7 +156,8 @@ class Relevance {
       case Kind::kThrough:
         return IsFloat(type_) && IsThrough(v.format);
       case Kind::kTowardZero:
-        return IsFloat(type_) ? features_.roundings > 0 : features_.has_whole_roundings;
+        return IsFloat(type_) ? features_.roundings > 0 || is_rounded_element_
+                              : features_.has_whole_roundings;
       case Kind::kFlushSubnormals:
         return IsFlushed(v.flushed);
       case Kind::kNanPasses:
@@ -205,6 +216,7 @@ class Relevance {
   std::vector<bool> factors_;
   Features features_;
   bool has_formula_ = false;
+  bool is_rounded_element_ = false;
 };
 
 // The variations that concern an operator's own result.

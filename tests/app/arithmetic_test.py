@@ -221,6 +221,8 @@ class ArithmeticTest(ProgramTest):
         self.check({"type": "ELEMENT_WISE_EXP"}, [x], "through-float16", nearest.astype(HALF).astype(SINGLE))
         below = np.nextafter(nearest, SINGLE(0))
         self.check({"type": "ELEMENT_WISE_EXP"}, [x], "toward-zero", np.where(nearest > exact, below, nearest))
+        whole = np.array([2**60 - 1, -(2**24) - 3, 5], "i8")
+        self.check({"type": "CAST", "OutputTensor": {"DataType": "FLOAT32"}}, [whole], "toward-zero", np.array([2**60 - 2**36, -(2**24) - 2, 5], SINGLE))
         sums = np.array([[65504], [65504]], HALF)
         self.check({"type": "REDUCE", "Function": "SUM", "Axes": [0]}, [sums], "toward-zero", np.array([[65504]], HALF))
         # 1 + 2^-11 is a tie of FLOAT16, and what is added to it is less than FLOAT32 can tell.

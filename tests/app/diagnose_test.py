@@ -114,6 +114,12 @@ def cut(x, *elements):
     return device.reshape(x.shape)
 
 
+def cut_to_halves(x):
+    """The nearest numbers of FLOAT16 that are not beyond."""
+    nearest = x.astype(np.float16)
+    return np.where(abs(nearest.astype("f8")) > abs(x.astype("f8")), np.nextafter(nearest, np.float16(0)), nearest)
+
+
 def moved_tile(x):
     device = x.copy()
     device[8:16, 8:16] = x[8:16, 9:17]
@@ -236,6 +242,9 @@ FAULTS = {
     "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
     "the last of the greatest marked": ({"type": "ACTIVATION_HARDMAX1", "Axes": [1]}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
     "the last of the greatest of a row marked": ({"type": "ACTIVATION_HARDMAX"}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
+    "digits of FLOAT32 cut off": ({"type": "CAST", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [3, 8, 40]}}, [CUBE], cut_to_halves(CUBE), "toward-zero"),
+    "digits of integers cut off": ({"type": "CAST", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [12, 12]}}, [999 * INDICES],
+                                   cut_to_halves(999 * INDICES), "toward-zero"),
     "integers cut off": (QUANTIZE, [CUBE, np.full((3, 8, 40), 0.0371, F4), ("ZeroPointTensor", np.full((3, 8, 40), 100, np.uint8))],
                          np.clip(np.trunc(CUBE.astype("f8") / F4(0.0371)) + 100, 0, 255).astype(np.uint8), "toward-zero"),
     # places
