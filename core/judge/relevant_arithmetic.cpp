@@ -21,7 +21,7 @@ using Operation = FormulaOperation;
 struct Features {
   size_t most_terms = 0;       // of a sum of numbers that are not whole
   bool has_many_sums = false;  // of which each depends on others, in a long formula
-  int roundings = 0;           // operations whose results are not whole
+  int roundings = 0;           // of what is not whole
   bool has_addend = false;
   bool has_extremes = false;
   bool has_maximum_of_list = false;
@@ -73,6 +73,19 @@ size_t MostTermsOf(const ElementFormula& element) {
   return most;
 }
 
+// How often an element is rounded if each operation is: products are of one factor after another.
+// Sums are told by their terms.
+int RoundingsOf(const ElementFormula& element) {
+  int roundings = 0;
+  for (FormulaNode node = 0; node <= element.last(); ++node) {
+    if (!element.IsRounded(node)) continue;
+    const bool is_product = element.formula().operation(node) == Operation::kProduct;
+    const auto factors = static_cast<int>(element.formula().operands(node).size());
+    roundings += is_product ? std::max(factors - 1, 1) : 1;
+  }
+  return roundings;
+}
+
 // Whether the result is an element of an input whose type has numbers that the output's lacks.
 bool IsRoundedElement(const ElementFormula& element, DataType type) {
   const Formula& formula = element.formula();
@@ -82,7 +95,8 @@ bool IsRoundedElement(const ElementFormula& element, DataType type) {
   return bits > of_result || (bits == of_result && !IsFloat(own));
 }
 
-// The first and the last element, one of which has the most terms where an output accumulates.
+// The first and the last element, one of which has the most terms or factors where an output
+// accumulates.
 std::array<Region, 2> EndsOf(const Region& middle, const OperatorDesc& op) {
   std::array<Region, 2> ends = {middle, middle};
   const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[middle.tensor].desc;
@@ -97,13 +111,13 @@ Features FeaturesOf(const ElementFormula& element) {
   const Formula& formula = element.formula();
   Features features;
   features.most_terms = MostTermsOf(element);
+  features.roundings = RoundingsOf(element);
   constexpr FormulaNode kLong = 4096;
   features.has_many_sums = element.sums().size() > 1 && element.last() > kLong;
   features.has_addend = element.WithRoundedProduct(DataType::kFloat32).has_value();
   for (FormulaNode node = 0; node <= element.last(); ++node) {
     const Operation operation = formula.operation(node);
     const bool is_maximum = operation == Operation::kMaximum || operation == Operation::kMinimum;
-    features.roundings += element.IsRounded(node) ? 1 : 0;
     features.has_extremes |= is_maximum || GivesPlace(operation);
     features.has_maximum_of_list |= operation == Operation::kMaximum && formula.HasList(node);
     features.has_places |= GivesPlace(operation);
@@ -139,7 +153,9 @@ class Relevance {
     is_rounded_element_ = IsRoundedElement(*formula, type_);
     for (const Region& end : EndsOf(middle, op)) {
       const auto at_end = ElementFormula::Of(op, inputs, end);
-      if (at_end) features_.most_terms = std::max(features_.most_terms, MostTermsOf(*at_end));
+      if (!at_end) continue;
+      features_.most_terms = std::max(features_.most_terms, MostTermsOf(*at_end));
+      features_.roundings = std::max(features_.roundings, RoundingsOf(*at_end));
     }
   }
 

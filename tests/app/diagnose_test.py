@@ -152,6 +152,14 @@ def added_in_order(a, b):
     return total
 
 
+def multiplied_in_order(x):
+    """Running products along the last axis, each of which is rounded."""
+    products = x.copy()
+    for k in range(1, x.shape[-1]):
+        products[..., k] *= products[..., k - 1]
+    return products
+
+
 AB = A @ B
 A_HALVES, B_HALVES = A.astype(np.float16), B.astype(np.float16)
 CONVOLVED = convolution(X, FILTER, (1, 1), (1, 1))
@@ -191,6 +199,7 @@ MVN = {"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [2], "NormalizeVariance":
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
 MAXIMA = np.maximum(FEW, FEW_MORE)
 HALVES = CUBE.astype(np.float16)
+FACTORS = (1 + CUBE / 8).astype(np.float16)
 SIGMOIDS = (1 / (1 + np.exp(-HALVES.astype("f8")))).astype(np.float16)
 SMALL = A * F4(2**-13)  # some elements are subnormal in FLOAT16
 QUANTIZE = {"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor": {"DataType": "UINT8", "Sizes": [3, 8, 40]}}
@@ -240,6 +249,9 @@ FAULTS = {
     # arithmetics
     "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
     "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
+    "running products in FLOAT16": ({"type": "CUMULATIVE_PRODUCT", "Axis": 2, "AxisDirection": "INCREASING", "HasExclusiveProduct": False},
+                                    [FACTORS], multiplied_in_order(FACTORS), "float16-steps"),
+    "a product of all in FLOAT16": ({"type": "REDUCE", "Function": "MULTIPLY", "Axes": [2]}, [FACTORS], multiplied_in_order(FACTORS)[..., -1:], "float16-steps"),
     "the last of the greatest marked": ({"type": "ACTIVATION_HARDMAX1", "Axes": [1]}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
     "the last of the greatest of a row marked": ({"type": "ACTIVATION_HARDMAX"}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
     "digits of FLOAT32 cut off": ({"type": "CAST", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [3, 8, 40]}}, [CUBE], cut_to_halves(CUBE), "toward-zero"),
@@ -311,6 +323,7 @@ HEALTHY = {
     "an element of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345)),
     "elements of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345, 678)),
     "two elements, both cut off": ({"type": "ELEMENT_WISE_EXP"}, [F4([[2, 3]])], np.nextafter(np.exp(np.array([[2.0, 3.0]])).astype(F4), F4(0))),
+    "products of all": ({"type": "REDUCE", "Function": "MULTIPLY", "Axes": [2]}, [1 + CUBE / 8], multiplied_in_order(1 + CUBE / 8)[..., -1:]),
     "means": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.mean(2, keepdims=True)),
 }
 
