@@ -140,6 +140,9 @@ std::vector<Detail> DetailsOf(const Variation& v) {
       return DetailsOfInputs(v);
     case Kind::kSums:
       return DetailsOfSums(v);
+    case Kind::kSteps:
+      if (!v.rounds_constants) return {};
+      return {{"rounded-constants", "constants, too"}};
     case Kind::kFlushSubnormals:
       return {DetailOfFlush(v.flushed)};
     default:
@@ -233,6 +236,7 @@ void AddSteps(std::vector<Variation>& all) {
   for (const FloatFormat format : {FloatFormat::kFloat32, FloatFormat::kFloat16}) {
     all.push_back({Kind::kSteps, format});
   }
+  all.push_back({.kind = Kind::kSteps, .format = FloatFormat::kFloat16, .rounds_constants = true});
 }
 
 std::vector<Variation> MakeAll() {

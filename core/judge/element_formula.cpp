@@ -396,7 +396,7 @@ DoubleDouble ElementFormula::WithoutTerms(
   return values[last()];
 }
 
-ElementFormula::Results ElementFormula::InSteps(FloatFormat format) const {
+ElementFormula::Results ElementFormula::InSteps(FloatFormat format, bool rounds_constants) const {
   const FloatRounding rounding(format);
   Results values(values_.size());
   for (Node node = 0; node <= last(); ++node) {
@@ -405,7 +405,10 @@ ElementFormula::Results ElementFormula::InSteps(FloatFormat format) const {
     if (formula_.definition(node) != node) {
       values[node] = values[formula_.definition(node)];
     } else if (IsLeaf(operation) || is_whole_[node]) {
-      values[node] = Evaluated(formula_, node, values);
+      const bool is_rounded =
+          rounds_constants && operation == Operation::kNumber && !is_whole_[node];
+      const DoubleDouble value = Evaluated(formula_, node, values);
+      values[node] = is_rounded ? Rounded(rounding, value) : value;
     } else if (IsChain(operation)) {
       values[node] = RoundedChain(formula_, node, values, rounding);
     } else {

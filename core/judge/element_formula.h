@@ -77,8 +77,8 @@ class ElementFormula {
       std::span<const Node> depending,
       const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
       bool divides_by_all) const;
-  // The elements if each operation is rounded.
-  Results InSteps(FloatFormat format) const;
+  // The elements if each operation is rounded, and fractions that are no elements, too, or not.
+  Results InSteps(FloatFormat format, bool rounds_constants) const;
 
  private:
   void EvaluateAll();

@@ -2,11 +2,13 @@
 // Which variations can make a difference to an operator, by what its formula is made of.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <vector>
 
 #include "core/judge/element_formula.h"
+#include "core/judge/float_format.h"
 #include "core/judge/sum_terms.h"
 #include "core/judge/varied_values.h"
 #include "core/ops/fused.h"
@@ -19,9 +21,10 @@ using Operation = FormulaOperation;
 
 // The parts that a formula has.
 struct Features {
-  size_t most_terms = 0;       // of a sum of numbers that are not whole
-  bool has_many_sums = false;  // of which each depends on others, in a long formula
-  int roundings = 0;           // of what is not whole
+  size_t most_terms = 0;            // of a sum of numbers that are not whole
+  bool has_many_sums = false;       // of which each depends on others, in a long formula
+  int roundings = 0;                // of what is not whole
+  bool has_long_constants = false;  // fractions that FLOAT16 has not
   bool has_addend = false;
   bool has_extremes = false;
   bool has_maximum_of_list = false;
@@ -63,6 +66,12 @@ bool IsDifferenceOfIntegers(const Formula& formula, FormulaNode node) {
            return formula.operation(operand) == Operation::kElement &&
                   !IsFloat(formula.inputs()[formula.tensor(operand)].type);
          });
+}
+
+bool IsLongConstant(const Formula& formula, FormulaNode node) {
+  if (formula.operation(node) != Operation::kNumber) return false;
+  const double number = formula.number(node);
+  return std::trunc(number) != number && FloatRounding(FloatFormat::kFloat16)(number) != number;
 }
 
 size_t MostTermsOf(const ElementFormula& element) {
@@ -118,6 +127,7 @@ Features FeaturesOf(const ElementFormula& element) {
   for (FormulaNode node = 0; node <= element.last(); ++node) {
     const Operation operation = formula.operation(node);
     const bool is_maximum = operation == Operation::kMaximum || operation == Operation::kMinimum;
+    features.has_long_constants |= IsLongConstant(formula, node);
     features.has_extremes |= is_maximum || GivesPlace(operation);
     features.has_maximum_of_list |= operation == Operation::kMaximum && formula.HasList(node);
     features.has_places |= GivesPlace(operation);
@@ -168,7 +178,7 @@ class Relevance {
       case Kind::kProductRounded:
         return features_.has_addend;
       case Kind::kSteps:
-        return features_.roundings > 1;
+        return v.rounds_constants ? features_.has_long_constants : features_.roundings > 1;
       case Kind::kThrough:
         return IsFloat(type_) && IsThrough(v.format);
       case Kind::kTowardZero:

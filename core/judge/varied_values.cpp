@@ -195,7 +195,8 @@ class Tile {
       case Kind::kThrough:
         return RoundOtherwise(variation, part, elements);
       case Kind::kSteps:
-        return Store(part, part.formula->InSteps(variation.format), elements);
+        return Store(part, part.formula->InSteps(variation.format, variation.rounds_constants),
+                     elements);
       default:
         if (const auto rounded = part.formula->WithRoundedProduct(question_.type)) {
           Store(part, *rounded, elements);

@@ -209,6 +209,8 @@ class ArithmeticTest(ProgramTest):
         self.check({"type": "ACTIVATION_SIGMOID"}, [x], "float32-steps", sigmoid_in_steps(x, SINGLE))
         self.check({"type": "ACTIVATION_HARD_SWISH", "Alpha": 0.1640625, "Beta": 0.5}, [half], "float16-steps",
                    half * np.clip(HALF(0.1640625) * half + HALF(0.5), HALF(0), HALF(1)))
+        self.check({"type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.2, "Beta": 0.5}, [half], "float16-steps:rounded-constants",
+                   np.clip(HALF(0.2) * half + HALF(0.5), HALF(0), HALF(1)))
         table = gemm(HALF, 8, 16, 9, c=True, Alpha=0.3125, Beta=1.75)
         a, b, c = self.normal(8, 16, dtype=HALF), self.normal(16, 9, dtype=HALF), self.normal(8, 9, dtype=HALF)
         product = (products(a, b).sum(0) * 0.3125).astype(HALF).astype("f8")

@@ -249,6 +249,10 @@ FAULTS = {
     # arithmetics
     "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
     "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
+    "steps and the factor in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES], HALVES * np.float16(0.3) + np.float16(0.75),
+                                        "float16-steps:rounded-constants"),
+    "steps in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES],
+                         (HALVES * F4(0.3)).astype(np.float16) + np.float16(0.75), "float16-steps"),
     "running products in FLOAT16": ({"type": "CUMULATIVE_PRODUCT", "Axis": 2, "AxisDirection": "INCREASING", "HasExclusiveProduct": False},
                                     [FACTORS], multiplied_in_order(FACTORS), "float16-steps"),
     "a product of all in FLOAT16": ({"type": "REDUCE", "Function": "MULTIPLY", "Axes": [2]}, [FACTORS], multiplied_in_order(FACTORS)[..., -1:], "float16-steps"),
