@@ -223,7 +223,8 @@ class Diagnostician {
 
   void FindCauses() {
     result_.verdict = DiagnosisVerdict::kUnknown;
-    for (const Stage stage : {Stage::kSimple, Stage::kInputs, Stage::kPairs, Stage::kLastResort}) {
+    for (const Stage stage : {Stage::kSimple, Stage::kInputs, Stage::kPairs,
+                              Stage::kChangeAndArithmetic, Stage::kLastResort}) {
       Count(HypothesesOf(evidence_, few_, stage));
       if (counted_.empty() || !counted_.front().is_cause()) continue;
       result_.verdict = DiagnosisVerdict::kCause;

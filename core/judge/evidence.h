@@ -154,9 +154,10 @@ struct RankedHypothesis {
 
 // Each stage is tried only if those before it found no cause.
 enum class Stage {
-  kSimple,      // single changes of the descriptor, of the arithmetic, and of places
-  kInputs,      // inputs in another layout, parts of them, and paddings
-  kPairs,       // two changes of the descriptor
+  kSimple,  // single changes of the descriptor, of the arithmetic, and of places
+  kInputs,  // inputs in another layout, parts of them, and paddings
+  kPairs,   // two changes of the descriptor
+  kChangeAndArithmetic,
   kLastResort,  // functions that are not accurate
   kAmongNoise,  // only arithmetics, whose bits count
 };

@@ -68,6 +68,8 @@ class HypothesisList {
         break;
       case Stage::kPairs:
         Descriptors(Pairs());
+        break;
+      case Stage::kChangeAndArithmetic:
         if (TakesAllPairs()) ArithmeticsOfChanges();
         break;
       case Stage::kLastResort:
