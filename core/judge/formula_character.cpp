@@ -57,6 +57,7 @@ class Characters {
       case Operation::kQuotientOrDividend:
         character.sign = SignOfProduct(node);
         if (!IsNumber(Operands(node)[1])) NoPolynomial(character);
+        character.has_mixed_sum |= !Of(Operands(node)[1]).is_of_one_sign;
         break;
       case Operation::kNegative:
         character.sign = -SignOf(Operands(node)[0]);
@@ -172,6 +173,7 @@ class Characters {
   void Apply(Node node, FormulaCharacter& character) {
     NoPolynomial(character);
     character.has_function = true;
+    character.has_mixed_sum |= !character.is_of_one_sign;
     const Operation operation = formula_.operation(node);
     if (operation == Operation::kExponential || operation == Operation::kSquareRoot) {
       character.sign = 1;

@@ -20,6 +20,7 @@ struct FormulaCharacter {
   bool has_long_product = false;  // whose parts may be beyond the type
   bool has_function = false;      // anything but sums, products and choices
   bool has_logarithm = false;     // of what was computed
+  bool has_mixed_sum = false;     // of terms of different signs, in a function or a divisor
 
   // Adds what is said of another formula, or a part of this one, but for its sign.
   void Add(const FormulaCharacter& other) {
@@ -30,6 +31,7 @@ struct FormulaCharacter {
     has_long_product |= other.has_long_product;
     has_function |= other.has_function;
     has_logarithm |= other.has_logarithm;
+    has_mixed_sum |= other.has_mixed_sum;
   }
 };
 

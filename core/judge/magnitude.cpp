@@ -16,6 +16,9 @@ namespace {
 using Operation = FormulaOperation;
 using Magnitudes = std::span<const Magnitude>;
 
+// Errors of a few units of FLOAT32, as a part of the size.
+constexpr double kErrorStep = 0x1p-20;
+
 Magnitude WithoutError(double value) {
   return {value, std::abs(value), 1, Magnitude::kExact};
 }
@@ -31,6 +34,10 @@ int64_t MostTerms(Magnitudes x) {
   return most;
 }
 
+bool IsRelative(const Magnitude& x) {
+  return x.kind == Magnitude::kExact || x.kind == Magnitude::kRelative;
+}
+
 // --- sums ----------------------------------------------------------------------------------------
 
 Magnitude::Kind KindOfSum(Magnitudes terms) {
@@ -41,8 +48,8 @@ Magnitude::Kind KindOfSum(Magnitudes terms) {
   if (terms.size() <= 2 && std::ranges::all_of(terms, is_exact)) return Magnitude::kStep;
   const bool has_positive =
       std::ranges::any_of(terms, [](const Magnitude& x) { return x.kind == Magnitude::kPositive; });
-  return has_positive && std::ranges::all_of(terms, is_positive) ? Magnitude::kPositive
-                                                                 : Magnitude::kOther;
+  if (has_positive && std::ranges::all_of(terms, is_positive)) return Magnitude::kPositive;
+  return std::ranges::all_of(terms, IsRelative) ? Magnitude::kLinear : Magnitude::kOther;
 }
 
 Magnitude Sum(Magnitudes terms) {
@@ -69,10 +76,6 @@ Magnitude DifferenceOf(const Magnitude& a, const Magnitude& b) {
 
 // --- products ------------------------------------------------------------------------------------
 
-bool IsRelative(const Magnitude& x) {
-  return x.kind == Magnitude::kExact || x.kind == Magnitude::kRelative;
-}
-
 Magnitude::Kind KindOfProduct(Magnitudes factors) {
   return std::ranges::all_of(factors, IsRelative) ? Magnitude::kRelative : Magnitude::kOther;
 }
@@ -89,10 +92,29 @@ Magnitude Product(Magnitudes factors) {
   return product;
 }
 
+// Returns what the error of a sum adds to the size of a function of it; nothing if `x` is no such
+// sum. The slope is that over a distance at which errors lie, since it may be infinite at one
+// point.
+template <typename Function>
+double PassedOn(const Magnitude& x, Function&& function) {
+  if (x.kind != Magnitude::kLinear || x.size == 0) return 0;
+  const double step = x.size * kErrorStep;
+  const double more = std::abs(function(x.value + step) - function(x.value)) / kErrorStep;
+  return std::isfinite(more) ? more : 0;
+}
+
 Magnitude Quotient(const Magnitude& a, const Magnitude& b) {
   const Magnitude operands[] = {a, b};
-  return {a.value / b.value, a.size / std::abs(b.value), MostTerms(operands),
+  const double passed_on = PassedOn(b, [&](double divisor) { return a.value / divisor; });
+  return {a.value / b.value, a.size / std::abs(b.value) + passed_on, MostTerms(operands),
           KindOfProduct(operands), a.adds_up};
+}
+
+Magnitude SquareRoot(const Magnitude& x) {
+  const auto root = [](double number) { return std::sqrt(number); };
+  const double passed_on = PassedOn(x, root);
+  const double size = passed_on > 0 ? root(x.value) + passed_on : root(x.size);
+  return {root(x.value), size, x.terms, Magnitude::kOther, /*adds_up=*/false};
 }
 
 Magnitude Square(const Magnitude& x) {
@@ -102,15 +124,18 @@ Magnitude Square(const Magnitude& x) {
 
 // --- choices -------------------------------------------------------------------------------------
 
-// Only what was computed has an error beside that of the number chosen.
+// Only what was computed has an error beside that of the number chosen, and this only matters if a
+// device may choose it instead.
 template <typename Before>
 Magnitude Extreme(Magnitudes among, Before before) {
   Magnitude chosen = among[0];
   for (const Magnitude& x : among) {
     if (std::isnan(chosen.value) || before(x.value, chosen.value)) chosen = x;
   }
+  const double value = chosen.value;
   for (const Magnitude& x : among) {
-    if (x.kind == Magnitude::kExact) continue;
+    const double error = kErrorStep * static_cast<double>(x.terms) * x.size;
+    if (x.kind == Magnitude::kExact || std::abs(x.value - value) > error) continue;
     chosen.size = std::max(chosen.size, x.size);
     chosen.kind = Magnitude::kOther;
   }
@@ -145,20 +170,31 @@ double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
 
 // Returns the factor by which a function passes on the error of an operand. Gates of networks,
 // which are at most 1 steep, count as if they were that steep everywhere, since the error before
-// them is that of a step before, too.
+// them is that of a step before, too. Functions are exact for numbers of FLOAT32.
 double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
                std::vector<double> x, size_t operand, double size) {
   using F = ElementWiseFunction;
   if (function == F::kTanh || function == F::kSigmoid || function == F::kSoftsign) return 1;
-  const double before = ValueOf(function, parameters, x);
-  const double step = size * 0x1p-20;
-  x[operand] += step;
-  const double slope = std::abs(ValueOf(function, parameters, x) - before) / step;
+  const double from = static_cast<float>(x[operand]);
+  const double to = static_cast<float>(from + size * kErrorStep);
+  const auto value_at = [&](double moved) {
+    x[operand] = moved;
+    return ValueOf(function, parameters, x);
+  };
+  const double slope = std::abs(value_at(to) - value_at(from)) / (to - from);
   return std::isfinite(slope) ? slope : 0;
 }
 
 Magnitude OfValue(double value, Magnitudes operands) {
   return {value, std::abs(value), MostTerms(operands), Magnitude::kOther, /*adds_up=*/false};
+}
+
+Magnitude Power(const Magnitude& x, const Magnitude& exponent) {
+  const auto power = [&](double base) { return std::pow(base, exponent.value); };
+  const Magnitude operands[] = {x, exponent};
+  Magnitude value = OfValue(power(x.value), operands);
+  value.size += PassedOn(x, power);
+  return value;
 }
 
 template <typename T>
@@ -246,7 +282,7 @@ Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
     case Operation::kQuotientOrDividend:
       return x[1].value == 0 ? x[0] : Quotient(x[0], x[1]);
     case Operation::kPower:
-      return OfValue(std::pow(x[0].value, x[1].value), x);
+      return Power(x[0], x[1]);
     case Operation::kNegative:
       return Negated(x[0]);
     case Operation::kFlooredQuotient:
@@ -258,8 +294,7 @@ Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
     case Operation::kSquare:
       return Square(x[0]);
     case Operation::kSquareRoot:
-      return {std::sqrt(x[0].value), std::sqrt(x[0].size), x[0].terms, Magnitude::kOther,
-              /*adds_up=*/false};
+      return SquareRoot(x[0]);
     case Operation::kExponential:
       return Exponential(x[0]);
     case Operation::kLogarithm:

@@ -19,6 +19,7 @@ struct Magnitude {
     kExact,     // an element or a number, or one chosen among them
     kRelative,  // a product or quotient of these, whose error is relative to it
     kStep,      // the sum or difference of two exact ones, whose only error is relative to it
+    kLinear,    // another sum of exact and relative ones, which may be much smaller than these
     kPositive,  // an exponential, or a sum of positive ones
     kOther,
   };

@@ -49,6 +49,15 @@ bool IsInexactFunction(const Formula& formula, FormulaNode node) {
   }
 }
 
+// A device may round the product before the sum, or fuse them.
+bool IsScaledWithAddend(const Formula& formula, FormulaNode node) {
+  const auto is_product = [&](FormulaNode term) {
+    return formula.operation(term) == Operation::kProduct;
+  };
+  return formula.operation(node) == Operation::kSum &&
+         std::ranges::any_of(formula.operands(node), is_product);
+}
+
 bool IsFunction(const Formula& formula, FormulaNode node) {
   switch (formula.operation(node)) {
     case Operation::kQuotient:
@@ -275,6 +284,7 @@ bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t outpu
   if (!formula) return false;
   for (FormulaNode node = 0; node <= formula->last(); ++node) {
     if (IsInexactFunction(formula->formula(), node)) return false;
+    if (IsScaledWithAddend(formula->formula(), node)) return false;
   }
   return true;
 }

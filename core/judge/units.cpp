@@ -145,14 +145,20 @@ class UnitsOfOutput {
       TakeResults();
       return CountTerms({});
     }
-    const MagnitudeRun run(op_, inputs_, output_, sample_);
-    if (run.is_possible()) return MeasureByRun(run);
+    if (!HasMixedSum()) {
+      const MagnitudeRun run(op_, inputs_, output_, sample_);
+      if (run.is_possible()) return MeasureByRun(run);
+    }
     SizesAndTerms found = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_);
     units_.scale = std::move(found.sizes);
     units_.terms = std::move(found.terms);
     AddCoordinates();
     AllowOrdersOfScales(SizesBeforeScales(op_, inputs_, exact_.layout.sizes, output_));
   }
+
+  // Whether a function is applied to a scaled value with a bias, of whose magnitudes it says
+  // nothing.
+  bool HasMixedSum() const { return IsElementWise() && character_.has_mixed_sum; }
 
   // Whether products are multiplied by numbers, before which they may leave the range of the type.
   bool IsWeighted() const {

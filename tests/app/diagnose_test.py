@@ -201,6 +201,8 @@ MAXIMA = np.maximum(FEW, FEW_MORE)
 HALVES = CUBE.astype(np.float16)
 FACTORS = (1 + CUBE / 8).astype(np.float16)
 SIGMOIDS = (1 / (1 + np.exp(-HALVES.astype("f8")))).astype(np.float16)
+LOW = -np.abs(CUBE) - F4(5)
+SCALED = {"ScaleBias": {"Scale": 0.75, "Bias": -0.5}}
 SMALL = A * F4(2**-13)  # some elements are subnormal in FLOAT16
 QUANTIZE = {"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor": {"DataType": "UINT8", "Sizes": [3, 8, 40]}}
 MEANS_BESIDE_AN_EDGE = windows(padded(X, (0, 0), (0, 1)), (3, 3)).mean((-1, -2), dtype=F4)
@@ -225,6 +227,7 @@ FAULTS = {
                                        "/desc/BiasTensor=null + inputs-bfloat16"),
     "the activation left out": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B], AB, "/desc/FusedActivation=null"),
     "another slope": ({"type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}, [CUBE], np.maximum(CUBE, 0), "/desc/Alpha=0"),
+    "small exponentials without scale and bias": ({"type": "ELEMENT_WISE_EXP", **SCALED}, [LOW], np.exp(LOW), "/desc/ScaleBias=null"),
     "operands exchanged": ({"type": "ELEMENT_WISE_SUBTRACT"}, [SQUARE, OTHER], OTHER - SQUARE, "/desc/ATensor<->/desc/BTensor"),
     "sums include the last": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": True},
                               [LONG], LONG.cumsum(1), "/desc/HasExclusiveSum=false"),
@@ -267,6 +270,7 @@ FAULTS = {
     "means moved by a column": (POOL | {"EndPadding": [0, 1], "IncludePadding": True}, [X], np.roll(MEANS_BESIDE_AN_EDGE, 1, 3), "shifted"),
     "a tile of few integers moved": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], moved_tile(MAXIMA), "shifted:[0,1]"),
     "a tile of bfloat16 not written": (gemm(), [A, B], in_bfloat16(unwritten(AB, np.s_[16:32, 32:48])), "not-written"),
+    "large units not written": ({"type": "ACTIVATION_CELU", "Alpha": 0.5}, [-LOW], 0 * CUBE, "not-written"),
     "a tile not written": (gemm(), [A, B], unwritten(AB, np.s_[16:32, 32:48]), "not-written"),
     "a pattern at the end": (gemm(), [A, B], unwritten(AB, np.s_[30:, :], F4(-4.3e8)), "not-written"),
     "tiles not written": (gemm(), [A, B], several(AB, np.s_[0:8, 16:24], np.s_[8:16, 40:48], np.s_[32:40, 0:8]), "not-written"),
@@ -329,6 +333,8 @@ HEALTHY = {
     "two elements, both cut off": ({"type": "ELEMENT_WISE_EXP"}, [F4([[2, 3]])], np.nextafter(np.exp(np.array([[2.0, 3.0]])).astype(F4), F4(0))),
     "products of all": ({"type": "REDUCE", "Function": "MULTIPLY", "Axes": [2]}, [1 + CUBE / 8], multiplied_in_order(1 + CUBE / 8)[..., -1:]),
     "means": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE.mean(2, keepdims=True)),
+    "reciprocals of sums in steps": ({"type": "ELEMENT_WISE_RECIP", "ScaleBias": {"Scale": 0.7, "Bias": -0.3}}, [CUBE], F4(1) / (F4(0.7) * CUBE - F4(0.3))),
+    "cosines of sums in steps": ({"type": "ELEMENT_WISE_COS", "ScaleBias": {"Scale": 0.7, "Bias": -0.3}}, [CUBE], np.cos((F4(0.7) * CUBE - F4(0.3)).astype("f8")).astype(F4)),
 }
 
 UNEXPLAINED = {

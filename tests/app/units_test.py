@@ -78,6 +78,18 @@ def unary(name, **fields):
     return operator(name, {"InputTensor": "a.npy"}, **fields)
 
 
+SCALED = {"ScaleBias": {"Scale": 0.75, "Bias": -0.5}}
+
+
+def scaled(x):
+    return 0.75 * x.astype("f8") - 0.5
+
+
+def of_scaled(r, slope):
+    """The result, and the sum of the magnitudes that it is a function of, times its slope."""
+    return abs64(r) + np.abs(slope) * (0.75 * abs64(X) + 0.5)
+
+
 def binary(name):
     return operator(name, {"ATensor": "a.npy", "BTensor": "b.npy"})
 
@@ -122,6 +134,13 @@ TABLE = [
     (binary("ELEMENT_WISE_DIFFERENCE_SQUARE"), (X, Y), abs64, 2),
     (unary("ELEMENT_WISE_EXP"), (X,), abs64, 1),
     (unary("ELEMENT_WISE_SIN"), (X,), abs64, 1),
+    (unary("ELEMENT_WISE_EXP", **SCALED), (X,), lambda r: of_scaled(r, r.astype("f8")), 2),
+    (unary("ELEMENT_WISE_COS", **SCALED), (X,), lambda r: of_scaled(r, np.sin(scaled(X))), 2),
+    (unary("ELEMENT_WISE_TAN", **SCALED), (X,), lambda r: of_scaled(r, 1 + np.square(r.astype("f8"))), 2),
+    (unary("ELEMENT_WISE_RECIP", **SCALED), (X,), lambda r: of_scaled(r, np.square(r.astype("f8"))), 2),
+    (unary("ELEMENT_WISE_CONSTANT_POW", Exponent=3, **SCALED), (X,), lambda r: of_scaled(r, 3 * np.square(scaled(X))), 2),
+    (unary("ELEMENT_WISE_SQRT", **SCALED), (POSITIVE + 2,), lambda r: abs64(r) + (0.75 * (POSITIVE + 2) + 0.5) / (2 * abs64(r)), 2),
+    (unary("ACTIVATION_CELU", Alpha=0.5), (POSITIVE + 8,), abs64, None),
     (unary("ACTIVATION_TANH"), (X,), abs64, 1),
     (unary("ACTIVATION_GELU"), (X,), lambda r: abs64(X), None),
     (unary("ACTIVATION_LINEAR", Alpha=-2, Beta=0.5), (X,), lambda r: 2 * abs64(X) + 0.5, 2),
