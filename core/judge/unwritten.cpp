@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,7 +26,10 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     elements_ = evidence_.wrong;
     std::erase_if(elements_, [&](int64_t element) { return !IsUnwritten(element); });
     if (IsByChance()) return {};
-    return {OfBox(), OfRun(), OfBlocks()};
+    AddBox();
+    AddRun();
+    AddBlocks();
+    return std::move(found_);
   }
 
  private:
@@ -66,13 +68,20 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     return share;
   }
 
-  bool IsUnwritten(int64_t element) const {
-    return std::memcmp(evidence_.actual.at(element), value_.data(),
-                       ByteWidth(evidence_.actual.type)) == 0;
+  bool IsUnwritten(int64_t element) const { return evidence_.actual.Bytes(element) == value_; }
+
+  // Whether no wrong element of a part has another value, the sign of zeros aside.
+  template <typename IsIn>
+  bool IsAlone(IsIn&& is_in) const {
+    const bool is_zero = ValueOf(evidence_.actual.type, value_.data()) == 0;
+    return std::ranges::all_of(evidence_.wrong, [&](int64_t element) {
+      const bool is_value = is_zero ? evidence_.actual.Value(element) == 0 : IsUnwritten(element);
+      return is_value || !is_in(element);
+    });
   }
 
   template <typename IsIn>
-  Hypothesis Of(const std::string& detail, std::string_view where, IsIn is_in) {
+  void Add(const std::string& detail, std::string_view where, IsIn is_in) {
     const std::string shown = ValueText(evidence_.actual.type, value_);
     const std::string value = value_ == ElementBytes{} ? "" : "=" + shown;
     Hypothesis hypothesis{{(detail.empty() ? "not-written" : "not-written:" + detail) + value},
@@ -87,17 +96,18 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
       }
       return varied;
     };
-    return hypothesis;
+    found_.push_back(std::move(hypothesis));
   }
 
   // --- boxes -------------------------------------------------------------------------------------
 
   // At coordinates that have no other value.
-  Hypothesis OfBox() {
+  void AddBox() {
     const std::vector<Stretch> box = StretchesOf(sizes_, elements_);
+    const auto is_in = [this, box](int64_t element) { return IsIn(box, IndexOf(sizes_, element)); };
+    if (!IsAlone(is_in)) return;
     const std::string text = BoxText(sizes_, box);
-    return Of(IsAll(box) && IsUntouchedPattern() ? "" : text, "in " + text,
-              [this, box](int64_t element) { return IsIn(box, IndexOf(sizes_, element)); });
+    Add(IsAll(box) && IsUntouchedPattern() ? "" : text, "in " + text, is_in);
   }
 
   bool IsAll(std::span<const Stretch> box) const {
@@ -118,20 +128,22 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
   // --- runs and blocks ---------------------------------------------------------------------------
 
   // From one place in memory to another.
-  Hypothesis OfRun() {
+  void AddRun() {
     const int64_t first = elements_.front(), last = elements_.back();
-    return Of(fmt::format("{}..{}", first, last),
-              fmt::format("from the {}th element to the {}th", first, last),
-              [first, last](int64_t element) { return element >= first && element <= last; });
+    const auto is_in = [=](int64_t element) { return element >= first && element <= last; };
+    if (!IsAlone(is_in)) return;
+    Add(fmt::format("{}..{}", first, last),
+        fmt::format("from the {}th element to the {}th", first, last), is_in);
   }
 
   // In aligned blocks that have no other value, and are wrong for the most part: random elements
   // rarely fill one.
-  Hypothesis OfBlocks() {
+  void AddBlocks() {
     std::vector<Stretch> box = StretchesOf(sizes_, elements_);
     for (Stretch& stretch : box) stretch.step = 1;
+    if (!IsAlone([&](int64_t element) { return IsIn(box, IndexOf(sizes_, element)); })) return;
     const std::string text = BoxText(sizes_, box);
-    return Of("blocks," + text, "in blocks in " + text, [this](int64_t element) {
+    Add("blocks," + text, "in blocks in " + text, [this](int64_t element) {
       return IsUnwritten(element) && (IsInRun(element) || IsInTile(element));
     });
   }
@@ -183,6 +195,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
   Dims strides_;
   ElementBytes value_{};
   std::vector<int64_t> elements_;  // the wrong ones with that value
+  std::vector<Hypothesis> found_;
 };
 
 }  // namespace

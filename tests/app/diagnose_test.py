@@ -198,6 +198,7 @@ MVN = {"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [2], "NormalizeVariance":
 
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
 MAXIMA = np.maximum(FEW, FEW_MORE)
+MOSTLY_OTHER = np.where(FEW + FEW_MORE == 0, SQUARE, OTHER)
 HALVES = CUBE.astype(np.float16)
 FACTORS = (1 + CUBE / 8).astype(np.float16)
 SIGMOIDS = (1 / (1 + np.exp(-HALVES.astype("f8")))).astype(np.float16)
@@ -342,6 +343,8 @@ UNEXPLAINED = {
     "other numbers here and there": (gemm(), [A, B], np.where(numbers(*AB.shape, seed=4) > 1, numbers(*AB.shape, seed=5), AB)),
     "another function": ({"type": "ACTIVATION_SIGMOID"}, [CUBE], np.arctan(CUBE)),
     "another one of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7))),
+    "a predicate inverted": ({"type": "ELEMENT_WISE_LOGICAL_EQUALS", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, MOSTLY_OTHER],
+                             (SQUARE != MOSTLY_OTHER).astype(np.uint8)),
     "two other ones of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7), (20, 11))),
 }
 
