@@ -242,11 +242,11 @@ void AddSteps(std::vector<Variation>& all) {
 std::vector<Variation> MakeAll() {
   std::vector<Variation> all = {
       {Kind::kTowardZero},
-      {Kind::kThrough, FloatFormat::kFloat16},
-      {Kind::kThrough, FloatFormat::kFloat32},
       {Kind::kFlushSubnormals},
       {.kind = Kind::kFlushSubnormals, .flushed = FlushedPart::kInputs},
       {.kind = Kind::kFlushSubnormals, .flushed = FlushedPart::kBoth},
+      {Kind::kThrough, FloatFormat::kFloat16},
+      {Kind::kThrough, FloatFormat::kFloat32},
       {Kind::kNanPasses},
       {Kind::kStartsAtZero},
       {Kind::kLastOfEquals},

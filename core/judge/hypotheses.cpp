@@ -31,12 +31,23 @@ enum RankKind : int {
   kUnusualArithmetic,
   kLayout,
   kInput,
+  kFilledOperand,  // which no device leaves out, but its elements may be lost
   kPair,
   kFunctions
 };
 
-int KindOfChange(const DescriptorChange& change) {
-  if (change.pointer.starts_with("/bindings/")) return kFilledTensor;
+bool IsOptional(const OperatorDesc& op, std::string_view path) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  const auto slot = std::ranges::find(slots, path, &TensorSlot::path);
+  return slot != slots.end() && slot->field->optional;
+}
+
+int KindOfChange(const OperatorDesc& op, const DescriptorChange& change) {
+  constexpr std::string_view kBindings = "/bindings/";
+  if (change.pointer.starts_with(kBindings)) {
+    const std::string_view path = std::string_view(change.pointer).substr(kBindings.size());
+    return IsOptional(op, path) ? kFilledTensor : kFilledOperand;
+  }
   return change.value == "null" ? kLeftOut : kField;
 }
 
@@ -138,8 +149,9 @@ class HypothesisList {
       }
     });
     for (size_t i = 0; i < all.size(); ++i) {
-      if (found[i])
-        Add(*std::move(found[i]), all[i].size() > 1 ? kPair : KindOfChange(all[i].front()));
+      if (!found[i]) continue;
+      const int kind = KindOfChange(evidence_.computation.op, all[i].front());
+      Add(*std::move(found[i]), all[i].size() > 1 ? kPair : kind);
     }
   }
 

@@ -267,6 +267,8 @@ FAULTS = {
                                    cut_to_halves(999 * INDICES), "toward-zero"),
     "integers cut off": (QUANTIZE, [CUBE, np.full((3, 8, 40), 0.0371, F4), ("ZeroPointTensor", np.full((3, 8, 40), 100, np.uint8))],
                          np.clip(np.trunc(CUBE.astype("f8") / F4(0.0371)) + 100, 0, 255).astype(np.uint8), "toward-zero"),
+    "subnormal factors taken for 0": ({"type": "ELEMENT_WISE_MULTIPLY"}, [CUBE * F4(2**-130), CUBE[::-1] * F4(2**20)], CUBE * 0 * CUBE[::-1],
+                                      "flush-subnormals:inputs"),
     # places
     "means moved by a column": (POOL | {"EndPadding": [0, 1], "IncludePadding": True}, [X], np.roll(MEANS_BESIDE_AN_EDGE, 1, 3), "shifted"),
     "a tile of few integers moved": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], moved_tile(MAXIMA), "shifted:[0,1]"),
@@ -278,6 +280,8 @@ FAULTS = {
     "not written from an element on": (gemm(), [A, B], several(AB.reshape(-1), np.s_[1003:], value=np.nan).reshape(AB.shape), "not-written"),
     "maxima that begin with 0": ({"type": "REDUCE", "Function": "MAX", "Axes": [2]}, [-np.abs(CUBE)], np.zeros((3, 8, 1), F4), "starts-at-zero"),
     "an operand written": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE, "from-input"),
+    "a joined tensor not copied": ({"type": "JOIN", "Axis": 1}, [SQUARE, OTHER, SQUARE + 1], unwritten(np.hstack([SQUARE, OTHER, SQUARE + 1]), np.s_[:, 32:64]),
+                                   "not-written:[*, 32..63]"),
     "moved by a column": (conv(), [X, FILTER], np.roll(CONVOLVED, 1, 3), "shifted"),
     "moved by rows and columns": (conv(), [X, FILTER], np.roll(CONVOLVED, (2, -3), (2, 3)), "shifted:[0,0,-2,3]"),
     "moved by most of the columns": (conv(), [X, FILTER], moved_in(CONVOLVED, 8), "shifted:[0,0,0,-8]"),
