@@ -173,7 +173,8 @@ std::vector<RankedHypothesis> HypothesesOf(const Evidence& evidence, const Sampl
 //   not-written:[*, 8..15]      in a box; `120..159`: from one element to another in memory;
 //                               `blocks,[*, *]`: in blocks within the box
 //   from-input:ATensor          elements of an input
-//   shifted:[0,0,1,1]           each element is the one so much further along each axis
+//   shifted:[0,0,1,1]           each element is the one so much further along each axis; in a part
+//                               of the output: `shifted:[0,1],block=[0..7, *]`
 //   reversed:axis=2             from the last to the first
 //   permuted:[0,2,3,1]          written as if the axes were in this order
 //   exchanged:[0,16]            two blocks, so far from one another, in each other's place

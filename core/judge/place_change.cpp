@@ -160,7 +160,9 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     size_t count = 0;
     double all = CountOfTriedShifts();
     const auto attempt = [&](const Dims& shift) {
-      if (count < kMostOfAKind) count += TryOneOf(all, Shifted(shift));
+      if (count == kMostOfAKind || !TryOneOf(all, Shifted(shift))) return;
+      ++count;
+      if (!HoldsElsewhere(shift)) NameBlock(found_.back());
     };
     for (const size_t d : axes_) {
       for (int64_t distance = 1; distance < std::min(sizes_[d], kMostShift); ++distance) {
@@ -229,6 +231,22 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     };
     const std::string text = fmt::format("[{}]", fmt::join(shift, ","));
     return From("shifted:" + text, "shifted by " + text, source);
+  }
+
+  // Whether right elements outside of the box are shifted, too.
+  bool HoldsElsewhere(const Dims& shift) const {
+    const auto shifted = Places({PlaceKind::kShifted, {shift.begin(), shift.end()}});
+    return std::ranges::all_of(evidence_.right, [&](int64_t element) {
+      const Dims index = IndexOf(sizes_, element);
+      const int64_t from = IsIn(box_, index) ? -1 : shifted(index);
+      return from < 0 || IsValueOf(element, from);
+    });
+  }
+
+  void NameBlock(Hypothesis& shift) const {
+    const std::string block = BoxText(sizes_, box_);
+    shift.ids.front() += ",block=" + block;
+    shift.text += " in " + block;
   }
 
   void Permutations() {

@@ -19,7 +19,8 @@ struct PlaceName {
 constexpr PlaceName kNames[] = {
     {"not-written", PlaceKind::kNotWritten, "not-written:[0, 128..255]", "a box is not written"},
     {"from-input", PlaceKind::kFromInput, "from-input:ATensor", "elements of an input"},
-    {"shifted", PlaceKind::kShifted, "shifted:[0,0,0,-1]", "shifted along each axis"},
+    {"shifted", PlaceKind::kShifted, "shifted:[0,0,0,-1] or shifted:[0,1],block=[0..7, *]",
+     "shifted along each axis"},
     {"reversed", PlaceKind::kReversed, "reversed:axis=2 or reversed:axes=[1,2]",
      "reversed along axes"},
     {"permuted", PlaceKind::kPermuted, "permuted:[0,2,3,1]", "written with other axes"},
@@ -120,6 +121,8 @@ class Details {
         return ReadName("");
       case PlaceKind::kReversed:
         return Take(text_, "axis=") ? ReadOne() : Take(text_, "axes=") && ReadNumbers();
+      case PlaceKind::kShifted:
+        return ReadNumbers() && (!Take(text_, ",block=") || ReadBox());
       case PlaceKind::kExchanged:
         return ReadNumbers() && Take(text_, ",block=") && ReadBox();
       case PlaceKind::kOtherLayout:

@@ -90,6 +90,7 @@ int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
     }
     return OffsetOf(layout, index);
   }
+  if (kind == PlaceKind::kShifted && !IsIn(box, index)) return OffsetOf(layout, index);
   Dims moved = index;
   for (size_t d = 0; d < moved.size(); ++d) moved[d] += numbers[d];
   if (kind == PlaceKind::kExchanged && !IsIn(box, index)) {
@@ -172,7 +173,7 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
       return input && AsOutput(computation.inputs[*input], OutputType(computation, output), sizes);
     }
     case PlaceKind::kShifted:
-      return numbers.size() == sizes.size();
+      return numbers.size() == sizes.size() && (box.empty() || LiesIn(box, sizes, {}));
     case PlaceKind::kReversed:
       return AreAxes(numbers, sizes.size());
     case PlaceKind::kPermuted:

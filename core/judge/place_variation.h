@@ -6,8 +6,8 @@
 //                                       one element in memory to another; `=VALUE` behind it states
 //                                       another value
 //   from-input:ATensor                  elements of an input
-//   shifted:[0,0,0,-1]                  each element is the one so much further along each axis; 0
-//                                       comes in at the edge
+//   shifted:[0,0,0,-1], shifted:[0,1],block=[0..7, *]    each element, or each in a block, is the
+//                                       one so much further along each axis; 0 comes in at the edge
 //   reversed:axis=2, reversed:axes=[1,2]
 //   permuted:[0,2,3,1]                  written as if the axes were in this order
 //   exchanged:[16,-16],block=[0..15, 16..31]    this block and the one so far from it

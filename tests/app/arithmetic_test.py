@@ -302,7 +302,9 @@ class ArithmeticTest(ProgramTest):
         run.ravel()[7:12] = 0.1
         tiles = total.copy()
         tiles[0, 0:2, 3:], tiles[0, 4:, 1:3] = total[0, 4:, 1:3], total[0, 0:2, 3:]
-        for name, expected in [("shifted:[0,2,-1]", shifted), ("reversed:axis=1", total[:, ::-1]), ("reversed:axes=[0,2]", total[::-1, :, ::-1]),
+        part = total.copy()
+        part[:, 2:4, 1:3] = total[:, 1:3, 1:3]
+        for name, expected in [("shifted:[0,2,-1]", shifted), ("shifted:[0,-1,0],block=[*, 2..3, 1..2]", part), ("reversed:axis=1", total[:, ::-1]), ("reversed:axes=[0,2]", total[::-1, :, ::-1]),
                                ("permuted:[2,0,1]", total.transpose(2, 0, 1).reshape(total.shape)), ("from-input:BTensor", y),
                                ("not-written:[*, 1..3, 4]", box), ("not-written:[1, *, *]=nan", nan),
                                ("not-written", np.zeros_like(total)), ("not-written=-inf", np.full_like(total, -np.inf)), ("not-written:7..11=0.1", run),
@@ -379,6 +381,7 @@ class ArithmeticTest(ProgramTest):
                           (["tail-missing:axis=1"], "has no such details; expected tail-missing:axis=1,from=80"),
                           (["tail-missing:axis=1,from=9"], "REDUCE has no such tensors"),
                           (["shifted:[0,1,0]"], "REDUCE has no such tensors"),
+                          (["shifted:[0,1],block=[0]"], "REDUCE has no such tensors"),
                           (["shifted"], "expected shifted:[0,0,0,-1]"),
                           (["permuted:[0,0]"], "REDUCE has no such tensors"),
                           (["not-written:[*, 1]"], "REDUCE has no such tensors"),
