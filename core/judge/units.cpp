@@ -339,6 +339,34 @@ double SlopeOf(const OperatorDesc& activation) {
   return slope;
 }
 
+// Returns how far results move, at most, when what is activated moves by half an ulp: a device that
+// keeps sums in FLOAT32 does not round them to FLOAT16 before it activates them.
+std::vector<double> MovedByRounding(const OperatorDesc& activation, const ConstTensorView& before) {
+  if (before.type != DataType::kFloat16) return {};
+  const Dims& sizes = before.layout.sizes;
+  const Half* const numbers = before.elements<Half>();
+  const auto activated = [&](double ulps) {
+    Result x(DataType::kFloat32, sizes), y(x.view.type, sizes);
+    for (int64_t i = 0; i < Product(sizes); ++i) {
+      const double number = AsDouble(numbers[i]);
+      x.view.elements<float>()[i] =
+          static_cast<float>(number + ulps * FormOf(before.type).Ulp(number));
+    }
+    RunActivation(activation, AsConst(x.view), y.view);
+    return y;
+  };
+  const Result own = activated(0), less = activated(-0.5), more = activated(0.5);
+  std::vector<double> moved;
+  for (int64_t i = 0; i < Product(sizes); ++i) {
+    const auto at = [&](const Result& result) {
+      return AsDouble(result.view.elements<float>()[i]);
+    };
+    const double most = std::max(std::abs(at(less) - at(own)), std::abs(at(more) - at(own)));
+    moved.push_back(std::isfinite(most) ? most : 0);
+  }
+  return moved;
+}
+
 // The error of what is activated comes to the result, times a slope at most, and that of the
 // activation itself.
 std::optional<ErrorUnits> UnitsOfActivated(const OperatorDesc& op, InputViews inputs,
@@ -356,7 +384,9 @@ std::optional<ErrorUnits> UnitsOfActivated(const OperatorDesc& op, InputViews in
   for (size_t i = 0; i < units->scale.size(); ++i) {
     units->scale[i] = slope * units->scale[i] + (rounds ? last->scale[i] : 0);
   }
-  if (rounds) units->bound = ErrorUnits::Bound::kGenerous;
+  if (!rounds) return units;
+  units->bound = ErrorUnits::Bound::kGenerous;
+  units->rounded_before = MovedByRounding(activation, before);
   return units;
 }
 
@@ -414,7 +444,8 @@ double ErrorUnits::UnitsOf(int64_t element, double actual, double expected,
   const FloatForm actual_form = in_bfloat16 ? kBfloat16 : FormOf(actual_type);
   const FloatForm expected_form = in_bfloat16 ? kBfloat16 : FormOf(output_type);
   const double a = actual_form.Finite(actual), r = expected_form.Finite(expected);
-  const double excused = (actual_form.Ulp(a) + expected_form.Ulp(r)) / 2;
+  const double before = rounded_before.empty() ? 0 : rounded_before[static_cast<size_t>(element)];
+  const double excused = (actual_form.Ulp(a) + expected_form.Ulp(r)) / 2 + before;
   const double error = std::max(0.0, std::abs(a - r) - excused);
   const double size = scale[static_cast<size_t>(element)] + least;
   const FloatForm unit_form = in_bfloat16 ? kBfloat16 : FormOf(unit_type);

@@ -7,7 +7,9 @@
 // units, where u and m are the unit roundoff and the least normal number of the type that sums are
 // kept in, and S is the sum of the magnitudes that the element is made of. A sum of n terms that is
 // rounded in any order of additions is within n units (Higham, "Accuracy and Stability of Numerical
-// Algorithms", chapter 3; without terms of second order: Jeannerod and Rump, 2013).
+// Algorithms", chapter 3; without terms of second order: Jeannerod and Rump, 2013). What is
+// activated is rounded before that, so that half an ulp of it, as the activation passes it on, is
+// excused like those of a and r.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +40,9 @@ struct ErrorUnits {
   std::vector<int64_t> steps{};  // of a network so far, each of which adds its own error; or empty
   bool has_logarithm = false;    // of a sum, whose error is absolute
   std::vector<double> unscaled;  // S before a scale, divisor or activation; empty if there is none
+
+  // What a rounding to FLOAT16 before the activation makes of the result; or empty.
+  std::vector<double> rounded_before{};
 
   bool in_bfloat16 = false;  // the tensors were rounded to it, and u is its roundoff, 2^-8
 

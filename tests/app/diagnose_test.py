@@ -201,6 +201,7 @@ MAXIMA = np.maximum(FEW, FEW_MORE)
 MOSTLY_OTHER = np.where(FEW + FEW_MORE == 0, SQUARE, OTHER)
 HALVES = CUBE.astype(np.float16)
 FACTORS = (1 + CUBE / 8).astype(np.float16)
+HALF_A, HALF_B = (A / 8).astype(np.float16), B.astype(np.float16)
 SIGMOIDS = (1 / (1 + np.exp(-HALVES.astype("f8")))).astype(np.float16)
 LOW = -np.abs(CUBE) - F4(5)
 SCALED = {"ScaleBias": {"Scale": 0.75, "Bias": -0.5}}
@@ -332,6 +333,10 @@ HEALTHY = {
     "a product by pairs of terms": (gemm(), [A, B], (A[:, ::2] @ B[::2]) + (A[:, 1::2] @ B[1::2])),
     "a convolution": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED + BIAS),
     "exponentials and their sums": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE)),
+    "sums that are activated unrounded": (gemm(FusedActivation={"Type": "ACTIVATION_SIGMOID"}), [HALF_A, HALF_B],
+                                          (1 / (1 + np.exp(-(HALF_A.astype("f8") @ HALF_B.astype("f8"))))).astype(np.float16)),
+    "means that are scaled unrounded": (MVN | {"FusedActivation": {"Type": "ACTIVATION_SCALED_TANH", "Alpha": 1.75, "Beta": 0.6}}, [HALVES],
+                                        (1.75 * np.tanh(np.float32(0.6) * over(HALVES.astype("f8"), 2))).astype(np.float16)),
     "running sums": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG], LONG.cumsum(1)),
     "a product in bfloat16": (gemm(), [A, B], in_bfloat16(AB * F4(1 + 2**-20))),
     "an element of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345)),

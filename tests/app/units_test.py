@@ -306,6 +306,16 @@ class UnitsTest(ProgramTest):
                 self.judged(document, off((n + 8) * so_far * 0.8), "--tolerance", "sums", status=0)
                 self.judged(document, off((n + 8) * so_far * 1.3), "--tolerance", "sums", status=1)
 
+    def test_half_an_ulp_before_an_activation_is_excused(self):
+        """2049 becomes 2048, half an ulp of FLOAT16 less, of which LINEAR passes on a quarter."""
+        self.bind((np.array([[1, 1]], "f2"), np.array([[2048], [1]], "f2")))
+        document = operator("GEMM", {"ATensor": "a.npy", "BTensor": "b.npy"}, Alpha=1, Beta=0, **GEMM,
+                            FusedActivation={"Type": "ACTIVATION_LINEAR", "Alpha": 0.25, "Beta": -512})
+        self.assertEqual(self.result_of(document).item(), 0)
+        self.assertEqual(self.judged(document, np.array([[0.25]], "f2"), "--tolerance", "sums", status=0)["units"]["max"], 0)
+        self.judged(document, np.array([[0.2509765625]], "f2"), "--tolerance", "sums", status=0)
+        self.judged(document, np.array([[0.275]], "f2"), "--tolerance", "sums", status=1)
+
     def test_sums_beyond_the_type(self):
         """A device may overflow before it scales."""
         a = np.full((1, 4), 3e38, "f4")
