@@ -337,9 +337,10 @@ std::optional<ElementFormula::Results> ElementFormula::WithRoundedProduct(DataTy
 std::vector<Node> ElementFormula::lists() const {
   std::vector<Node> sums, extremes;
   for (Node node = 0; node <= last(); ++node) {
-    if (!is_part_[node] || formula_.operands(node).size() < 2) continue;
+    if (!is_part_[node]) continue;
     const Operation operation = formula_.operation(node);
     if (IsSumOfList(formula_, node)) sums.push_back(node);
+    if (formula_.operands(node).size() < 2) continue;
     if (operation == Operation::kMaximum || operation == Operation::kMinimum) {
       extremes.push_back(node);
     }

@@ -26,7 +26,8 @@ namespace {
 std::string IdOf(const TermAxis& axis, const AxisPart& part, std::string_view how) {
   const bool has_end = part.to != axis.size;
   const char* name = !has_end ? "tail" : part.from == 0 ? "head" : "part";
-  std::string id = fmt::format("{}-missing:axis={}", name, axis.axis);
+  std::string id = fmt::format("{}-missing:", name);
+  id += axis.is_of_taps ? "taps" : fmt::format("axis={}", axis.axis);
   if (part.from > 0) id += fmt::format(",from={}", part.from);
   if (has_end) id += fmt::format(",to={}", part.to);
   return id + std::string(how);
@@ -65,8 +66,9 @@ class Omission {
  protected:
   std::string TextOf(const AxisPart& part) const {
     const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
-    return fmt::format("{} to {} of the {} along axis {} of {} left out", part.from, part.to - 1,
-                       axis_.size, axis_.axis, DisplayName(slots[axis_.input].path));
+    const std::string among = axis_.is_of_taps ? "taps" : fmt::format("along axis {}", axis_.axis);
+    return fmt::format("{} to {} of the {} {} of {} left out", part.from, part.to - 1, axis_.size,
+                       among, DisplayName(slots[axis_.input].path));
   }
 
   const Evidence& evidence_;

@@ -48,9 +48,24 @@ std::optional<Path> PathBetween(const Formula& formula, Node a, Node b,
   return std::nullopt;
 }
 
+std::optional<Path> PathTo(const Formula& formula, Node term, size_t input) {
+  if (IsElement(formula, term)) {
+    return formula.tensor(term) == input ? std::optional(Path()) : std::nullopt;
+  }
+  const auto operands = formula.operands(term);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    auto rest = PathTo(formula, operands[i], input);
+    if (!rest) continue;
+    rest->insert(rest->begin(), i);
+    return rest;
+  }
+  return std::nullopt;
+}
+
 std::optional<Path> PathOf(const Formula& formula, std::span<const Node> terms,
                            std::optional<size_t> input) {
   constexpr size_t kTried = 8;
+  if (terms.size() == 1 && input) return PathTo(formula, terms[0], *input);
   for (size_t i = 0; i + 1 < std::min(terms.size(), kTried); ++i) {
     if (auto path = PathBetween(formula, terms[i], terms[i + 1], input)) return path;
   }
@@ -108,6 +123,50 @@ WindowAxis WindowOf(const OperatorDesc& op, const Dims& sizes, const Dims& eleme
           (*windows)[i]};
 }
 
+// The columns of FOLD have all taps in one axis.
+bool HasColumns(const OperatorDesc& op) {
+  return FindNumbers(op, "WindowSizes") != nullptr;
+}
+
+// The axis of all taps that an input has: an image with windows, a filter, or columns.
+std::optional<TermAxis> TapsOf(const Computation& computation, size_t input) {
+  const OperatorDesc& op = computation.op;
+  const Dims& sizes = computation.inputs[input].layout.sizes;
+  const bool is_filter = TensorSlots(op, TensorRole::kInput)[input].path == "FilterTensor";
+  const auto* windows = FindNumbers(op, HasColumns(op) ? "WindowSizes" : "WindowSize");
+  if (is_filter) windows = FindNumbers(op, "Strides");
+  if (windows == nullptr || windows->size() >= sizes.size()) return std::nullopt;
+  TermAxis taps{input, sizes.size() - windows->size(), 1, /*is_of_taps=*/true};
+  for (size_t i = 0; i < windows->size(); ++i) {
+    taps.size *= is_filter ? sizes[taps.axis + i] : int64_t{(*windows)[i]};
+  }
+  if (HasColumns(op)) taps.axis = sizes.size() - 2;
+  return taps;
+}
+
+void AddTaps(const Computation& computation, std::set<TermAxis>& axes) {
+  for (size_t input = 0; input < computation.inputs.size(); ++input) {
+    const auto taps = TapsOf(computation, input);
+    if (taps && taps->size > 1) axes.insert(*taps);
+  }
+}
+
+int64_t CoordinateAt(const Computation& computation, const Region& element, const TermAxis& axis,
+                     const Dims& index) {
+  const Dims& sizes = computation.inputs[axis.input].layout.sizes;
+  const auto within = [&](size_t d) {
+    const WindowAxis window = WindowOf(computation.op, sizes, element.begin, d);
+    return (index[d] - window.origin) / window.step;
+  };
+  if (!axis.is_of_taps) return within(axis.axis);
+  if (HasColumns(computation.op)) return index[axis.axis] % axis.size;
+  int64_t tap = 0;
+  for (size_t d = axis.axis; d < index.size(); ++d) {
+    tap = tap * WindowOf(computation.op, sizes, element.begin, d).size + within(d);
+  }
+  return tap;
+}
+
 }  // namespace
 
 std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element) {
@@ -129,19 +188,18 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
       }
     }
   }
+  if (!axes.empty()) AddTaps(computation, axes);
   return {axes.begin(), axes.end()};
 }
 
 std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Region& element,
                                         const Formula& formula, FormulaNode list,
                                         const TermAxis& axis, TermPath path) {
-  const Dims& sizes = computation.inputs[axis.input].layout.sizes;
-  const WindowAxis window = WindowOf(computation.op, sizes, element.begin, axis.axis);
   const auto input = path == TermPath::kToInput ? std::optional(axis.input) : std::nullopt;
   std::vector<int64_t> coordinates;
   for (const auto& term : ElementsOfTerms(formula, list, input)) {
     const bool is_there = term && formula.tensor(*term) == axis.input;
-    coordinates.push_back(is_there ? (formula.index(*term)[axis.axis] - window.origin) / window.step
+    coordinates.push_back(is_there ? CoordinateAt(computation, element, axis, formula.index(*term))
                                    : -1);
   }
   return coordinates;
@@ -183,8 +241,9 @@ std::shared_ptr<const OmittedTerms::Known> OmittedTerms::Make(int64_t element) c
   if (!known->formula) return known;
   const std::vector<Node> lists = known->formula->lists();
   for (const Node list : lists) {
-    known->coordinates[list] = CoordinatesOfTerms(
-        evidence_.computation, place, known->formula->formula(), list, axis_, TermPath::kAny);
+    known->coordinates[list] =
+        CoordinatesOfTerms(evidence_.computation, place, known->formula->formula(), list, axis_,
+                           axis_.is_of_taps ? TermPath::kToInput : TermPath::kAny);
   }
   known->depending = known->formula->DependingOn(lists);
   return known;
@@ -231,10 +290,11 @@ std::optional<Computation> Shortened(const Computation& original, std::span<cons
   for (const MutableTensorSlot& slot : TensorSlots(changed.op)) {
     if (slot.role() == TensorRole::kInput) inputs.push_back(slot.desc);
   }
-  for (const auto& [input, axis, size] : axes) {
-    (*inputs[input]->sizes)[axis] = static_cast<uint32_t>(size - part.count());
-    inputs[input]->strides.reset();
-    inputs[input]->total_tensor_size_in_bytes = 0;
+  for (const TermAxis& axis : axes) {
+    TensorDesc& input = *inputs[axis.input];
+    (*input.sizes)[axis.axis] = static_cast<uint32_t>(axis.size - part.count());
+    input.strides.reset();
+    input.total_tensor_size_in_bytes = 0;
   }
   Diagnostics faults;
   Check(changed.op, kHighestFeatureLevel, faults);

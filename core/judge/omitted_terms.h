@@ -36,11 +36,13 @@ struct AxisPart {
 };
 
 // An axis of an input along which terms lie. Its coordinates are those of the input or, where an
-// operator has windows, those within a window.
+// operator has windows, those within a window. The taps of windows are one axis, too, in row-major
+// order.
 struct TermAxis {
   size_t input;
-  size_t axis;
+  size_t axis;  // the first one that windows have
   int64_t size;
+  bool is_of_taps = false;
 
   auto operator<=>(const TermAxis&) const = default;
 };

@@ -133,7 +133,7 @@ class Details {
         text_ = {};
         return place_.name.empty() || place_.name == "mirrored" || place_.name == "wrapped";
       case PlaceKind::kMissingPart:
-        return Take(text_, "axis=") && ReadOne() && ReadPart();
+        return Take(text_, "taps") ? ReadTaps() : Take(text_, "axis=") && ReadOne() && ReadPart();
       default:
         return ReadNumbers();
     }
@@ -144,6 +144,13 @@ class Details {
     if (text_.empty() || text_.starts_with("=")) return true;
     if (text_.starts_with("[")) return ReadBox();
     return ReadOne() && Take(text_, "..") && ReadOne() && place_.numbers[0] <= place_.numbers[1];
+  }
+
+  // Taps are terms, and not those of one axis.
+  bool ReadTaps() {
+    place_.is_of_taps = true;
+    place_.numbers.push_back(0);
+    return ReadPart() && place_.is_of_terms;
   }
 
   // The axis has been read.

@@ -135,7 +135,8 @@ std::optional<TermAxis> PlaceVariation::FindTerms(const Computation& computation
   for (const int64_t element : SomeOf(sizes)) {
     const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
     for (const TermAxis& axis : TermAxesOf(computation, place)) {
-      if (axis.axis == static_cast<size_t>(numbers[0])) return axis;
+      const bool is_axis = is_of_taps || axis.axis == static_cast<size_t>(numbers[0]);
+      if (axis.is_of_taps == is_of_taps && is_axis) return axis;
     }
   }
   return std::nullopt;

@@ -62,6 +62,7 @@ struct PlaceVariation {
   bool is_written = false;   // an input is laid out so, not read
   bool is_shorter = false;   // an input is shorter, as for a mean of fewer elements
   bool is_of_terms = false;  // terms are left out of the sums that an element's formula has
+  bool is_of_taps = false;   // these are taps of windows
   bool is_counted = false;   // though means divide by their number, too
 
   // Whether right elements are in other places.

@@ -296,17 +296,15 @@ class ArithmeticTest(ProgramTest):
         add = {"type": "ELEMENT_WISE_ADD"}
         shifted = np.zeros_like(total)
         shifted[:, :-2, 1:] = total[:, 2:, :-1]
-        box, nan, bits = total.copy(), total.copy(), total.copy()
-        box[:, 1:4, 4], nan[1], bits[:, ::2, 0] = 0, np.nan, np.array(0xFFC00001, "u4").view("f4")
+        box, nan, bits, part = total.copy(), total.copy(), total.copy(), total.copy()
+        part[:, 2:4, 1:3], box[:, 1:4, 4], nan[1], bits[:, ::2, 0] = total[:, 1:3, 1:3], 0, np.nan, np.array(0xFFC00001, "u4").view("f4")
         run = total.copy()
         run.ravel()[7:12] = 0.1
         tiles = total.copy()
         tiles[0, 0:2, 3:], tiles[0, 4:, 1:3] = total[0, 4:, 1:3], total[0, 0:2, 3:]
-        part = total.copy()
-        part[:, 2:4, 1:3] = total[:, 1:3, 1:3]
-        for name, expected in [("shifted:[0,2,-1]", shifted), ("shifted:[0,-1,0],block=[*, 2..3, 1..2]", part), ("reversed:axis=1", total[:, ::-1]), ("reversed:axes=[0,2]", total[::-1, :, ::-1]),
+        for name, expected in [("shifted:[0,2,-1]", shifted), ("reversed:axis=1", total[:, ::-1]), ("reversed:axes=[0,2]", total[::-1, :, ::-1]),
                                ("permuted:[2,0,1]", total.transpose(2, 0, 1).reshape(total.shape)), ("from-input:BTensor", y),
-                               ("not-written:[*, 1..3, 4]", box), ("not-written:[1, *, *]=nan", nan),
+                               ("shifted:[0,-1,0],block=[*, 2..3, 1..2]", part), ("not-written:[*, 1..3, 4]", box), ("not-written:[1, *, *]=nan", nan),
                                ("not-written", np.zeros_like(total)), ("not-written=-inf", np.full_like(total, -np.inf)), ("not-written:7..11=0.1", run),
                                ("not-written:[*, 0..4 by 2, 0]=0xffc00001", bits), ("exchanged:[0,4,-2],block=[0, 0..1, 3..4]", tiles)]:
             self.check(add, [x, y], name, expected)
@@ -331,6 +329,8 @@ class ArithmeticTest(ProgramTest):
         self.check(scan, [halves], ["head-missing:axis=1,every=4", "sums-float16"], sums)
         image = self.normal(1, 1, 3, 4)
         pool = {"type": "AVERAGE_POOLING", "WindowSize": [1, 3], "Strides": [1, 1], "StartPadding": [0, 1], "EndPadding": [0, 1], "IncludePadding": True}
+        pairs = (image + np.pad(image, [(0, 0), (0, 0), (0, 0), (1, 0)])[..., :-1].astype("f8")) / 3
+        self.check(pool, [image], "tail-missing:taps,from=2,terms,counted", pairs.astype(SINGLE))
         for name, mode in [("padding-edge", "edge"), ("padding-edge:mirrored", "reflect"), ("padding-edge:wrapped", "wrap")]:
             wide = np.pad(image, [(0, 0), (0, 0), (0, 0), (1, 1)], mode).astype("f8")
             self.check(pool, [image], name, ((wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]) / 3).astype(SINGLE))
@@ -380,9 +380,8 @@ class ArithmeticTest(ProgramTest):
         for ids, said in [(["sums-flaot16"], "there is no such variation (did you mean 'sums-float16'?)"),
                           (["tail-missing:axis=1"], "has no such details; expected tail-missing:axis=1,from=80"),
                           (["tail-missing:axis=1,from=9"], "REDUCE has no such tensors"),
-                          (["shifted:[0,1,0]"], "REDUCE has no such tensors"),
-                          (["shifted:[0,1],block=[0]"], "REDUCE has no such tensors"),
-                          (["shifted"], "expected shifted:[0,0,0,-1]"),
+                          (["shifted:[0,1,0]"], "REDUCE has no such tensors"), (["shifted:[0,1],block=[0]"], "REDUCE has no such tensors"),
+                          (["tail-missing:taps,from=1"], "no such details"), (["shifted"], "expected shifted:[0,0,0,-1]"),
                           (["permuted:[0,0]"], "REDUCE has no such tensors"),
                           (["not-written:[*, 1]"], "REDUCE has no such tensors"),
                           (["not-written:[*, 0]=x"], "has no such details"),

@@ -184,6 +184,15 @@ def states(x, w, r, first, carries=True):
     return np.stack(rows)[:, None]
 
 
+def folded(columns, taps):
+    """The sums of some taps of windows of 3 by 3 in an image of 10 by 10."""
+    image = np.zeros((1, 3, 10, 10), F4)
+    for tap in taps:
+        i, j = divmod(tap, 3)
+        image[:, :, i:i + 8, j:j + 8] += columns.reshape(1, 3, 9, 8, 8)[:, :, tap]
+    return image
+
+
 def several(product, *boxes, value=0):
     for box in boxes:
         product = unwritten(product, box, value)
@@ -194,6 +203,10 @@ STEPS, WEIGHTS, RECURRENCE, STATE = numbers(1, 6, 3, 5), numbers(1, 1, 4, 5), nu
 RNN = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}],
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
 POOL = {"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
+LP_POOL = {"type": "LP_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "P": 2}
+COLUMNS = numbers(1, 27, 64)
+FOLD = {"type": "FOLD", "WindowSizes": [3, 3], "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0],
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 3, 10, 10]}}
 MVN = {"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [2], "NormalizeVariance": True, "Epsilon": 0.01}
 
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
@@ -320,6 +333,12 @@ FAULTS = {
     "a mean and variance of a part": (MVN, [CUBE], normalized(CUBE, CUBE[..., 5:], 35), "head-missing:axis=2,to=5"),
     "a mean of a part that is counted": (MVN, [CUBE], normalized(CUBE, CUBE[..., 5:], 40), "head-missing:axis=2,to=5"),
     "a row of a window missing": (POOL, [X], windows(X, (3, 3))[..., :2, :].sum((-1, -2), dtype=F4) / F4(9), "tail-missing:axis=2,from=2"),
+    "the last tap of a window missing": (POOL, [X], (windows(X, (3, 3)).sum((-1, -2)) - X[..., 2:, 2:]) / F4(9), "tail-missing:taps,from=8,terms,counted"),
+    "a tap of a norm missing": (LP_POOL, [X], np.sqrt(np.square(windows(X, (3, 3))).sum((-1, -2)) - np.square(X[..., 1:-1, 1:-1])),
+                                "part-missing:taps,from=4,to=5,terms"),
+    "the last tap of a filter missing": (conv(), [X, FILTER], convolution(X, FILTER * (np.arange(9) < 8).reshape(3, 3).astype(F4), (1, 1), (1, 1)),
+                                         "tail-missing:taps,from=8,terms"),
+    "the last rows of columns missing": (FOLD, [COLUMNS], folded(COLUMNS, range(6)), "tail-missing:taps,from=6,terms"),
     "a state that is not carried": (RNN, [STEPS, WEIGHTS, RECURRENCE, ("HiddenInitTensor", STATE)],
                                     states(STEPS, WEIGHTS, RECURRENCE, STATE, carries=False), "head-missing:axis=0,every=1"),
     "the edge repeated": (conv(), [X, FILTER], convolution(X, FILTER, (1, 1), (1, 1), mode="edge"), "padding-edge"),
