@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/exact/transcendental.h"
 #include "core/explain/formula_value.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
@@ -159,9 +160,14 @@ Magnitude Logarithm(const Magnitude& x) {
   return {value, std::abs(value) + more, x.terms, Magnitude::kOther, /*adds_up=*/false};
 }
 
-// The value of any function that formulas have.
+// The value of any function that formulas have. Sizes need no more digits than those of binary64,
+// which take a tenth of the time.
 double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
                std::span<const double> x) {
+  using F = ElementWiseFunction;
+  if (function == F::kFloor) return std::floor(x[0]);
+  if (function == F::kCeil) return std::ceil(x[0]);
+  if (function >= F::kExp && function <= F::kErf) return SpecialValue(function, {x[0]});
   if (IsApproximated(function)) return ExactElement(function, x, parameters).head;
   std::vector<FormulaValue> operands;
   for (const double operand : x) operands.push_back(Approximately({operand, 0}));
