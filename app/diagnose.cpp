@@ -16,9 +16,6 @@
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
-#include "core/judge/arithmetic.h"
-#include "core/judge/descriptor_change.h"
-#include "core/judge/place_variation.h"
 
 namespace dmlop {
 namespace {
@@ -98,40 +95,18 @@ class OutputDiagnosis {
     DiagnosedFile diagnosed = DiagnoseFile(
         {document_->op(), case_->InputViews()}, output, file.path,
         LoadCompared(file.path, desc, options_.rules.shapes), how, options_.rules.leniency);
-    for (const Cause& cause : diagnosed.diagnosis.causes) {
-      diagnosed.checks.push_back(CheckCommand(cause, diagnosed.diagnosis, file));
-    }
+    AddChecks(file, diagnosed);
     return diagnosed;
   }
 
-  // Whether `run --as` takes the cause.
-  static bool IsComputed(const Cause& cause) {
-    return std::ranges::all_of(cause.ids, [](const std::string& id) {
-      const auto arithmetic = ParseArithmetic(id);
-      if (arithmetic) return arithmetic->kind != ArithmeticKind::kFastFunctions;
-      return ParseDescriptorChange(id) || ParsePlace(id);
-    });
-  }
-
-  // The command that computes as a cause says, and finds the device's file right; for a cause that
-  // computes nothing, the one that shows where the file is wrong.
-  std::string CheckCommand(const Cause& cause, const Diagnosis& diagnosis,
-                           const FileArgument& file) const {
+  void AddChecks(const FileArgument& file, DiagnosedFile& diagnosed) const {
     std::string command = fmt::format("dmlop run {}", PathWord(options_.descriptor));
     if (options_.line) command += fmt::format(" --line {}", *options_.line);
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
-    const bool is_computed = IsComputed(cause);
-    for (const std::string& id : cause.ids) {
-      if (is_computed) command += " --as " + ShellWord(id);
-    }
     const bool is_named = case_->Slots(TensorRole::kOutput).size() > 1;
-    command += " --judge " + ShellWord(is_named ? file.name + "=" + file.path : file.path);
-    const bool has_noise =
-        diagnosis.beyond_noise > 0 && diagnosis.beyond_noise < diagnosis.different;
-    const bool has_bits = cause.exact == cause.of && !has_noise;
-    command += is_computed && has_bits ? " --bits" : " --tolerance sums";
-    if (!is_computed) command += " --map";
-    return command + ConfineWords(options_.confine);
+    dmlop::AddChecks({command, is_named ? file.name + "=" + file.path : file.path,
+                      ConfineWords(options_.confine)},
+                     diagnosed);
   }
 
   void Print() const {

@@ -107,6 +107,7 @@ class Batch {
 
  private:
   void Configure() {
+    if (manifest_.is_file()) settings_.manifest = options_.manifest;
     settings_.folder = manifest_.folder();
     settings_.level = options_.level;
     settings_.confine = options_.confine;

@@ -24,8 +24,9 @@ namespace dmlop {
 
 // Settings that the cases of a batch share.
 struct BatchSettings {
-  std::string folder;   // bindings are relative to it
-  std::string confine;  // all files of cases must lie in it; empty: no limit
+  std::string manifest;  // its path; empty if it is no file
+  std::string folder;    // bindings are relative to it
+  std::string confine;   // all files of cases must lie in it; empty: no limit
   FeatureLevel level = kHighestFeatureLevel;
   OutputFolder output_folder;
   std::shared_ptr<NewFolders> new_folders = std::make_shared<NewFolders>();
@@ -152,6 +153,7 @@ class BatchCase {
   void TellMissing(const std::string& name, const std::string& path, Side side,
                    const TensorDesc& desc);
   bool PassesAsNoise(size_t output, const ComparedFile& compared);
+  void AddChecks(DiagnosedFile& file) const;
   bool PassesAsNoise(const Computation& computation, size_t output, const ComparedFile& compared,
                      const LoadedTensor& tensor);
   void CompareInputs();

@@ -10,6 +10,8 @@
 #include "app/compare/judgement.h"
 #include "app/files/file_roles.h"
 #include "app/fuzz/case_folder.h"
+#include "app/options/option_kinds.h"
+#include "app/shell_word.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
 
@@ -152,7 +154,16 @@ bool BatchCase::PassesAsNoise(const Computation& computation, size_t output,
                    {compared.judgement.tolerance, compared.judgement.units, /*is_thorough=*/false},
                    settings_.rules.leniency));
   outcome_.diagnoses.back().tensor = compared.file.tensor;
+  if (!model_ && settings_.is_reported) AddChecks(outcome_.diagnoses.back());
   return outcome_.diagnoses.back().passes();
+}
+
+void BatchCase::AddChecks(DiagnosedFile& file) const {
+  if (settings_.manifest.empty()) return;
+  dmlop::AddChecks(
+      {fmt::format("dmlop run {} --line {}", PathWord(settings_.manifest), line_.number),
+       file.tensor + "=" + file.path, ConfineWords(settings_.confine)},
+      file);
 }
 
 void BatchCase::TellDifference(const std::string& text, const Judgement& judgement,

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/compare/diagnosed_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
 
 #include "app/compare/judgement.h"
+#include "app/shell_word.h"
 #include "core/compare/wrong_elements.h"
+#include "core/judge/arithmetic.h"
+#include "core/judge/descriptor_change.h"
+#include "core/judge/place_variation.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {
@@ -73,6 +78,36 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
           {},
           false,
           Diagnose(computation, output, view, expected, options, aligned.in_bfloat16)};
+}
+
+namespace {
+
+// Whether `run --as` takes the cause.
+bool IsComputed(const Cause& cause) {
+  return std::ranges::all_of(cause.ids, [](const std::string& id) {
+    const auto arithmetic = ParseArithmetic(id);
+    if (arithmetic) return arithmetic->kind != ArithmeticKind::kFastFunctions;
+    return ParseDescriptorChange(id) || ParsePlace(id);
+  });
+}
+
+}  // namespace
+
+void AddChecks(const CheckCommand& command, DiagnosedFile& file) {
+  const Diagnosis& diagnosis = file.diagnosis;
+  const bool has_noise = diagnosis.beyond_noise > 0 && diagnosis.beyond_noise < diagnosis.different;
+  for (const Cause& cause : diagnosis.causes) {
+    std::string text = command.begin;
+    const bool is_computed = IsComputed(cause);
+    for (const std::string& id : cause.ids) {
+      if (is_computed) text += " --as " + ShellWord(id);
+    }
+    const bool has_bits = cause.exact == cause.of && !has_noise;
+    text += " --judge " + ShellWord(command.judged);
+    text += is_computed && has_bits ? " --bits" : " --tolerance sums";
+    if (!is_computed) text += " --map";
+    file.checks.push_back(text + command.end);
+  }
 }
 
 }  // namespace dmlop

@@ -34,4 +34,15 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
                            const LoadedTensor& actual, const DiagnosisOptions& options,
                            const Leniency& leniency);
 
+// What the commands that show causes have in common.
+struct CheckCommand {
+  std::string begin;   // with the case and its inputs
+  std::string judged;  // the argument of --judge
+  std::string end{};
+};
+
+// Adds the command for each cause that computes as it says, and finds the device's file right; for
+// a cause that computes nothing, the one that shows where the file is wrong.
+void AddChecks(const CheckCommand& command, DiagnosedFile& file);
+
 }  // namespace dmlop

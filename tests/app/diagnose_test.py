@@ -497,8 +497,11 @@ class BatchTest(ProgramTest):
         self.assertEqual(sorted(line.split()[0] for line in groups[:4]), ["1", "1", "1", "2"])
         self.assertIn("       1  Alpha is 1, as cases.jsonl:2: case 1\n", text)
         self.assertIn("       1  no cause found, in [*, *], as cases.jsonl:4: case 3\n", text)
-        verdicts = [json.loads(line)["diagnoses"][0]["verdict"] for line in (self.folder / "r.jsonl").read_text().splitlines()]
-        self.assertEqual(verdicts, ["noise", "cause", "cause", "unknown", "noise"])
+        found = [json.loads(line)["diagnoses"][0] for line in (self.folder / "r.jsonl").read_text().splitlines()]
+        self.assertEqual([one["verdict"] for one in found], ["noise", "cause", "cause", "unknown", "noise"])
+        check = found[1]["causes"][0]["check"]
+        self.assertIn("dmlop run cases.jsonl --line 2 --as", check)
+        self.run_program(*shlex.split(check)[1:])
 
 
 if __name__ == "__main__":
