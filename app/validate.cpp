@@ -375,17 +375,16 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
       status = std::max(status, ValidateGraphModel(argument, options, common));
       continue;
     }
+    if (!options.cases_folder.empty()) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: --cases is for ONNX models and serialized graphs", argument));
+    }
     Verdict verdict;
     Read(argument, options, verdict);
     if (const auto manifest =
             verdict.file_error ? nullptr : ManifestOf(verdict.descriptor, options)) {
       status = std::max(status, ManifestVerdict(*manifest, options, common).Report());
       continue;
-    }
-    if (!options.cases_folder.empty()) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}: --cases is for ONNX models and serialized graphs",
-                              verdict.descriptor.name));
     }
     Judge(options, verdict);
     Report(verdict, options, common);

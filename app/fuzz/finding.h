@@ -57,7 +57,7 @@ struct Finding {
   bool is_minimal = false;
   Conditions conditions{};
   std::vector<std::string> judging{};  // options with which it was judged
-  // What the key of failures that turned out to be this fault had for a code.
+  // The codes in the keys of failures that turned out to be this fault.
   std::vector<std::string> other_codes{};
 
   std::string folder() const;  // "1-CONVOLUTION"

@@ -285,8 +285,7 @@ std::string OnnxTable(std::string_view domain) {
 std::string OnnxManualPage() {
   return fmt::format(".Dd {}\n{}", kDate, kOnnxBegin) +
          ".Ss Operators of ONNX\nEach with the versions that are known; opsets before 7 are read "
-         "as "
-         "7.\n" +
+         "as 7.\nAn opset before the first version of an operator does not have it.\n" +
          OnnxTable("") + ".Ss Operators of com.microsoft\n" + OnnxTable("com.microsoft") +
          ".Ss Operators that no DirectML operator computes\n" +
          Filled(fmt::format("{}.", fmt::join(OnnxNamesWithoutRow(), ", "))) + std::string(kOnnxEnd);

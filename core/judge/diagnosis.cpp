@@ -236,9 +236,11 @@ class Diagnostician {
   // Sums of FLOAT32 in some order are what a right device has, and so are other steps in FLOAT32.
   void FindArithmetic() {
     result_.verdict = DiagnosisVerdict::kNoise;
-    // So few may all be rounded one way by chance.
+    // So few may all be rounded one way by chance, and so few that differ may be by many
+    // arithmetics.
     constexpr int64_t kFewestTold = 7;
-    if (evidence_.count() < kFewestTold) return;
+    constexpr size_t kFewestDifferent = 2;
+    if (evidence_.count() < kFewestTold || evidence_.wrong.size() < kFewestDifferent) return;
     if (FindAmongNoise(Criterion::kBits, kEnough)) return;
     // If most are as near as roundings can be, nothing is nearer but by chance.
     if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kMost);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -16,15 +18,13 @@ namespace {
 
 // A promising hypothesis explains this share of a few wrong elements, roughly.
 constexpr double kPromising = 0.6;
-// It knows of one in so many of them at least; of a far shift the rest comes from beyond an edge.
-constexpr int64_t kLeastKnown = 3;
 // Computing the units of a changed output takes the work of another one.
 constexpr int64_t kMostWorkForUnits = 200'000'000;
 
 std::vector<int64_t> Spread(const std::vector<int64_t>& all, size_t most) {
   if (all.size() <= most) return all;
-  // At equal distances they could all lie in one column, and at distances that grow evenly in a
-  // few.
+  // Elements at equal distances may all lie in one column; those at distances that grow by the same
+  // amount each time lie in a few.
   constexpr double kGoldenRatio = 0.6180339887498949;
   const double distance = static_cast<double>(all.size()) / static_cast<double>(most);
   std::vector<int64_t> some;
@@ -257,6 +257,24 @@ std::vector<int64_t> SampledElements::all() const {
   return elements;
 }
 
+// Whether enough of the wrong elements are known. Of a far shift many come from beyond an edge; a
+// third is enough if those have one value.
+bool KnowsEnough(const Evidence& evidence, const SampledElements& few,
+                 std::span<const VariedElement> varied) {
+  const auto wrong = static_cast<int64_t>(few.wrong.size());
+  std::optional<double> rest;
+  int64_t known = 0;
+  bool is_one_value = true;
+  for (size_t i = 0; i < few.wrong.size(); ++i) {
+    known += varied[i].is_known();
+    if (varied[i].is_known()) continue;
+    const double value = evidence.actual.Value(few.wrong[i]);
+    is_one_value = is_one_value && AreEqual(rest.value_or(value), value);
+    rest = value;
+  }
+  return 8 * known >= 3 * wrong || (3 * known >= wrong && is_one_value);
+}
+
 bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
                  const SampledElements& few) {
   return ArePromising(evidence, few, hypothesis.compute(few.all()),
@@ -280,7 +298,7 @@ bool ArePromising(const Evidence& evidence, const SampledElements& few,
   }
   const double share =
       static_cast<double>(nearer) - static_cast<double>(changed) * WeightOfRight(evidence, few) / 2;
-  return kLeastKnown * known >= std::ssize(few.wrong) && nearer > 0 &&
+  return KnowsEnough(evidence, few, varied) && nearer > 0 &&
          share >= kPromising * static_cast<double>(known);
 }
 

@@ -217,11 +217,13 @@ class HypothesisList {
   // arithmetic.
   void ArithmeticsOfChanges() {
     constexpr int kMostChanges = 4;
+    constexpr size_t kMany = 256;  // of which chance does not explain most
+    const SampledElements many = SampleOf(evidence_, kMany);
     int tried = 0;
     for (const Changes& single : Singles()) {
       if (tried == kMostChanges) return;
       const auto changed = Promising(single);
-      if (!changed) continue;
+      if (!changed || !IsPromising(evidence_, *changed, many)) continue;
       ++tried;
       Diagnostics faults;
       const auto computation =

@@ -197,8 +197,8 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     }
   }
 
-  // Far shifts along several axes are too many to be tried. They are the most frequent distances of
-  // values from their places.
+  // Far shifts along several axes are too many to try them all. Those that are tried are the most
+  // frequent distances of values from their places.
   std::vector<Dims> VotedShifts() {
     constexpr int kFewestVotes = 3;
     std::vector<std::pair<int, Dims>> voted;

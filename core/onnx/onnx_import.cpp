@@ -16,8 +16,6 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kOldestOpset = 7;  // of a model that states none; rows read older ones as this
-
 // The values that names stand for. A value is null if what computes it was refused.
 using Names = std::map<std::string_view, OnnxValue*>;
 
@@ -47,7 +45,9 @@ class Importer {
         functions_(source.model) {}
 
   OnnxImport Import() {
-    in_.opset = CheckedOpset(source_.model.opsets, kOldestOpset, "the model");
+    const bool states_others = !source_.model.opsets.empty();
+    in_.opset = CheckedOpset(source_.model.opsets, states_others ? kNewestOpset : kOldestOpset,
+                             "the model");
     in_.scopes.emplace_back();
     for (const std::string_view name : functions_.twice()) {
       Fail("ONX-7", "function '{}': it is there twice", name);

@@ -309,5 +309,7 @@ std::string WhyWithoutRow(std::string_view domain, std::string_view name);
 
 // The newest opset whose operators are known.
 inline constexpr int64_t kNewestOpset = 28;
+// The opset that older ones are read as, and that of a model that states none.
+inline constexpr int64_t kOldestOpset = 7;
 
 }  // namespace dmlop

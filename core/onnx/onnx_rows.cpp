@@ -111,12 +111,11 @@ std::vector<OnnxOperator> OnnxOperators() {
 }
 
 int VersionIn(int64_t opset, std::string_view versions) {
-  constexpr int64_t kOldest = 7;  // which older ones are read as, if they lack the operator
   int found = 0;
   for (const std::string_view word : WordsOf(versions)) {
     int version = 0;
     std::from_chars(word.data(), word.data() + word.size(), version);
-    if (version <= (found == 0 ? std::max(opset, kOldest) : opset)) found = version;
+    if (version <= (found == 0 ? std::max(opset, kOldestOpset) : opset)) found = version;
   }
   return found;
 }

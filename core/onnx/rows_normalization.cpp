@@ -243,7 +243,7 @@ const OnnxRow kRows[] = {
     {"GroupNormalization", "18 21", kMvn1, GroupNormalization},
     {"Hardmax", "7 11 13", "ACTIVATION_HARDMAX1", Softmax},
     {"InstanceNormalization", "7 22", kMvn1, InstanceNormalization},
-    {"LayerNormalization", "17", kMvn2, LayerNormalization},
+    {"LayerNormalization", "1 17", kMvn2, LayerNormalization},
     {"LogSoftmax", "7 11 13", "ACTIVATION_LOG_SOFTMAX1", Softmax},
     {"LpNormalization", "7 22", "LP_NORMALIZATION", LpNormalization},
     {"MeanVarianceNormalization", "9 13", kMvn1, MeanVarianceNormalization, "Epsilon 1e-18"},

@@ -162,7 +162,11 @@ void NoteSampling(OnnxCall& call, std::string_view mode, const std::vector<Axis>
   if (mode == "pytorch_half_pixel" && std::ranges::any_of(axes, differs)) {
     call.Note("ORT's DirectML provider takes the sizes of the input for those of the output here");
   }
-  if (mode == "tf_crop_and_resize") {
+  const auto takes_less = [](const Axis& axis) {
+    const float taken = (axis.end - axis.begin) * static_cast<float>(axis.input - 1);
+    return axis.input > 1 && (axis.output == 1 || taken < 1);
+  };
+  if (mode == "tf_crop_and_resize" && std::ranges::any_of(axes, takes_less)) {
     call.Note("ORT's DirectML provider has other scales below one pixel and for outputs of one");
   }
 }
