@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
 #include <vector>
 
@@ -93,15 +94,25 @@ Magnitude Product(Magnitudes factors) {
   return product;
 }
 
+// Returns the slope from a number to the first of others at which a function is finite, since it
+// may be infinite at one point; 0 if there is none.
+template <typename Function>
+double SlopeTo(std::initializer_list<double> others, double from, Function&& function) {
+  const double value = function(from);
+  for (const double to : others) {
+    const double slope = std::abs((function(to) - value) / (to - from));
+    if (std::isfinite(slope)) return slope;
+  }
+  return 0;
+}
+
 // Returns what the error of a sum adds to the size of a function of it; nothing if `x` is no such
-// sum. The slope is that over a distance at which errors lie, since it may be infinite at one
-// point.
+// sum.
 template <typename Function>
 double PassedOn(const Magnitude& x, Function&& function) {
   if (x.kind != Magnitude::kLinear || x.size == 0) return 0;
   const double step = x.size * kErrorStep;
-  const double more = std::abs(function(x.value + step) - function(x.value)) / kErrorStep;
-  return std::isfinite(more) ? more : 0;
+  return x.size * SlopeTo({x.value + step, x.value - step}, x.value, function);
 }
 
 Magnitude Quotient(const Magnitude& a, const Magnitude& b) {
@@ -167,6 +178,8 @@ double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
   using F = ElementWiseFunction;
   if (function == F::kFloor) return std::floor(x[0]);
   if (function == F::kCeil) return std::ceil(x[0]);
+  if (function == F::kConstantPow) return std::pow(x[0], parameters[0]);
+  if (function == F::kPow) return std::pow(x[0], x[1]);
   if (function >= F::kExp && function <= F::kErf) return SpecialValue(function, {x[0]});
   if (IsApproximated(function)) return ExactElement(function, x, parameters).head;
   std::vector<FormulaValue> operands;
@@ -176,19 +189,18 @@ double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
 
 // Returns the factor by which a function passes on the error of an operand. Gates of networks,
 // which are at most 1 steep, count as if they were that steep everywhere, since the error before
-// them is that of a step before, too. Functions are exact for numbers of FLOAT32.
+// them is that of a step before, too. Steps end at numbers of FLOAT32, as functions are evaluated
+// for no others.
 double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
                std::vector<double> x, size_t operand, double size) {
   using F = ElementWiseFunction;
   if (function == F::kTanh || function == F::kSigmoid || function == F::kSoftsign) return 1;
-  const double from = static_cast<float>(x[operand]);
-  const double to = static_cast<float>(from + size * kErrorStep);
-  const auto value_at = [&](double moved) {
-    x[operand] = moved;
-    return ValueOf(function, parameters, x);
-  };
-  const double slope = std::abs(value_at(to) - value_at(from)) / (to - from);
-  return std::isfinite(slope) ? slope : 0;
+  const double from = static_cast<float>(x[operand]), step = size * kErrorStep;
+  return SlopeTo({static_cast<float>(from + step), static_cast<float>(from - step)}, from,
+                 [&](double moved) {
+                   x[operand] = moved;
+                   return ValueOf(function, parameters, x);
+                 });
 }
 
 Magnitude OfValue(double value, Magnitudes operands) {

@@ -161,8 +161,12 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     double all = CountOfTriedShifts();
     const auto attempt = [&](const Dims& shift) {
       if (count == kMostOfAKind || !TryOneOf(all, Shifted(shift))) return;
+      if (!HoldsElsewhere(shift)) {
+        // One element has many others to be equal to.
+        if (evidence_.wrong.size() == 1) return found_.pop_back();
+        NameBlock(found_.back());
+      }
       ++count;
-      if (!HoldsElsewhere(shift)) NameBlock(found_.back());
     };
     for (const size_t d : axes_) {
       for (int64_t distance = 1; distance < std::min(sizes_[d], kMostShift); ++distance) {

@@ -72,6 +72,12 @@ bool LiesIn(std::span<const Stretch> box, const Dims& sizes, std::span<const int
   return true;
 }
 
+// Whether the numbers are distances between places of a tensor.
+bool AreDistances(std::span<const int64_t> numbers, const Dims& sizes) {
+  return std::ranges::equal(
+      numbers, sizes, [](int64_t number, int64_t size) { return -size < number && number < size; });
+}
+
 }  // namespace
 
 int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
@@ -129,6 +135,14 @@ std::optional<Computation> PlaceVariation::WithoutPart(const Computation& comput
   return is_shorter ? Without(computation, *axis, axes, part) : WithZeros(computation, *axis, part);
 }
 
+// Whether the part that is left out lies within the terms along the axis.
+bool PlaceVariation::FitsTerms(const Computation& computation, size_t output) const {
+  const auto axis = FindTerms(computation, output);
+  if (!axis) return false;
+  const int64_t to = numbers[2] < 0 ? axis->size : numbers[2];
+  return numbers[1] < to && to <= axis->size;
+}
+
 std::optional<TermAxis> PlaceVariation::FindTerms(const Computation& computation,
                                                   size_t output) const {
   const Dims sizes = OutputSizes(computation, output);
@@ -174,13 +188,13 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
       return input && AsOutput(computation.inputs[*input], OutputType(computation, output), sizes);
     }
     case PlaceKind::kShifted:
-      return numbers.size() == sizes.size() && (box.empty() || LiesIn(box, sizes, {}));
+      return AreDistances(numbers, sizes) && (box.empty() || LiesIn(box, sizes, {}));
     case PlaceKind::kReversed:
       return AreAxes(numbers, sizes.size());
     case PlaceKind::kPermuted:
       return IsOrder(numbers, sizes.size());
     case PlaceKind::kExchanged:
-      return numbers.size() == sizes.size() && LiesIn(box, sizes, numbers);
+      return AreDistances(numbers, sizes) && LiesIn(box, sizes, numbers);
     case PlaceKind::kBegunAnew: {
       const int64_t first = 0;
       const auto axis = static_cast<size_t>(numbers[0]);
@@ -189,7 +203,7 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
                   .empty();
     }
     case PlaceKind::kMissingPart:
-      return !is_of_terms || FindTerms(computation, output).has_value();
+      return !is_of_terms || FitsTerms(computation, output);
     default:
       return true;
   }

@@ -86,6 +86,7 @@ struct PlaceVariation {
 
  private:
   std::optional<Computation> WithoutPart(const Computation& computation) const;
+  bool FitsTerms(const Computation& computation, size_t output) const;
   std::optional<TermAxis> FindTerms(const Computation& computation, size_t output) const;
   std::vector<ElementBytes> WithoutTerms(const Computation& computation, size_t output,
                                          std::span<const int64_t> elements) const;

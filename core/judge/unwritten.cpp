@@ -70,14 +70,18 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
 
   bool IsUnwritten(int64_t element) const { return evidence_.actual.Bytes(element) == value_; }
 
-  // Whether no wrong element of a part has another value, the sign of zeros aside.
+  // Whether hardly any wrong element of a part has another value, the sign of zeros aside.
   template <typename IsIn>
   bool IsAlone(IsIn&& is_in) const {
+    constexpr size_t kOneOtherOf = 50;
     const bool is_zero = ValueOf(evidence_.actual.type, value_.data()) == 0;
-    return std::ranges::all_of(evidence_.wrong, [&](int64_t element) {
-      const bool is_value = is_zero ? evidence_.actual.Value(element) == 0 : IsUnwritten(element);
-      return is_value || !is_in(element);
-    });
+    size_t others = 0, all = 0;
+    for (const int64_t element : evidence_.wrong) {
+      if (!is_in(element)) continue;
+      ++all;
+      others += !(is_zero ? evidence_.actual.Value(element) == 0 : IsUnwritten(element));
+    }
+    return others * kOneOtherOf <= all;
   }
 
   template <typename IsIn>
@@ -101,7 +105,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
 
   // --- boxes -------------------------------------------------------------------------------------
 
-  // At coordinates that have no other value.
+  // At coordinates that have hardly any other value.
   void AddBox() {
     const std::vector<Stretch> box = StretchesOf(sizes_, elements_);
     const auto is_in = [this, box](int64_t element) { return IsIn(box, IndexOf(sizes_, element)); };
@@ -136,8 +140,8 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
         fmt::format("from the {}th element to the {}th", first, last), is_in);
   }
 
-  // In aligned blocks that have no other value, and are wrong for the most part: random elements
-  // rarely fill one.
+  // In aligned blocks that are wrong for the most part, in a box that has hardly any other value:
+  // random elements rarely fill one.
   void AddBlocks() {
     std::vector<Stretch> box = StretchesOf(sizes_, elements_);
     for (Stretch& stretch : box) stretch.step = 1;

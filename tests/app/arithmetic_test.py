@@ -381,6 +381,9 @@ class ArithmeticTest(ProgramTest):
                           (["tail-missing:axis=1"], "has no such details; expected tail-missing:axis=1,from=80"),
                           (["tail-missing:axis=1,from=9"], "REDUCE has no such tensors"),
                           (["shifted:[0,1,0]"], "REDUCE has no such tensors"), (["shifted:[0,1],block=[0]"], "REDUCE has no such tensors"),
+                          *(([f"{part},terms"], "REDUCE has no such tensors") for part in (
+                              "tail-missing:axis=1,from=9", "part-missing:axis=1,from=5,to=2", "part-missing:axis=1,from=3,to=3", "head-missing:axis=1,to=10")),
+                          (["shifted:[9223372036854775807,0]"], "REDUCE has no such tensors"),
                           (["tail-missing:taps,from=1"], "no such details"), (["shifted"], "expected shifted:[0,0,0,-1]"),
                           (["permuted:[0,0]"], "REDUCE has no such tensors"),
                           (["not-written:[*, 1]"], "REDUCE has no such tensors"),

@@ -289,6 +289,7 @@ FAULTS = {
     "a tile of bfloat16 not written": (gemm(), [A, B], in_bfloat16(unwritten(AB, np.s_[16:32, 32:48])), "not-written"),
     "large units not written": ({"type": "ACTIVATION_CELU", "Alpha": 0.5}, [-LOW], 0 * CUBE, "not-written"),
     "a tile not written": (gemm(), [A, B], unwritten(AB, np.s_[16:32, 32:48]), "not-written"),
+    "tiles not written, and another wrong element": (gemm(), [A, B], replaced(several(AB, np.s_[0:16, 0:16], np.s_[16:32, 32:48]), (20, 8)), "not-written"),
     "a pattern at the end": (gemm(), [A, B], unwritten(AB, np.s_[30:, :], F4(-4.3e8)), "not-written"),
     "tiles not written": (gemm(), [A, B], several(AB, np.s_[0:8, 16:24], np.s_[8:16, 40:48], np.s_[32:40, 0:8]), "not-written"),
     "not written from an element on": (gemm(), [A, B], several(AB.reshape(-1), np.s_[1003:], value=np.nan).reshape(AB.shape), "not-written"),
