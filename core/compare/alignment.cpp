@@ -94,7 +94,16 @@ void AlignBfloat16(const Leniency& leniency, AlignedTensors& aligned) {
   other.type_name = is_expected ? aligned.actual.type_name : aligned.expected.type_name;
 }
 
+// Files have elements of 4 bits as integers of 8.
+void AlignNibbles(ComparedTensor& nibbles, const ComparedTensor& other) {
+  if (!HasNibbles(nibbles.view.type) || StoredAs(nibbles.view.type) != other.view.type) return;
+  nibbles.view.type = other.view.type;
+  nibbles.type_name = other.type_name;
+}
+
 void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
+  AlignNibbles(aligned.actual, aligned.expected);
+  AlignNibbles(aligned.expected, aligned.actual);
   if (aligned.actual.is_bfloat16 || aligned.expected.is_bfloat16) AlignBfloat16(leniency, aligned);
   const DataType actual = aligned.actual.view.type;
   const DataType expected = aligned.expected.view.type;

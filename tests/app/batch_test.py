@@ -584,6 +584,20 @@ class CheckTest(BatchTest):
             self.batch("cases.jsonl", "--check", *tolerance)
         self.batch("cases.jsonl", "--check", "--bits", status=1)
 
+    def test_elements_of_4_bits_are_judged_as_files_have_them(self):
+        """As integers of 8 bits, with all that these hold."""
+        self.save(x=np.array([-3, 2, 7], "f4"), scale=np.array([1], "f4"))
+        self.manifest({"type": "QUANTIZE", "bindings": {"InputTensor": "x.npy", "QuantizationTensors": ["scale.npy"], "OutputTensor": "q.npy"},
+                       "desc": {"InputTensor": {"DataType": "FLOAT32", "Sizes": [3]}, "QuantizationType": "SCALE",
+                                "QuantizationTensors": [{"DataType": "FLOAT32", "Sizes": [1]}], "OutputTensor": {"DataType": "INT4", "Sizes": [3]}}})
+        self.batch("cases.jsonl")
+        np.testing.assert_array_equal(np.load(self.folder / "q.npy"), np.array([-3, 2, 7], "i1"))
+        for side in ("--check", "--judge"):
+            self.batch("cases.jsonl", side, "--bits")
+        for wrong in (np.array([-3, 2, 6], "i1"), np.array([-3, 2, 23], "i1"), np.array([-3, 2, 7], "i2")):
+            self.save(q=wrong)
+            self.batch("cases.jsonl", "--judge", status=1)
+
     def test_a_missing_output_fails(self):
         (self.folder / "a.npy").unlink()
         said = self.batch("cases.jsonl", "--check", "-k", status=5)
