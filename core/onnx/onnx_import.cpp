@@ -173,7 +173,9 @@ class Importer {
   void CheckType(const OnnxValueInfo& input) {
     ports_of_.emplace(input.name);
     if (!input.is_tensor) {
-      throw OnnxRefusal{{{"ONX-6", "it is no tensor, but a sequence, an optional or a map"}}};
+      throw OnnxRefusal{
+          {{"ONX-6",
+            "the file does not say that it is a tensor; sequences, optionals and maps are none"}}};
     }
     const OnnxType type = RequireType(OnnxTypeOf(input.element_type));
     const LoadedTensor* bound = sizes_.BoundTo(input.name);

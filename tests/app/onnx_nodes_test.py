@@ -36,7 +36,7 @@ REFUSED = {
     r"the equation '...ii ->...i' \[ONX-3\]": "einsum_batch_diagonal",
     r"powers of INT64 \[ONX-6\]": "pow_types_float pow_types_int64_.*",
     # Files of sequences and optional values, which are other messages.
-    r"has a shape|bytes of data|is no tensor|holds ": """
+    r"has a shape|bytes of data|is no tensor|not say that it is a tensor|holds ": """
         identity_opt identity_sequence loop13_seq loop16_seq_none optional_.* sequence_insert_.* sequence_map_.*""",
     r"training_mode 1 \[ONX-3\]": "batchnorm_.*_training_mode training_dropout.*",
     r"storage_order 1 \[ONX-3\]": "maxpool_with_argmax_2d_precomputed_strides",
