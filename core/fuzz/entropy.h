@@ -4,6 +4,7 @@
 // which they evaluate operands and arguments.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -12,8 +13,54 @@
 
 namespace dmlop {
 
-// The standard defines the engine to the bit, but not its distributions.
-using RandomEngine = std::mt19937_64;
+// Draws the numbers of std::mt19937_64, which the standard defines to the bit, unlike its
+// distributions. Most engines draw a few dozens: words of the state are made when they are needed,
+// where that of the library makes all of them twice before the first number.
+class RandomEngine {
+ public:
+  using result_type = uint64_t;
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return UINT64_MAX; }
+
+  explicit RandomEngine(uint64_t seed) : seeded_(1) { state_[0] = seed; }
+
+  result_type operator()() {
+    SeedUpTo(next_ + kDistance);
+    const size_t after = next_ + 1 == kWords ? 0 : next_ + 1;
+    const size_t distant = next_ + kDistance - (next_ < kWords - kDistance ? 0 : kWords);
+    uint64_t& word = state_[next_];
+    const uint64_t joined = (word & kUpperBits) | (state_[after] & ~kUpperBits);
+    word = state_[distant] ^ (joined >> 1) ^ ((joined & 1) != 0 ? kMatrix : 0);
+    next_ = after;
+    return Tempered(word);
+  }
+
+ private:
+  static constexpr size_t kWords = std::mt19937_64::state_size;
+  static constexpr size_t kDistance = std::mt19937_64::shift_size;
+  static constexpr uint64_t kUpperBits = ~uint64_t{0} << std::mt19937_64::mask_bits;
+  static constexpr uint64_t kMatrix = std::mt19937_64::xor_mask;
+
+  void SeedUpTo(size_t word) {
+    for (; seeded_ <= word && seeded_ < kWords; ++seeded_) {
+      const uint64_t before = state_[seeded_ - 1];
+      constexpr uint64_t kFactor = std::mt19937_64::initialization_multiplier;
+      state_[seeded_] = kFactor * (before ^ (before >> 62)) + seeded_;
+    }
+  }
+
+  static uint64_t Tempered(uint64_t word) {
+    using Library = std::mt19937_64;
+    word ^= (word >> Library::tempering_u) & Library::tempering_d;
+    word ^= (word << Library::tempering_s) & Library::tempering_b;
+    word ^= (word << Library::tempering_t) & Library::tempering_c;
+    return word ^ (word >> Library::tempering_l);
+  }
+
+  std::array<uint64_t, kWords> state_;
+  size_t seeded_;    // words that have their first values
+  size_t next_ = 0;  // the word of the next number
+};
 
 // Both bounds are included.
 inline uint64_t DrawBetween(RandomEngine& engine, uint64_t low, uint64_t high) {

@@ -26,6 +26,7 @@ class SettingLister {
   SettingLister(const OperatorDesc& op, const ValueClasses& classes) : op_(op), classes_(classes) {}
 
   std::vector<std::string> List() {
+    settings_.reserve(32);  // enough for most operators
     ListTypes();
     for (size_t i = 0; i < op_.fields().size(); ++i) {
       const Field& field = *op_.fields()[i];
@@ -37,10 +38,11 @@ class SettingLister {
   }
 
  private:
-  void Add(std::string_view of, std::string_view is) {
-    std::string& setting = settings_.emplace_back(of);
-    setting += ' ';
-    setting += is;
+  void Add(std::string_view of, std::string_view is) { Add(of, "", is); }
+  void Add(std::string_view of, std::string_view entry, std::string_view is) {
+    std::string& setting = settings_.emplace_back();
+    setting.reserve(of.size() + entry.size() + 1 + is.size());
+    setting.append(of).append(entry).append(1, ' ').append(is);
   }
 
   void ListTypes() {
@@ -76,11 +78,9 @@ class SettingLister {
   // Counted from the last one, as dimensions are.
   template <typename T>
   void ListNumbers(std::string_view of, const std::vector<T>& numbers) {
-    std::string entry(of);
-    entry += '/';
     for (size_t i = 0; i < numbers.size(); ++i) {
-      Add(entry + std::to_string(static_cast<ptrdiff_t>(i - numbers.size())),
-          IntegerClassOf(int64_t{numbers[i]}));
+      const std::string entry = "/-" + std::to_string(numbers.size() - i);
+      Add(of, entry, IntegerClassOf(int64_t{numbers[i]}));
     }
   }
 

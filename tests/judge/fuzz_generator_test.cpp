@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/fuzz/entropy.h"
 #include "core/fuzz/field_value.h"
 #include "core/fuzz/random_desc.h"
 #include "core/fuzz/settings.h"
@@ -70,6 +72,15 @@ std::vector<const OperatorInfo*> SomeOperators(int period) {
     if (IsFullDepth() || OneIn(engine, period)) some.push_back(info);
   }
   return some;
+}
+
+TEST(RandomEngine, DrawsTheNumbersOfTheLibrary) {
+  constexpr int kNumbers = 1000;  // some more than the state has words, three times
+  for (const uint64_t seed : {uint64_t{0}, uint64_t{5489}, UINT64_MAX}) {
+    RandomEngine engine(seed);
+    std::mt19937_64 expected(seed);
+    for (int i = 0; i < kNumbers; ++i) EXPECT_EQ(engine(), expected()) << seed << ", " << i;
+  }
 }
 
 TEST(FuzzGenerator, MakesValidCasesOfEveryOperator) {
