@@ -122,13 +122,32 @@ bool CaseSource::HasNext(FuzzedOperator& op) {
     op.generator.emplace(*op.info, of_generator_, seed_);
     op.is_left_out = !op.generator->can_draw();
     op.fault = op.generator->fault();
-    op.generator->PassOver(op.next);  // those of the run that goes on
+    TakeBefore(op);
   }
   op.is_done = op.is_left_out || IsDone(op);
   if (!op.is_done) return true;
-  if (!op.is_left_out) op.coverage = op.generator->coverage();
-  op.generator.reset();
+  op.generator->End();
   return false;
+}
+
+// Takes those of the run that goes on.
+void CaseSource::TakeBefore(FuzzedOperator& op) const {
+  if (op.is_left_out) return;
+  for (uint64_t index = only_.value_or(0); index < op.next; ++index) {
+    op.run.Add(op.generator->SettingsOfCase(index));
+  }
+}
+
+void CaseSource::End(const SourcedCase& one) {
+  FuzzedOperator& op = operators_[one.op];
+  op.ended = one.index + 1;
+  op.run.Add(one.settings);
+}
+
+PairCoverage CaseSource::CoverageOf(size_t op) const {
+  const FuzzedOperator& of = operators_[op];
+  if (!of.generator) return of.before;
+  return {of.run.count(), of.generator->coverage().reachable};
 }
 
 bool CaseSource::IsDone(const FuzzedOperator& op) const {
@@ -148,8 +167,10 @@ SourcedCase CaseSource::Take(size_t op) {
   const uint64_t index = from.next++;
   DrawnCase drawn = from.generator->Case(index);
   return {op,
+          index,
           {FuzzCaseName(*from.info, seed_, index), std::move(drawn.computation)},
-          std::move(drawn.values)};
+          std::move(drawn.values),
+          from.generator->SettingsOfCase(index)};
 }
 
 std::vector<SourcedCase> CaseSource::Next(size_t most) {

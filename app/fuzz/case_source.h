@@ -11,8 +11,8 @@
 
 namespace dmlop {
 
-// An operator with its cases so far. The generator, which takes time and memory, is there from the
-// first case to the last.
+// An operator with its cases so far. The generator, which takes time, is there from the first case
+// on.
 struct FuzzedOperator {
   const OperatorInfo* info;
   std::optional<CaseGenerator> generator{};
@@ -21,13 +21,16 @@ struct FuzzedOperator {
   bool is_done = false;
   bool is_left_out = false;  // it has nothing of what the options ask for
   std::string fault{};       // of a field that it should keep, if that is why
-  PairCoverage coverage{};   // once it is done
+  PairSet run{};             // the pairs of cases that have been judged
+  PairCoverage before{};     // of the run that goes on, until the generator is there
 };
 
 struct SourcedCase {
   size_t op;  // among the operators
+  uint64_t index;
   NamedCase one;
   ValueClasses classes;
+  SettingPairs::Ids settings;
 };
 
 class CaseSource {
@@ -39,17 +42,24 @@ class CaseSource {
   // operators has what the options ask for.
   std::vector<SourcedCase> Next(size_t most);
 
+  // Counts a case that has been judged.
+  void End(const SourcedCase& one);
+
   // How many cases are drawn before the only one that is asked for.
   uint64_t cases_before() const { return only_.value_or(0); }
 
   // The fields that all cases have as they are asked for.
   const std::vector<DescriptorChange>& kept() const { return of_generator_.set; }
 
+  // The pairs of the cases of an operator that have been judged.
+  PairCoverage CoverageOf(size_t op) const;
+
   const std::vector<FuzzedOperator>& operators() const { return operators_; }
   std::vector<FuzzedOperator>& operators() { return operators_; }
 
  private:
   bool HasNext(FuzzedOperator& op);
+  void TakeBefore(FuzzedOperator& op) const;
   bool IsDone(const FuzzedOperator& op) const;
   void RequireAny() const;
   SourcedCase Take(size_t op);

@@ -50,10 +50,6 @@ int64_t PercentOf(const PairCoverage& coverage) {
   return coverage.reachable == 0 ? 100 : 100 * coverage.seen / coverage.reachable;
 }
 
-PairCoverage CoverageOf(const FuzzedOperator& op) {
-  return op.generator ? op.generator->coverage() : op.coverage;
-}
-
 Json ReadState(const std::string& folder) {
   return Json::parse(ReadText(folder + kState, JsonDocument::kMaxBytes));
 }
@@ -79,6 +75,8 @@ void FuzzState::Resume(const std::string& folder) {
       counts_[i] = {saved.at("cases").get<int64_t>(), saved.at("failed").get<int64_t>(),
                     saved.at("accepted").get<int64_t>(),
                     saved.at("unsupported").get<std::map<std::string, int64_t>>()};
+      const Json& pairs = saved.at("pairs");
+      op.before = {pairs.at("seen").get<int64_t>(), pairs.at("reachable").get<int64_t>()};
     }
   });
 }
@@ -86,7 +84,7 @@ void FuzzState::Resume(const std::string& folder) {
 void FuzzState::Add(const SourcedCase& one, const DeviceVerdict& verdict) {
   OperatorCounts& counts = counts_[one.op];
   ++counts.cases;
-  ++source_.operators()[one.op].ended;
+  source_.End(one);
   counts.failed += verdict.fails() ? 1 : 0;
   counts.accepted += verdict.what == CaseClass::kAccepted ? 1 : 0;
   if (verdict.what != CaseClass::kUnsupported) return;
@@ -94,20 +92,19 @@ void FuzzState::Add(const SourcedCase& one, const DeviceVerdict& verdict) {
   ++counts.unsupported[std::string(Name(*first.desc->data_type))];
 }
 
-Json FuzzState::CountsJson(bool has_pairs) const {
+Json FuzzState::CountsJson() const {
   Json operators = Json::object();
   for (size_t i = 0; i < counts_.size(); ++i) {
     const FuzzedOperator& op = source_.operators()[i];
     if (counts_[i].cases == 0) continue;
-    Json& json = operators[std::string(op.info->name)];
-    json = {{"ended", op.ended},
-            {"cases", counts_[i].cases},
-            {"failed", counts_[i].failed},
-            {"accepted", counts_[i].accepted},
-            {"unsupported", counts_[i].unsupported}};
-    if (!has_pairs) continue;
-    const PairCoverage coverage = CoverageOf(op);
-    json["pairs"] = {{"seen", coverage.seen}, {"reachable", coverage.reachable}};
+    const PairCoverage coverage = source_.CoverageOf(i);
+    operators[std::string(op.info->name)] = {
+        {"ended", op.ended},
+        {"cases", counts_[i].cases},
+        {"failed", counts_[i].failed},
+        {"accepted", counts_[i].accepted},
+        {"unsupported", counts_[i].unsupported},
+        {"pairs", {{"seen", coverage.seen}, {"reachable", coverage.reachable}}}};
   }
   return operators;
 }
@@ -122,30 +119,30 @@ void FuzzState::Write(const std::string& folder, bool is_last) {
                       {"generator", kGeneratorVersion},
                       {"seed", fmt::format("{}", seed_)},
                       {"words", options_.words},
-                      {"operators", CountsJson(/*has_pairs=*/false)}};
+                      {"operators", CountsJson()}};
   ResultFile(folder + kState, Utf8Text(state) + "\n").Publish();
 }
 
 std::string FuzzState::Text(bool has_unseen) const {
   size_t width = 0;
   std::vector<std::string> parts;
-  std::vector<PairCoverage> coverages;
   size_t part_width = 0;
   for (size_t i = 0; i < counts_.size(); ++i) {
     const FuzzedOperator& op = source_.operators()[i];
-    coverages.push_back(CoverageOf(op));
-    parts.push_back(
-        fmt::format("{}, {}", Counted(counts_[i].cases, "case"), CoverageText(coverages.back())));
+    parts.push_back(fmt::format("{}, {}", Counted(counts_[i].cases, "case"),
+                                CoverageText(source_.CoverageOf(i))));
     if (counts_[i].cases > 0) width = std::max(width, op.info->name.size());
     part_width = std::max(part_width, parts.back().size());
   }
   std::string text;
   for (size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i].cases == 0) continue;
-    text += fmt::format("{:<{}}  {:<{}}  {}\n", source_.operators()[i].info->name, width, parts[i],
-                        part_width, RestText(counts_[i]));
-    for (const std::string& pair : coverages[i].unseen) {
-      if (has_unseen) text += "  not covered: " + pair + "\n";
+    const FuzzedOperator& op = source_.operators()[i];
+    text += fmt::format("{:<{}}  {:<{}}  {}\n", op.info->name, width, parts[i], part_width,
+                        RestText(counts_[i]));
+    if (!has_unseen || !op.generator) continue;
+    for (const std::string& pair : op.generator->PairsWithout(op.run)) {
+      text += "  not covered: " + pair + "\n";
     }
   }
   return text;
@@ -156,7 +153,7 @@ std::string FuzzState::ReportLine() const {
                   {"generator", kGeneratorVersion},
                   {"seed", fmt::format("{}", seed_)},
                   {"options", options_.words},
-                  {"operators", CountsJson(/*has_pairs=*/true)}}) +
+                  {"operators", CountsJson()}}) +
          "\n";
 }
 

@@ -43,7 +43,7 @@ class FuzzState {
   int64_t failed() const;
 
  private:
-  Json CountsJson(bool has_pairs) const;
+  Json CountsJson() const;
 
   const FuzzOptions& options_;
   const uint64_t seed_;

@@ -99,12 +99,13 @@ class CaseGenerator::Pool {
   bool is_empty() const { return draws_.empty(); }
   const std::string& fault() const { return kept_.fault(); }
 
-  void PassOver(uint64_t count) {
-    while (taken_ < count && taken_ < members_.size()) TakeNext();
+  SettingPairs::Ids SettingsOfCase(uint64_t index) {
+    TakeUpTo(index);
+    return index < order_.size() ? members_[order_[index]].settings : SettingPairs::Ids();
   }
 
   DrawnCase Case(uint64_t index) {
-    PassOver(index + 1);
+    TakeUpTo(index);
     while (draws_.size() <= index) DrawMore();
     const uint64_t number = draws_[index];
     DrawnDesc drawn = *Draw(number);
@@ -116,14 +117,23 @@ class CaseGenerator::Pool {
     throw std::logic_error(fmt::format("no values for case {} of {}", index, drawn.op.name()));
   }
 
-  PairCoverage Coverage() const {
-    PairCoverage coverage{seen_.count(), reachable_.count(), {}};
+  PairCoverage coverage() const { return {seen_.count(), reachable_.count()}; }
+
+  std::vector<std::string> PairsWithout(const PairSet& seen) const {
+    std::vector<std::string> pairs;
     for (size_t pair = 0; pair < reachable_.end(); ++pair) {
-      if (!reachable_.Contains(pair) || seen_.Contains(pair)) continue;
+      if (!reachable_.Contains(pair) || seen.Contains(pair)) continue;
       const auto [a, b] = SettingPairs::SettingsOfPair(pair);
-      coverage.unseen.push_back(fmt::format("{}, {}", pairs_.name(a), pairs_.name(b)));
+      pairs.push_back(fmt::format("{}, {}", pairs_.name(a), pairs_.name(b)));
     }
-    return coverage;
+    return pairs;
+  }
+
+  void End() {
+    members_ = {};
+    order_ = {};
+    draws_ = {};
+    gains_ = {};
   }
 
  private:
@@ -187,6 +197,10 @@ class CaseGenerator::Pool {
     return added * kPairsOfFew < reachable_.count() || size == kMostPool;
   }
 
+  void TakeUpTo(uint64_t index) {
+    while (order_.size() <= index && order_.size() < members_.size()) TakeNext();
+  }
+
   // Counts anew until the first one has been counted: gains only fall.
   void TakeNext() {
     while (true) {
@@ -199,7 +213,8 @@ class CaseGenerator::Pool {
         continue;
       }
       seen_.Add(settings);
-      draws_[taken_++] = members_[gain.member].draw;
+      draws_[order_.size()] = members_[gain.member].draw;
+      order_.push_back(gain.member);
       return;
     }
   }
@@ -261,8 +276,8 @@ class CaseGenerator::Pool {
   uint64_t seed_;
   uint64_t next_draw_ = 0;
   std::vector<Member> members_;
-  std::vector<uint64_t> draws_;  // of cases; those from taken_ on are not in order yet
-  size_t taken_ = 0;
+  std::vector<size_t> order_;    // the members that have been taken
+  std::vector<uint64_t> draws_;  // of cases; those behind order_ are not in order yet
   std::priority_queue<Gain> gains_;
   SettingPairs pairs_;
   PairSet reachable_;
@@ -285,8 +300,8 @@ const std::string& CaseGenerator::fault() const {
   return pool_->fault();
 }
 
-void CaseGenerator::PassOver(uint64_t count) {
-  pool_->PassOver(count);
+SettingPairs::Ids CaseGenerator::SettingsOfCase(uint64_t index) {
+  return pool_->SettingsOfCase(index);
 }
 
 DrawnCase CaseGenerator::Case(uint64_t index) {
@@ -294,7 +309,15 @@ DrawnCase CaseGenerator::Case(uint64_t index) {
 }
 
 PairCoverage CaseGenerator::coverage() const {
-  return pool_->Coverage();
+  return pool_->coverage();
+}
+
+std::vector<std::string> CaseGenerator::PairsWithout(const PairSet& seen) const {
+  return pool_->PairsWithout(seen);
+}
+
+void CaseGenerator::End() {
+  pool_->End();
 }
 
 bool IsWithinBounds(const OperatorDesc& op, int64_t max_elements) {

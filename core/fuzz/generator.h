@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/fuzz/settings.h"
 #include "core/fuzz/values.h"
 #include "core/judge/descriptor_change.h"
 #include "core/ops/operator.h"
@@ -47,7 +48,6 @@ struct DrawnCase {
 struct PairCoverage {
   int64_t seen = 0;
   int64_t reachable = 0;
-  std::vector<std::string> unseen;  // "Mode CONVOLUTION, BiasTensor absent"
 };
 
 class CaseGenerator {
@@ -66,11 +66,17 @@ class CaseGenerator {
   // with most new pairs first.
   DrawnCase Case(uint64_t index);
 
-  // Counts the pairs of so many cases, the first ones, without making them.
-  void PassOver(uint64_t count);
+  // The settings of a case, without making it; none of one behind those whose pairs can be had.
+  SettingPairs::Ids SettingsOfCase(uint64_t index);
 
-  // The pairs of all cases up to the highest index that was asked for, or passed over.
+  // The pairs of all cases up to the highest index that was asked for.
   PairCoverage coverage() const;
+
+  // The pairs that can be had and are not among these: "Mode CONVOLUTION, BiasTensor absent".
+  std::vector<std::string> PairsWithout(const PairSet& seen) const;
+
+  // Frees what further cases need.
+  void End();
 
  private:
   class Pool;

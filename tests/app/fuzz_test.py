@@ -465,6 +465,25 @@ class InterruptedTest(FuzzTest):
         self.assertEqual(lines[-1]["operators"][ABS]["cases"], 60)
         self.assertEqual(len((self.folder / "starts").read_text().splitlines()), 60)
 
+    def pairs_of(self, folder):
+        return json.loads((self.folder / folder / "state.json").read_text())["operators"][ABS]["pairs"]
+
+    def test_only_pairs_that_were_run_are_counted(self):
+        """Of a run that ends between two starts, of one that goes on, and of a case that is run alone."""
+        engine = f"echo {{}} >> starts; {DMLOP} batch -q {{}}/cases.jsonl"
+        options = [ABS, "--per-start", "4", "--jobs", "1"]
+        self.fuzz(engine, *options, "-n", "4", "-o", "some")
+        self.fuzz(engine, *options, "-n", "12", "-o", "all")
+        self.interrupt(1, "fuzz", *options, "-n", "12", "-o", "cut", "--engine", engine)
+        self.assertEqual(self.pairs_of("cut"), self.pairs_of("some"))
+        self.interrupt(1, "fuzz", "--resume", "cut",
+                       "--engine", "echo {} >> starts; kill -INT $PPID; sleep 9")
+        self.assertEqual(self.pairs_of("cut"), self.pairs_of("some"))
+        self.fuzz(engine, "--resume", "cut")
+        self.assertEqual(self.pairs_of("cut"), self.pairs_of("all"))
+        self.fuzz(HEALTHY, "--case", f"{ABS}/0/11", "-o", "alone")
+        self.assertLess(self.pairs_of("alone")["seen"], self.pairs_of("some")["seen"])
+
     def test_a_run_goes_on_with_its_own_options(self):
         """The time and the number of engines may be others, and the last ones that were given are not kept."""
         self.fuzz(HEALTHY, ABS, "-n", "2", "--type", "FLOAT32", "--time", "1ms", "--timeout", "20", "--jobs", "1")
