@@ -60,8 +60,9 @@ std::string NamesOf(const std::vector<std::string>& settings) {
 
 class ConditionWords {
  public:
-  explicit ConditionWords(const Condition& condition)
-      : condition_(condition), of_(condition.of.front()) {}
+  // Where several types may vary, each is told with its tensor.
+  ConditionWords(const Condition& condition, bool names_types)
+      : condition_(condition), of_(condition.of.front()), names_types_(names_types) {}
 
   bool is_type() const { return of_.ends_with("/DataType"); }
   bool is_layout() const {
@@ -83,7 +84,7 @@ class ConditionWords {
       case ConditionKind::kResidue:
         return fmt::format("{} mod {} = {}", ShortName(of_), ToText(values[0]), ToText(values[1]));
       case ConditionKind::kOneOf:
-        return is_type() ? Listed(values, "and") : "only with " + With(Listed(values, "or"));
+        return is_lone_type() ? Listed(values, "and") : "only with " + With(Listed(values, "or"));
       case ConditionKind::kNoneOf:
         return "not with " + With(Listed(values, "or"));
       case ConditionKind::kRelation:
@@ -99,24 +100,29 @@ class ConditionWords {
   }
 
  private:
+  bool is_lone_type() const { return is_type() && !names_types_; }
+
   std::string Only() const {
     const std::string value = ToText(condition_.values[0]);
     if (value == kPresent) return "only with " + ShortName(of_);
     if (value == kAbsent) return "not with " + ShortName(of_);
-    if (is_type()) return "only " + value;
+    if (is_lone_type()) return "only " + value;
     return "only with " + With(value);
   }
 
-  // "Direction BACKWARD", "BTensor permuted", "values of BTensor NaN"
+  // "Direction BACKWARD", "BTensor permuted", "BTensor INT8", "values of BTensor NaN"
   std::string With(const std::string& value) const {
     std::string name = ShortName(of_);
     if (is_values()) name = "values of " + name.substr(kValuesPrefix.size());
-    if (name.ends_with(".Strides") || name.ends_with(".Type")) name.resize(name.rfind('.'));
+    for (const std::string_view member : {".Strides", ".Type", ".DataType"}) {
+      if (name.ends_with(member)) name.resize(name.size() - member.size());
+    }
     return name + " " + value;
   }
 
   const Condition& condition_;
   const std::string& of_;
+  const bool names_types_;
 };
 
 // At least 0, also of a negative number.
@@ -270,19 +276,21 @@ Condition ConditionFrom(const Json& json) {
 
 }  // namespace
 
-std::string TextOf(const Conditions& conditions, const std::vector<std::string>& types,
+std::string TextOf(const Conditions& conditions, const FailingTypes& types,
                    const std::vector<std::string>& not_varied) {
   std::string text;
   bool other_field = false;
   bool other_size = false;
-  bool type_is_told = types.empty();
+  bool other_type = false;
+  bool type_is_told = types.names.empty();
   for (const Condition& condition : conditions.list) {
     if (condition.kind == ConditionKind::kAny) continue;
-    const ConditionWords words(condition);
+    const ConditionWords words(condition, types.has_others);
     const bool is_size = conditions.sizes.contains(condition.of.front());
     other_size |= is_size;
     other_field |= condition.of.front().starts_with(kDescRoot) && !words.is_type();
-    type_is_told |= words.is_type();
+    other_type |= words.is_type();
+    type_is_told |= condition.of.front() == types.of;
     const std::string told = words.Text();
     const bool stands_alone = told.starts_with("only ") || told.starts_with("not ");
     if (text.empty()) {
@@ -299,8 +307,9 @@ std::string TextOf(const Conditions& conditions, const std::vector<std::string>&
   text += other_size ? ", any other size" : ", any size";
   constexpr size_t kMostTypes = 4;
   if (type_is_told) return text;
-  if (types.size() > kMostTypes) return text + ", any type";
-  return text + ", " + Listed({types.begin(), types.end()}, "and");
+  if (types.names.size() > kMostTypes)
+    return text + (other_type ? ", any other type" : ", any type");
+  return text + ", " + Listed({types.names.begin(), types.names.end()}, "and");
 }
 
 std::string KeptText(const std::vector<DescriptorChange>& kept) {

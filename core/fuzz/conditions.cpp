@@ -445,14 +445,16 @@ class Study {
     return names;
   }
 
-  // Those of the first tensor.
-  std::vector<std::string> TypesThatFail() const {
-    std::vector<std::string> types;
+  FailingTypes TypesThatFail() const {
+    FailingTypes types;
     for (const Studied& one : studied_) {
-      if (one.setting.kind != SettingKind::kType || !types.empty()) continue;
+      if (one.setting.kind != SettingKind::kType) continue;
+      types.has_others = !types.of.empty();
+      if (types.has_others) break;
+      types.of = one.setting.of;
       for (const SettingValue& type : ValuesToTry(one.setting, changer_.original().op, false)) {
         const auto seen = one.seen.find(type);
-        if (seen != one.seen.end() && seen->second) types.push_back(ToText(type));
+        if (seen != one.seen.end() && seen->second) types.names.push_back(ToText(type));
       }
     }
     return types;

@@ -94,9 +94,16 @@ inline constexpr std::string_view kAsInCase = "as in the case";
 // The value of an axis that is the last one, whatever the rank.
 inline constexpr std::string_view kLast = "last";
 
-// "fails with W mod 16 = 15; any field, any other size, FLOAT32". `types` are those that fail; if
-// some settings were not varied, it names them, and does not say "any".
-std::string TextOf(const Conditions& conditions, const std::vector<std::string>& types,
+// The types of the first tensor with which a case fails.
+struct FailingTypes {
+  std::vector<std::string> names;
+  std::string of;           // the setting
+  bool has_others = false;  // other tensors have types of their own: conditions name the tensor
+};
+
+// "fails with W mod 16 = 15; any field, any other size, FLOAT32". If some settings were not varied,
+// it names them, and does not say "any".
+std::string TextOf(const Conditions& conditions, const FailingTypes& types,
                    const std::vector<std::string>& not_varied);
 
 // "; with Direction and Strides[0] kept", or nothing.

@@ -395,6 +395,21 @@ const Planted kPlanted[] = {
      2,
      1,
      {"any field, any size, FLOAT32 and FLOAT16"}},
+    {"TypeOfIndices",
+     "GATHER",
+     [](const Computation& c) { return *TensorSlots(c.op)[1].desc->data_type == DataType::kInt32; },
+     3,
+     1,
+     {"fails only with IndicesTensor INT32; any field, any size, any other type"}},
+    {"TypesOfBoth",
+     "CAST",
+     [](const Computation& c) {
+       return *TensorSlots(c.op)[0].desc->data_type == DataType::kFloat16 &&
+              ByteWidth(*TensorSlots(c.op)[1].desc->data_type) == 8;
+     },
+     2,
+     1,
+     {"only with InputTensor FLOAT16", "only with OutputTensor FLOAT64, UINT64 or INT64"}},
     {"NaN",
      "ELEMENT_WISE_SIGN",
      [](const Computation& c) { return AnyValue(c, [](double x) { return x != x; }); },
