@@ -13,6 +13,7 @@
 #include "core/document/document_json.h"
 #include "core/fuzz/conditions.h"
 #include "core/fuzz/shrink.h"
+#include "core/io/signals.h"
 
 namespace dmlop {
 
@@ -85,8 +86,28 @@ enum class CaseCount : uint8_t { kTold, kLeftOut };
 std::string FindingText(const Finding& finding, const std::string& folder,
                         CaseCount count = CaseCount::kTold);
 
-// Writes the folder of a finding into the folder of all.
-void WriteFinding(const Finding& finding, const std::string& folder);
+// The folder of a finding. It is written beside the one that it replaces, which is there until the
+// new one is listed.
+class PlacedFinding {
+ public:
+  // Writes it into the folder of all. Throws an Error if it cannot, and leaves no part of it.
+  PlacedFinding(const Finding& finding, const std::string& folder);
+  PlacedFinding(const PlacedFinding&) = delete;
+  PlacedFinding& operator=(const PlacedFinding&) = delete;
+  // Puts back what was there before, unless Keep() was called.
+  ~PlacedFinding();
+
+  void Keep() { is_kept_ = true; }
+
+ private:
+  void Write(const Finding& finding);
+  void Undo();
+
+  const std::string path_;
+  const TemporaryTree beside_;  // the new one and, once that is in its place, the one before
+  bool has_replaced_ = false;
+  bool is_kept_ = false;
+};
 
 // --- findings of a folder ------------------------------------------------------------------------
 
@@ -129,10 +150,14 @@ class FindingList {
  private:
   struct Entry;  // a finding and its line
 
+  using Entries = std::vector<std::unique_ptr<Entry>>;
+
   void Read(bool goes_on);
+  void CountTo(Entry& entry, const Finding& finding, Entries::iterator replaced);
+  void AddNew(Finding finding, Entries::iterator replaced);
 
   const std::string folder_;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  Entries entries_;
   std::optional<Finding> unwritten_;
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -107,31 +109,44 @@ bool FindingList::Count(const FailureKey& key, const NamedCase& one) {
 }
 
 void FindingList::Add(Finding finding) {
-  std::error_code ignored;
-  std::erase_if(entries_, [&](const auto& entry) {
-    const bool is_replaced = entry->is_own && entry->finding.first == finding.first;
-    if (is_replaced) fs::remove_all(folder_ + "/" + entry->finding.folder(), ignored);
-    return is_replaced;
+  const auto replaced = std::ranges::find_if(entries_, [&](const auto& entry) {
+    return entry->is_own && entry->finding.first == finding.first;
   });
-  for (const auto& entry : entries_) {
-    if (!entry->is_own || !entry->finding.IsLike(finding)) continue;
-    std::vector<std::string>& codes = entry->finding.other_codes;
-    if (!entry->finding.HasKey(finding.key)) codes.push_back(finding.key.code);
-    entry->record["cases"] = ++entry->finding.cases;
-    entry->record["otherKeys"] = codes;
-    return Write();
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (entry == replaced || !(*entry)->is_own || !(*entry)->finding.IsLike(finding)) continue;
+    return CountTo(**entry, finding, replaced);
   }
+  AddNew(std::move(finding), replaced);
+}
+
+void FindingList::CountTo(Entry& entry, const Finding& finding, Entries::iterator replaced) {
+  std::vector<std::string>& codes = entry.finding.other_codes;
+  if (!entry.finding.HasKey(finding.key)) codes.push_back(finding.key.code);
+  entry.record["cases"] = ++entry.finding.cases;
+  entry.record["otherKeys"] = codes;
+  if (replaced == entries_.end()) return Write();
+  const std::string folder = folder_ + "/" + (*replaced)->finding.folder();
+  entries_.erase(replaced);
+  Write();
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+void FindingList::AddNew(Finding finding, Entries::iterator replaced) {
+  const bool is_last = replaced == entries_.end();
+  const int64_t next = entries_.empty() ? 1 : entries_.back()->finding.number + 1;
+  finding.number = is_last ? next : (*replaced)->finding.number;
+  auto& entry = is_last ? entries_.emplace_back() : *replaced;
+  auto before = std::exchange(entry, std::make_unique<Entry>(Entry{finding, RecordOf(finding)}));
+  std::error_code ignored;
   fs::create_directories(folder_, ignored);
-  finding.number = entries_.empty() ? 1 : entries_.back()->finding.number + 1;
-  entries_.push_back(std::make_unique<Entry>(Entry{finding, RecordOf(finding)}));
-  bool has_folder = false;
   try {
-    WriteFinding(finding, folder_);
-    has_folder = true;
+    PlacedFinding placed(finding, folder_);
     Write();
+    placed.Keep();
   } catch (const Error&) {
-    entries_.pop_back();
-    if (has_folder) fs::remove_all(folder_ + "/" + finding.folder(), ignored);
+    entry = std::move(before);
+    if (is_last) entries_.pop_back();
     fs::remove(folder_, ignored);  // if it is empty
     unwritten_ = std::move(finding);
     throw;
@@ -184,9 +199,10 @@ class FindingFolder {
     WriteCaseIn("first/", "first.json", finding_.first_case);
     WriteOutputs();
     if (!finding_.company.empty()) WriteCases(folder_, finding_.company, CaseForm::kDescriptor);
+    WriteNewFile(folder_ + "/README.md", Readme());
   }
 
-  // Returns the text for people; the folder has its name by now.
+ private:
   std::string Readme() const {
     std::string text = fmt::format("# {}: {}\n\n", finding_.key.op, Printable(finding_.text));
     const std::string all = fs::path(folder_).parent_path().string();
@@ -200,7 +216,6 @@ class FindingFolder {
     return text;
   }
 
- private:
   void WriteCaseIn(const std::string& inputs, const char* name, const NamedCase& one) const {
     WriteNewFile(folder_ + "/" + name, Pretty(CaseJson(one, inputs, inputs)) + "\n");
     if (!inputs.empty()) MakeFolder(folder_ + "/" + inputs);
@@ -271,26 +286,57 @@ class FindingFolder {
 
 }  // namespace
 
-void WriteFinding(const Finding& finding, const std::string& folder) {
-  const std::string path = folder + "/" + finding.folder();
-  // Only a whole folder gets its name.
-  const TemporaryTree hidden(folder + "/.dmlop-" + finding.folder() + ".tmp");
-  std::error_code ignored;
-  fs::remove_all(hidden.get(), ignored);
-  std::string written = hidden.get();
+namespace {
+
+// Exchanges two folders, step by step where the file system cannot do it at once.
+void Exchange(const std::string& a, const std::string& b) {
+  if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
+  const std::string aside = a + "-aside";
+  fs::rename(b, aside);
+  fs::rename(a, b);
+  fs::rename(aside, a);
+}
+
+}  // namespace
+
+PlacedFinding::PlacedFinding(const Finding& finding, const std::string& folder)
+    : path_(folder + "/" + finding.folder()),
+      beside_(folder + "/.dmlop-" + finding.folder() + ".tmp") {
   try {
-    MakeFolder(written);
-    FindingFolder(finding, written).Write();
-    fs::rename(written, path);
-    written = path;
-    WriteNewFile(path + "/README.md", FindingFolder(finding, path).Readme());
-  } catch (const fs::filesystem_error& error) {
-    fs::remove_all(written, ignored);
+    Write(finding);
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    fs::remove_all(beside_.get(), ignored);
+    if (dynamic_cast<const fs::filesystem_error*>(&error) == nullptr) throw;
     throw Error(ErrorKind::kFileSystem, error.what());
-  } catch (const Error&) {
-    fs::remove_all(written, ignored);
-    throw;
   }
+}
+
+// Only a whole folder gets its name.
+void PlacedFinding::Write(const Finding& finding) {
+  fs::remove_all(beside_.get());
+  MakeFolder(beside_.get());
+  FindingFolder(finding, beside_.get()).Write();
+  has_replaced_ = fs::exists(path_);
+  has_replaced_ ? Exchange(beside_.get(), path_) : fs::rename(beside_.get(), path_);
+}
+
+void PlacedFinding::Undo() {
+  std::error_code ignored;
+  if (!has_replaced_) {
+    fs::remove_all(path_, ignored);
+    return;
+  }
+  try {
+    Exchange(beside_.get(), path_);
+  } catch (const fs::filesystem_error&) {  // then the new one stays
+  }
+}
+
+PlacedFinding::~PlacedFinding() {
+  if (!is_kept_) Undo();
+  std::error_code ignored;
+  fs::remove_all(beside_.get(), ignored);
 }
 
 }  // namespace dmlop

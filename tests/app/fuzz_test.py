@@ -421,11 +421,16 @@ class InterruptedTest(FuzzTest):
         self.assertEqual(list(self.temporary.iterdir()), [])
         return printed.decode(), errors.decode()
 
+    def contents_of(self, folder):
+        """The files of a folder but its state, with what they hold."""
+        files = [path for path in (self.folder / folder).rglob("*") if path.is_file() and path.name != "state.json"]
+        return {str(path): path.read_bytes() for path in files}
+
     def test_a_finding_goes_on(self):
         """What was found when a signal came is told and whole; what goes on ends as if there had been none."""
         rule = "for c in cases:\n a, begin = c.load()\n if c.width > 1:\n  a[-1] ^= 0x40\n c.save(a)"
         engine = f"echo {{}} >> starts; {self.engine(rule)}"
-        options = [ABS, "-n", "2", "--type", "FLOAT32", "--shrink-runs", "30", "--engine", engine]
+        options = [ABS, "-n", "2", "--type", "FLOAT32", "--max-elements", "30", "--shrink-runs", "30", "--engine", engine]
         self.run_program("fuzz", *options, "-o", "whole", status=1)
         whole, = self.findings("whole")
         for starts in (3, 8, 20, len((self.folder / "starts").read_text().splitlines()) - 12):
@@ -437,7 +442,14 @@ class InterruptedTest(FuzzTest):
                 own = f"{folder}/{cut['finding']}-{ABS}"
                 self.assertIn(f"dmlop run {own}/case.json --judge {own}/actual", printed)
                 self.run_program("run", f"{own}/case.json", "--judge", f"{own}/actual", status=1)
+                before = self.contents_of(folder)
+                limit = ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", DMLOP, "fuzz", "--resume", folder]
+                full = subprocess.run([*limit, "--engine", engine], cwd=self.folder, capture_output=True,
+                                      env=os.environ | {"TMPDIR": str(self.temporary)})
+                self.assertEqual(full.returncode, 5, full.stderr)
+                self.assertEqual(self.contents_of(folder), before, "a full disk takes nothing away")
                 self.run_program("fuzz", "--resume", folder, "--engine", engine, status=1)
+                self.assertEqual(set(self.contents_of(folder)), set(before), "in place of the one before")
                 found, = self.findings(folder)
                 for member in ("cases", "smallest", "conditions", "minimal", "runs", "what"):
                     self.assertEqual(found[member], whole[member], member)
