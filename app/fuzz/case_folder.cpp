@@ -125,29 +125,44 @@ void WriteCase(const std::string& folder, const NamedCase& one, CaseForm form) {
   CaseText(one).Write(folder, form);
 }
 
-void WriteCases(const std::string& folder, std::span<const NamedCase> cases, CaseForm form) {
+std::string CaseListWriter::FolderOf(size_t number) const {
+  return fmt::format("{}/{}", folder_, number);
+}
+
+void CaseListWriter::Add(std::span<const NamedCase> cases) {
+  const size_t first = is_made_.size();
   std::vector<std::string> lines(cases.size());
-  std::vector<char> is_made(cases.size());
-  const auto own = [&](size_t i) { return fmt::format("{}/{}", folder, i); };
+  is_made_.resize(first + cases.size());
   const auto write = [&](size_t i) {
     const CaseText text(cases[i]);
-    MakeFolder(own(i));
-    is_made[i] = true;
-    text.Write(own(i), form);
-    lines[i] = text.Line(fmt::format("{}/", i));
+    MakeFolder(FolderOf(first + i));
+    is_made_[first + i] = true;
+    text.Write(FolderOf(first + i), form_);
+    lines[i] = text.Line(fmt::format("{}/", first + i));
   };
-  try {
-    ParallelFor(std::ssize(cases), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) write(i);
-    });
-    WriteNewFile(folder + "/" + kCaseList, fmt::format("{}", fmt::join(lines, "")));
-  } catch (const Error&) {
-    std::error_code ignored;
-    for (size_t i = 0; i < cases.size(); ++i) {
-      if (is_made[i]) fs::remove_all(own(i), ignored);
-    }
-    throw;
+  ParallelFor(std::ssize(cases), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) write(i);
+  });
+  for (const std::string& line : lines) lines_ += line;
+}
+
+void CaseListWriter::Close() {
+  WriteNewFile(folder_ + "/" + kCaseList, lines_);
+  is_closed_ = true;
+}
+
+CaseListWriter::~CaseListWriter() {
+  if (is_closed_) return;
+  std::error_code ignored;
+  for (size_t i = 0; i < is_made_.size(); ++i) {
+    if (is_made_[i]) fs::remove_all(FolderOf(i), ignored);
   }
+}
+
+void WriteCases(const std::string& folder, std::span<const NamedCase> cases, CaseForm form) {
+  CaseListWriter writer(folder, form);
+  writer.Add(cases);
+  writer.Close();
 }
 
 std::optional<LoadedCase> ReadCaseOf(const Descriptor& descriptor, const std::string& confine,

@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/files/descriptor.h"
 #include "app/options/fuzz_options.h"
@@ -42,8 +44,31 @@ void MakeFolder(const std::string& path);
 // Writes a case into a folder that exists: case.json and the inputs.
 void WriteCase(const std::string& folder, const NamedCase& one, CaseForm form);
 
-// Writes cases into folders 0, 1, ... of a folder, and cases.jsonl with a line for each. Throws an
-// Error if they cannot all be written, and leaves none.
+// Writes cases into folders 0, 1, ... of a folder, and cases.jsonl with a line for each. If they
+// cannot all be written, none is left.
+class CaseListWriter {
+ public:
+  CaseListWriter(std::string folder, CaseForm form) : folder_(std::move(folder)), form_(form) {}
+  CaseListWriter(const CaseListWriter&) = delete;
+  CaseListWriter& operator=(const CaseListWriter&) = delete;
+  ~CaseListWriter();
+
+  void Add(std::span<const NamedCase> cases);
+  void Close();
+
+  size_t count() const { return is_made_.size(); }
+
+ private:
+  std::string FolderOf(size_t number) const;
+
+  const std::string folder_;
+  const CaseForm form_;
+  std::string lines_;
+  std::vector<char> is_made_;  // whether the folder of each case is
+  bool is_closed_ = false;
+};
+
+// Writes all of them at once.
 void WriteCases(const std::string& folder, std::span<const NamedCase> cases, CaseForm form);
 
 // A case that was read, with the tolerance of its document.

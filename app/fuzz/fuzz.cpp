@@ -212,22 +212,29 @@ class FuzzRun {
 
 // --- other ways to use cases ---------------------------------------------------------------------
 
-// Writes the cases for a device that cannot be called.
+// Writes the cases for a device that cannot be called, some at once: all may be more than memory
+// holds.
 ExitStatus WriteAllCases(const FuzzOptions& options, const CommonOptions& common) {
+  constexpr size_t kAtOnce = 64;
   const uint64_t seed = SeedOf(options.seed);
   CaseSource source(options, seed);
-  std::vector<NamedCase> cases;
   const Clock::time_point start = Clock::now();
   const auto is_over = [&] {
     return EndRequest::has_come() || (options.seconds && SecondsSince(start) > *options.seconds);
   };
-  for (auto some = source.Next(1); !some.empty() && !is_over(); some = source.Next(1)) {
-    cases.push_back(std::move(some.front().one));
-  }
+  std::vector<SourcedCase> some = source.Next(kAtOnce);
   std::error_code error;
   fs::create_directories(options.written, error);
+  size_t count = 0;
   try {
-    WriteCases(options.written, cases, options.engine.form);
+    CaseListWriter writer(options.written, options.engine.form);
+    for (; !some.empty() && !is_over(); some = source.Next(kAtOnce)) {
+      std::vector<NamedCase> cases;
+      for (SourcedCase& one : some) cases.push_back(std::move(one.one));
+      writer.Add(cases);
+    }
+    writer.Close();
+    count = writer.count();
   } catch (const Error&) {
     fs::remove(options.written, error);  // if it is empty
     throw;
@@ -236,7 +243,7 @@ ExitStatus WriteAllCases(const FuzzOptions& options, const CommonOptions& common
     PrintMessage(
         fmt::format("dmlop: wrote {}; what a device makes of them is judged by\n  dmlop "
                     "batch {} --judge {} -k\n",
-                    Counted(cases.size(), "case"), PathWord(options.written + "/" + kCaseList),
+                    Counted(count, "case"), PathWord(options.written + "/" + kCaseList),
                     PathWord(options.written)));
   }
   return ExitStatus::kSuccess;

@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import DMLOP, ROOT, ProgramTest
+from program import DMLOP, ROOT, ProgramTest, peak_memory
 
 # What the engines of this test share: the cases of a folder, which are run by dmlop and spoiled by one rule. A start
 # takes as long as it must, so they do without NumPy: the elements of a file are its bytes from `begin` on.
@@ -168,6 +168,16 @@ class ProtocolTest(FuzzTest):
         (self.folder / "device/3/unsupported").touch()
         said = self.errors_of("batch", "cases/cases.jsonl", "--judge", "device", "-k", "--tolerance", "sums")
         self.assertIn("9 done, 1 not supported", said)
+
+    @unittest.skipIf(os.environ.get("SANITIZE"), "sanitizers take memory of their own")
+    def test_cases_to_be_carried_are_not_kept_in_memory(self):
+        peaks = []
+        for count in ("300", "1500"):
+            options = ["--type", "FLOAT32", "--max-elements", "65536", "-n", count, "--write", count]
+            status, peak = peak_memory(["fuzz", "ELEMENT_WISE_ADD", *options], self.folder)
+            self.assertEqual(status, 0)
+            peaks.append(peak)
+        self.assertLess(peaks[1], peaks[0] + (8 << 20))
 
     def test_one_case_for_a_device_that_cannot_be_called(self):
         """The command that is told judges what comes back."""
