@@ -73,7 +73,8 @@ std::vector<std::string> ToldFields(const Finding& finding) {
     if (is_told || plain.value != DefaultOf(plain)) add(plain.path);
   }
   for (const Field* field : finding.smallest.computation.op.fields()) {
-    const bool is_extra = field->optional && field->kind == FieldKind::kActivation;
+    const bool is_extra = field->optional && (field->kind == FieldKind::kActivation ||
+                                              field->kind == FieldKind::kScaleBias);
     if (is_extra && finding.smallest.computation.op.Has(*field)) add(field->name);
   }
   return names;

@@ -405,6 +405,11 @@ for c in cases:
         self.fuzz(engine, "--replay", "findings", "--tolerance", "sums")
         self.fuzz(HEALTHY, "--replay", "findings")
 
+    def test_a_field_that_may_be_left_out_is_told_where_it_is_there(self):
+        rule = "for c in cases:\n a, begin = c.load()\n if c.desc.get('ScaleBias'):\n  a[-1] ^= 0x40\n c.save(a)"
+        text = self.fuzz(self.engine(rule), ABS, "-n", "10", "--type", "FLOAT32", "--shrink-runs", "60", status=1).stdout.decode()
+        self.assertRegex(text, r"smallest +InputTensor \{1\}, ScaleBias \{.*\}, FLOAT32 ")
+
     def test_what_was_not_varied_is_told(self):
         text = self.fuzz("exit 3", ABS, "-n", "1", "--shrink-runs", "3", status=1).stdout.decode()
         self.assertIn("not varied: ", text)
