@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares element-wise functions with NumPy and PyTorch, for the table of peers.py.
+"""Compares element-wise functions with others, for the table of peers.py.
 
 The inputs are uniform in [-1, 1), so that LOG and POW have no value for half of them.
 """
@@ -7,9 +7,15 @@ The inputs are uniform in [-1, 1), so that LOG and POW have no value for half of
 import numpy as np
 import torch
 
+from onnx_runtime import Node
 from peer_row import Row, array, empty, operator, tensor
 
 A_B = ("ATensor", "BTensor")
+ONNX_FUNCTIONS = {"ELEMENT_WISE_EXP": "Exp", "ELEMENT_WISE_LOG": "Log", "ELEMENT_WISE_TANH": "Tanh",
+                  "ELEMENT_WISE_SIN": "Sin", "ELEMENT_WISE_COS": "Cos", "ELEMENT_WISE_ERF": "Erf",
+                  "ELEMENT_WISE_ASIN": "Asin", "ELEMENT_WISE_ATANH": "Atanh",
+                  "ACTIVATION_SIGMOID": "Sigmoid", "ACTIVATION_SOFTPLUS": "Softplus",
+                  "ELEMENT_WISE_ADD": "Add", "ELEMENT_WISE_POW": "Pow"}
 FORMS = {"row": [0, 1], "column": [1, 0], "scalar": [0, 0]}  # strides of all inputs but the first
 
 
@@ -35,8 +41,11 @@ def row(name, target, type, peers, inputs=("InputTensor",), types=(), out="FLOAT
         result = empty(library, out, sizes)
         return lambda: peer(*operands, out=result)
 
+    node = None
+    if type in ONNX_FUNCTIONS and not form and {*types, out} == {"FLOAT32"}:
+        node = Node(ONNX_FUNCTIONS[type], *[(of_type, sizes) for of_type in types])
     return Row(name + (f", {form}" if form else ""), None, target,
-               operator(type, **descs, OutputTensor=tensor(out, sizes), **fields), call_of)
+               operator(type, **descs, OutputTensor=tensor(out, sizes), **fields), call_of, node)
 
 
 def simple(name, target, peers, out="FLOAT32", **more):

@@ -4,6 +4,7 @@
 import numpy as np
 import torch
 
+from onnx_runtime import Node
 from peer_row import Row, array, copy_into, empty, operator, tensor
 
 # --- copies of 256 MiB ---------------------------------------------------------------------------
@@ -165,7 +166,7 @@ def top_k(name, sizes, k):
 
     return Row(f"TOP_K {name}", "read", None,
                operator("TOP_K", InputTensor=tensor("FLOAT32", sizes), Axis=len(sizes) - 1, K=k),
-               peers)
+               peers, Node("TopK", ("FLOAT32", sizes), np.array([k]), outputs=2))
 
 
 def nonzero(name, sizes, high):
@@ -217,8 +218,13 @@ def resample(name, mode, sizes, scale, antialiased=False):
         return lambda: torch.nn.functional.interpolate(x, scale_factor=scale, mode=torch_mode,
                                                        antialias=antialiased)
 
+    node = None
+    if not antialiased:
+        node = Node("Resize", ("FLOAT32", sizes), np.zeros(0, "f4"),
+                    np.array([1, 1, scale, scale], "f4"),
+                    mode="linear" if mode == "LINEAR" else "nearest")
     type = "RESAMPLE3" if antialiased else "RESAMPLE"
-    return Row(f"{type} {name}", "copy", None, operator(type, **desc), peers)
+    return Row(f"{type} {name}", "copy", None, operator(type, **desc), peers, node)
 
 
 def resample_grad(name, sizes, scale):

@@ -14,12 +14,12 @@ class Row:
 
     If `limit` is None, it is the one that matches what the operator moves.
     `peers` is called with the array library, `numpy` or `torch`, and returns the function to time,
-    or None if the peer has no such operator.
+    or None if the peer has no such operator. `node` is the node that ONNX Runtime runs, if any.
     """
 
-    def __init__(self, name, limit, target, descriptor, peers):
+    def __init__(self, name, limit, target, descriptor, peers, node=None):
         self.name, self.limit, self.target = name, limit, target
-        self.descriptor, self.peers = descriptor, peers
+        self.descriptor, self.peers, self.node = descriptor, peers, node
 
 
 def operator(type, **desc):

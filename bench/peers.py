@@ -1,18 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares operators with NumPy, PyTorch and the limits of memory, in one run on one machine.
+"""Compares operators with other libraries and the limits of memory, in one run on one machine.
 
-    bench/peers.py [--program PROGRAM] [--rounds N] [ROW...]
+    bench/peers.py [--program PROGRAM] [--rounds N] [--ratios] [ROW...]
 
 Prints a Markdown table: for each row the bytes per second, and the share of the limit that each
 contestant reaches: copies, moves and element-wise functions against the best copy past the caches,
 reductions and poolings against the best read, in one stream or a few, UNFOLD against the best
 write. Limit and contestants take short turns, round after round; the medians of the rounds' ratios
-count, because memory itself is faster at some times than at others. ROW is a regular expression of
-names to run.
+count, because memory itself is faster at some times than at others. With --ratios, prints how many
+times as long dmlop takes as each peer. All of them run on as many threads as the process may use
+cores. ROW is a regular expression of names to run.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -29,6 +31,7 @@ sys.dont_write_bytecode = True
 from element_wise_rows import ELEMENT_WISE_ROWS
 from movement_rows import MOVEMENT_ROWS
 from normalization_rows import NORMALIZATION_ROWS
+from onnx_runtime import Node, OnnxRuntime, is_installed
 from peer_row import Row, array, copy_into, empty, operator, tensor
 from product_rows import PRODUCT_ROWS
 from window_rows import WINDOW_ROWS
@@ -36,6 +39,8 @@ from window_rows import WINDOW_ROWS
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SECONDS_PER_TURN = 0.02
 SECONDS_PER_CONTESTANT = 3
+CONTESTANTS = ["dmlop", "NumPy", "PyTorch", *["ONNX Runtime"] * is_installed()]
+THREADS = len(os.sched_getaffinity(0))
 
 
 # --- moves ---------------------------------------------------------------------------------------
@@ -163,6 +168,7 @@ def unfold(name, sizes, window, stride=1, dilation=1, padding=0, type="FLOAT32")
 TORCH_POOLINGS = {"MAX_POOLING": torch.nn.functional.max_pool2d,
                   "AVERAGE_POOLING": lambda *args: torch.nn.functional.avg_pool2d(
                       *args, count_include_pad=False)}
+ONNX_POOLINGS = {"MAX_POOLING": "MaxPool", "AVERAGE_POOLING": "AveragePool"}
 
 
 def pooling(name, type, sizes, window, stride, padding=0):
@@ -176,7 +182,9 @@ def pooling(name, type, sizes, window, stride, padding=0):
             "WindowSize": [window] * 2, "StartPadding": [padding] * 2, "EndPadding": [padding] * 2}
     if type == "AVERAGE_POOLING":
         desc["IncludePadding"] = False
-    return Row(f"{type} {name}", "read", None, operator(type, **desc), peers)
+    node = Node(ONNX_POOLINGS[type], ("FLOAT32", sizes), kernel_shape=[window] * 2,
+                strides=[stride] * 2, pads=[padding] * 4)
+    return Row(f"{type} {name}", "read", None, operator(type, **desc), peers, node)
 
 
 def poolings():
@@ -216,6 +224,10 @@ TORCH_REDUCTIONS = {
     "ARGMIN": lambda x, axes: one_axis(x, axes, lambda axis: lambda: x.argmin(axis)),
     "ARGMAX": lambda x, axes: one_axis(x, axes, lambda axis: lambda: x.argmax(axis)),
 }
+ONNX_REDUCTIONS = {"AVERAGE": "ReduceMean", "MIN": "ReduceMin", "MAX": "ReduceMax",
+                   "L1": "ReduceL1", "L2": "ReduceL2", "SUM_SQUARE": "ReduceSumSquare",
+                   "MULTIPLY": "ReduceProd", "LOG_SUM": "ReduceLogSum",
+                   "LOG_SUM_EXP": "ReduceLogSumExp"}
 
 
 def one_axis(x, axes, make):
@@ -232,7 +244,10 @@ def reduction(where, target, function, type, sizes, axes):
         reductions = NUMPY_REDUCTIONS if library is np else TORCH_REDUCTIONS
         return reductions[function](array(library, type, sizes), tuple(axes))
 
-    return Row(f"{function} {type} {where}", "read", target, operator("REDUCE", **desc), peers)
+    node = None
+    if type == "FLOAT32" and function in ONNX_REDUCTIONS:
+        node = Node(ONNX_REDUCTIONS[function], (type, sizes), axes=axes)
+    return Row(f"{function} {type} {where}", "read", target, operator("REDUCE", **desc), peers, node)
 
 
 AXES = {"all": ([1 << 13, 1 << 13], [0, 1]), "last": ([1 << 13, 1 << 13], [1]),
@@ -306,7 +321,6 @@ ROWS = [
     *WINDOW_ROWS,
 ]
 
-
 # --- timing --------------------------------------------------------------------------------------
 
 
@@ -344,8 +358,8 @@ class Program:
         self._process.communicate()
 
 
-def peers_of(row):
-    """Returns the peers' turns, by name."""
+def peers_of(row, stack):
+    """Returns the peers' turns, by name; `stack` ends them."""
     turns = {}
     for name, library in (("NumPy", np), ("PyTorch", torch)):
         try:
@@ -355,6 +369,8 @@ def peers_of(row):
                 turns[name] = lambda function=function: seconds_of_turn(function)
         except (RuntimeError, TypeError):  # not implemented for the type
             pass
+    if row.node and is_installed():
+        turns["ONNX Runtime"] = stack.enter_context(OnnxRuntime(row.node, THREADS)).turn
     return turns
 
 
@@ -385,8 +401,9 @@ class Result:
 
 
 def measure(program, row, rounds):
-    peers = peers_of(row)
-    with Program(program, row) as own:
+    with contextlib.ExitStack() as stack:
+        peers = peers_of(row, stack)
+        own = stack.enter_context(Program(program, row))
         limits = {f"limit {i}": turn for i, turn in enumerate(own.turns[1:])}
         seconds = take_turns({"dmlop": own.turns[0], **limits, **peers}, rounds)
     limits = list(zip(own.bytes[1:], (seconds[name] for name in limits)))
@@ -411,23 +428,33 @@ def verdict(row, results):
     return ", ".join(faults)
 
 
+def cells(results, only_ratios):
+    if not only_ratios:
+        return [cell(results.get(name)) for name in CONTESTANTS]
+    return [f"{results['dmlop'].seconds * 1e3:.3g} ms",
+            *[f"{results[name].behind:.2f}" if name in results else "–"
+              for name in CONTESTANTS[1:]]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default=f"{ROOT}/build/release/bench/operator_turns")
     parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--ratios", action="store_true")
     parser.add_argument("rows", nargs="*", metavar="ROW")
     options = parser.parse_args()
-    torch.set_num_threads(os.cpu_count())
+    torch.set_num_threads(THREADS)
     np.seterr(all="ignore")
-    print("| work | at least | dmlop | NumPy | PyTorch | |")
-    print("|---|---|---|---|---|---|")
+    if not is_installed():
+        print("ONNX Runtime is left out, as npm has not installed it.", file=sys.stderr)
+    print(f"| work | at least | {' | '.join(CONTESTANTS)} | |")
+    print("|---" * (len(CONTESTANTS) + 3) + "|")
     for row in ROWS:
         if options.rows and not any(re.search(pattern, row.name) for pattern in options.rows):
             continue
         results = measure(options.program, row, options.rounds)
-        cells = [cell(results.get(name)) for name in ("dmlop", "NumPy", "PyTorch")]
-        print(f"| {row.name} | {row.target or ''} | {' | '.join(cells)} | {verdict(row, results)} |")
-        sys.stdout.flush()
+        print(f"| {row.name} | {row.target or ''} | {' | '.join(cells(results, options.ratios))} "
+              f"| {verdict(row, results)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class DevTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         shutil.copy(ROOT / "dev", self.folder)
         (self.folder / "testdata").mkdir()
-        programs = ["cmake", "ctest", "dpkg", "dpkg-query", "qemu-aarch64", "bench/peers.py", "build/release/dmlop",
+        programs = ["cmake", "ctest", "dpkg", "dpkg-query", "npm", "qemu-aarch64", "bench/peers.py", "build/release/dmlop",
                     "build/release/tests/dmlop_digest"]
         programs += [f"build/asan-ubsan/tests/fuzz/{name}_fuzz" for name in ("document", "graph", "npy", "operator")]
         for name in programs:
