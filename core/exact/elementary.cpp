@@ -59,7 +59,9 @@ double LogDeficit(double f) {
   return s * (f - s2 * series);
 }
 
-inline double ExpOf(double x) {
+}  // namespace
+
+double Exp(double x) {
   assert(x <= 709.0);
   if (x < kExpUnderflow) return 0.0;
   const double shifted = x * kLog2E + kIntegerShift;
@@ -75,7 +77,7 @@ inline double ExpOf(double x) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(mantissa) + scale);
 }
 
-inline double LogOf(double x) {
+double Log(double x) {
   assert(x > 0.0 && std::isfinite(x));
   int64_t exponent = 0;
   if (x < std::numeric_limits<double>::min()) {
@@ -91,25 +93,6 @@ inline double LogOf(double x) {
 
   const double k = static_cast<double>(exponent);
   return k * kLn2High - ((LogDeficit(f) - k * kLn2Low) - f);
-}
-
-}  // namespace
-
-double Exp(double x) {
-  return ExpOf(x);
-}
-
-double Log(double x) {
-  return LogOf(x);
-}
-
-// The numbers do not depend on each other, so their computations overlap.
-void Exp(std::span<double> x) {
-  for (double& number : x) number = ExpOf(number);
-}
-
-void Log(std::span<double> x) {
-  for (double& number : x) number = LogOf(number);
 }
 
 double Log1p(double x) {

@@ -3,8 +3,6 @@
 // because the C library picks its code by the CPU.
 #pragma once
 
-#include <span>
-
 #include "core/exact/double_double.h"
 #include "core/exact/exact_sum.h"
 
@@ -15,10 +13,6 @@ double Exp(double x);
 
 // Returns ln(x) within 1 ULP for finite x > 0.
 double Log(double x);
-
-// Replace each number by the same function of it, with the same bits, but faster than one by one.
-void Exp(std::span<double> x);
-void Log(std::span<double> x);
 
 // Returns ln(1 + x) within 1.25 ULP for |x| <= 0.5.
 double Log1p(double x);

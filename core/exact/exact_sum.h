@@ -156,6 +156,12 @@ struct QuantizedRange {
   int64_t zero_point, least, greatest;
 };
 
+// Returns the nearest number. A conversion of 128 bits is a call, and takes as long as a division.
+inline double Nearest(Int128 number) {
+  const int64_t low = static_cast<int64_t>(number);
+  return low == number ? static_cast<double>(low) : static_cast<double>(number);
+}
+
 // Does the same as Requantize, but slowly, for any value.
 int64_t RequantizeCarefully(int64_t sum, const UnitChange& units, const QuantizedRange& range);
 
@@ -163,8 +169,8 @@ int64_t RequantizeCarefully(int64_t sum, const UnitChange& units, const Quantize
 // then clamped. If a factor is not a positive number, the quotient is that of IEEE arithmetic, and
 // NaN counts as 0. |sum| < 2^53.
 inline int64_t Requantize(int64_t sum, const UnitChange& units, const QuantizedRange& range) {
-  const double near = static_cast<double>(sum) * (units.a * units.b) /
-                      (units.c * static_cast<double>(units.divisor));
+  const double near =
+      static_cast<double>(sum) * (units.a * units.b) / (units.c * Nearest(units.divisor));
   // The last bit of a number of this size is 1, so adding it rounds to an integer.
   constexpr double kWhole = 0x1.8p52;
   constexpr double kFar = 0x1p31;

@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/exact/elementary.h"
 #include "core/exact/rounding.h"
+#include "core/kernels/window/powers.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"
 #include "core/tensor/visit_data_type.h"
@@ -46,16 +47,14 @@ double Power(double base, double exponent) {
   return std::signbit(base) && is_odd ? -power : power;
 }
 
-void RaiseAll(Table& bases, double exponent) {
+void RaiseTable(Table& bases, double exponent) {
   const bool are_ordinary = std::all_of(
       bases.begin(), bases.end(), [](double base) { return base > 0 && std::isfinite(base); });
   if (!are_ordinary || !std::isfinite(exponent)) {
     for (double& base : bases) base = Power(base, exponent);
     return;
   }
-  Log(bases);
-  for (double& log : bases) log = std::clamp(exponent * log, -kMostOfExp, kMostOfExp);
-  Exp(bases);
+  RaiseAll(bases, exponent);
 }
 
 // A table whose rows follow the first axis of the regions; it holds a range of columns.
@@ -168,7 +167,7 @@ void NormalizeLocalResponse(const LocalResponse& response, const ConstTensorView
   ForEachSlab(response, input, [&](const auto& slab) {
     Table x = slab.Read(input);
     Table powers = DivisorsOf(response, slab, x);
-    RaiseAll(powers, response.beta);
+    RaiseTable(powers, response.beta);
     for (size_t i = 0; i < x.size(); ++i) x[i] /= powers[i];
     slab.Write(x, output);
   });
@@ -183,8 +182,8 @@ void LocalResponseGradient(const LocalResponse& response, const ConstTensorView&
     Table result = slab.Read(gradient);
     Table terms = DivisorsOf(response, slab, x);
     Table powers = terms;
-    RaiseAll(terms, -beta - 1);
-    RaiseAll(powers, -beta);
+    RaiseTable(terms, -beta - 1);
+    RaiseTable(powers, -beta);
     for (size_t i = 0; i < x.size(); ++i) {
       terms[i] = result[i] * x[i] * terms[i];
       result[i] *= powers[i];

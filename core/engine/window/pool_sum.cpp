@@ -105,6 +105,7 @@ class SumsOfBox {
       : call_(call),
         input_(input),
         windows_(WindowsOf(dims, box, input.layout)),
+        tap_loops_(TapsOf(windows_, dims.size())),
         divisor_(DivisorOf(call, box)) {
     for (size_t d = dims.size(); d < windows_.layout.rank(); ++d) {
       taps_.Push(windows_.layout.sizes[d], {windows_.layout.strides[d]});
@@ -112,7 +113,7 @@ class SumsOfBox {
     taps_ = Merged(taps_);
     by_vectors_ = call.function != PoolSum::kNorm && PresentTaps(box) <= kMaxPoolTaps &&
                   divisor_ <= kMaxPoolDivisor;
-    if (by_vectors_) offsets_ = OffsetsOf(TapsOf(windows_, dims.size()));
+    if (by_vectors_) offsets_ = OffsetsOf(tap_loops_);
   }
 
   template <typename T>
@@ -163,7 +164,7 @@ class SumsOfBox {
       T* results = to_step == 1 ? to : results_.data();
       const size_t count = static_cast<size_t>(row.count);
       if (box_.call_.function == PoolSum::kNorm) {
-        NormsOf(row.x, row.step, row.count, box_.taps_, box_.call_.power, results);
+        NormsOf(row, box_.tap_loops_, box_.call_.power, results);
       } else if (box_.by_vectors_) {
         kernel_(row, static_cast<int64_t>(box_.divisor_), results, unresolved_.data());
       } else {
@@ -192,6 +193,7 @@ class SumsOfBox {
   PoolSumCall call_;
   ConstTensorView input_;
   PoolWindows windows_;
+  TapLoops tap_loops_;
   Int128 divisor_;
   Taps taps_;
   bool by_vectors_ = false;

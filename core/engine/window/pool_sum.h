@@ -7,7 +7,7 @@
 
 #include "core/engine/window/pool_windows.h"
 #include "core/engine/window/sliding_windows.h"
-#include "core/tensor/loop_nest.h"
+#include "core/kernels/window/pool_row.h"
 
 namespace dmlop {
 
@@ -43,10 +43,9 @@ void SlideShares(const PoolDims& dims, bool counts_padding, const ConstTensorVie
 bool HasExactShares(const PoolDims& dims, bool counts_padding, const Dims& windows,
                     const Dims& begin, const Dims& sizes);
 
-// Computes `count` windows with the first taps x[i * step] into results[i]. T is float or Half.
+// Computes a row of windows; its offsets are not used, but `taps`. T is float or Half.
 template <typename T>
-void NormsOf(const T* x, int64_t step, int64_t count, const LoopNest<1>& taps, uint32_t exponent,
-             T* results);
+void NormsOf(const PoolRow<T>& row, const TapLoops& taps, uint32_t exponent, T* results);
 
 // Computes a part of the output by sliding windows.
 template <typename T>

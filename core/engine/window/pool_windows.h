@@ -9,6 +9,7 @@
 #include "core/base/integers.h"
 #include "core/engine/window/window_axis.h"
 #include "core/exact/functions.h"
+#include "core/kernels/window/pool_row.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -75,13 +76,6 @@ struct PoolWindows {
 };
 PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& input);
 
-// Loops over the taps of a window of at most three spatial dimensions, the last one innermost.
-struct TapLoops {
-  std::array<int64_t, 3> sizes = {1, 1, 1};
-  std::array<int64_t, 3> steps{};
-
-  int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
-};
 // Returns the loops for windows in a tensor with `rank` dimensions.
 TapLoops TapsOf(const PoolWindows& windows, size_t rank);
 // Returns the offset of each tap from the first one.

@@ -2,6 +2,7 @@
 // Pooling kernels.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -19,6 +20,14 @@ struct PoolRow {
   int64_t step;
   int64_t count;                     // number of windows
   std::span<const int64_t> offsets;  // offsets of taps from the first one; at most kMaxPoolTaps
+};
+
+// Loops over the taps of a window of at most three spatial dimensions, the last one innermost.
+struct TapLoops {
+  std::array<int64_t, 3> sizes = {1, 1, 1};
+  std::array<int64_t, 3> steps{};
+
+  int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
 };
 
 // --- the greatest tap of each window -------------------------------------------------------------
@@ -45,5 +54,13 @@ using PoolSumKernel = void (*)(const PoolRow<T>& row, int64_t divisor, T* result
 // squares.
 template <typename T>
 PoolSumKernel<T> PoolSumKernelFor(SumMap map, SumFinalizer finalizer);
+
+// Stores the sum of each window's taps.
+template <typename T>
+using IntegerPoolSumKernel = void (*)(const PoolRow<T>& row, int64_t* sums);
+
+// T is int8_t or uint8_t.
+template <typename T>
+IntegerPoolSumKernel<T> IntegerPoolSumKernelFor();
 
 }  // namespace dmlop

@@ -15,25 +15,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Loads a vector of elements as FLOAT32.
-template <int64_t kStep, class D>
-HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const float* x, int64_t step) {
-  return LoadStepped<kStep>(d, x, step);
-}
-template <int64_t kStep, class D>
-HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const Half* x, int64_t step) {
-  constexpr size_t kLanes = hn::MaxLanes(D());
-  if constexpr (kStep == 1) return LoadFloats(d, x);
-  if constexpr (kStep == 2 && kLanes >= 4) {
-    const hn::Rebind<uint16_t, D> bits;
-    const auto loaded = LoadStepped<2>(bits, reinterpret_cast<const uint16_t*>(x), step);
-    return FloatsOf(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), loaded));
-  }
-  HWY_ALIGN Half lanes[kLanes];
-  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = x[static_cast<int64_t>(i) * step];
-  return LoadFloats(d, lanes);
-}
-
 // Computes as many windows as D has lanes; the first begins at x.
 template <SumMap kMap, SumFinalizer kFinalizer, int64_t kStep, class D, typename T>
 HWY_INLINE void SumVector(D d, const PoolRow<T>& row, const T* x, int64_t divisor, T* results,
@@ -58,6 +39,24 @@ void SumPoolRow(const PoolRow<T>& row, int64_t divisor, T* results, uint8_t* unr
     ForEachWindowVector(Wide(), row.count, [&](auto d, int64_t first) HWY_ATTR {
       SumVector<kMap, kFinalizer, kStep>(d, row, row.x + first * row.step, divisor, results + first,
                                          unresolved + first);
+    });
+  });
+}
+
+template <typename T>
+void SumIntegerPoolRow(const PoolRow<T>& row, int64_t* sums) {
+  WithStep(row.step, [&]<int64_t kStep>() HWY_ATTR {
+    const hn::ScalableTag<int32_t> lanes;
+    ForEachWindowVector(lanes, row.count, [&](auto d, int64_t first) HWY_ATTR {
+      const T* x = row.x + first * row.step;
+      auto sum = hn::Zero(d);
+      for (const int64_t offset : row.offsets) {
+        const auto taps = LoadStepped<kStep>(hn::Rebind<T, decltype(d)>(), x + offset, row.step);
+        sum = hn::Add(sum, hn::PromoteTo(d, taps));
+      }
+      HWY_ALIGN int32_t narrow[hn::MaxLanes(decltype(d)())];
+      hn::Store(sum, d, narrow);
+      for (size_t i = 0; i < hn::Lanes(d); ++i) sums[first + static_cast<int64_t>(i)] = narrow[i];
     });
   });
 }
@@ -88,6 +87,15 @@ PoolSumKernel<T> PoolSumKernelFor(SumMap map, SumFinalizer finalizer) {
   return Choose(kForms)(map, finalizer);
 }
 
+template <typename T>
+IntegerPoolSumKernel<T> IntegerPoolSumKernelFor() {
+  constexpr IsaForms<void(const PoolRow<T>&, int64_t*)> kForms =
+      DMLOP_ISA_FORMS(SumIntegerPoolRow<T>);
+  return Choose(kForms);
+}
+
+template IntegerPoolSumKernel<int8_t> IntegerPoolSumKernelFor();
+template IntegerPoolSumKernel<uint8_t> IntegerPoolSumKernelFor();
 template PoolSumKernel<float> PoolSumKernelFor(SumMap map, SumFinalizer finalizer);
 template PoolSumKernel<Half> PoolSumKernelFor(SumMap map, SumFinalizer finalizer);
 

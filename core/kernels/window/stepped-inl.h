@@ -12,6 +12,9 @@
 
 #include <cstdint>
 
+#include "core/kernels/simd/widen-inl.h"
+#include "core/kernels/window/pool_row.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
@@ -43,6 +46,36 @@ HWY_INLINE hn::Vec<D> LoadStepped(D d, const hn::TFromD<D>* x, int64_t step) {
   HWY_ALIGN hn::TFromD<D> lanes[kLanes];
   for (size_t i = 0; i < kLanes; ++i) lanes[i] = x[static_cast<int64_t>(i) * step];
   return hn::Load(d, lanes);
+}
+
+// Loads a vector of elements as FLOAT32.
+template <int64_t kStep, class D>
+HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const float* x, int64_t step) {
+  return LoadStepped<kStep>(d, x, step);
+}
+template <int64_t kStep, class D>
+HWY_INLINE hn::Vec<D> LoadSteppedFloats(D d, const Half* x, int64_t step) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  if constexpr (kStep == 1) return LoadFloats(d, x);
+  if constexpr (kStep == 2 && kLanes >= 4) {
+    const hn::Rebind<uint16_t, D> bits;
+    const auto loaded = LoadStepped<2>(bits, reinterpret_cast<const uint16_t*>(x), step);
+    return FloatsOf(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), loaded));
+  }
+  HWY_ALIGN Half lanes[kLanes];
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = x[static_cast<int64_t>(i) * step];
+  return LoadFloats(d, lanes);
+}
+
+// Calls visit(offset) for each tap of a window.
+template <typename Visit>
+HWY_INLINE void ForEachTap(const TapLoops& taps, Visit&& visit) {
+  for (int64_t a = 0; a < taps.sizes[0]; ++a) {
+    for (int64_t b = 0; b < taps.sizes[1]; ++b) {
+      const int64_t first = a * taps.steps[0] + b * taps.steps[1];
+      for (int64_t c = 0; c < taps.sizes[2]; ++c) visit(first + c * taps.steps[2]);
+    }
+  }
 }
 
 // Calls body(d, first) for vectors of windows that begin with number `first`; the last vector may
