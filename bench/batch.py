@@ -32,16 +32,20 @@ def rows(folder, count):
     np.save(folder / "x.npy", np.ones((2, 3), "f4"))
     values = [[1, 2, 3], [4, 5, 6]]
     for name, source, target, options in [
-        ("no files", values, lambda i: "/dev/null", []),
-        ("no files, report", values, lambda i: "/dev/null", ["--report", "/dev/null"]),
-        ("output files", values, lambda i: f"out/{i}.npy", []),
-        ("output files again", values, lambda i: f"out/{i}.npy", []),
-        ("input and output files", "x.npy", lambda i: f"out/{i}.npy", []),
-        ("checked", "x.npy", lambda i: f"out/{i}.npy", ["--check"]),
+        ("no files", values, "/dev/null", []),
+        ("no files, report", values, "/dev/null", ["--report", "/dev/null"]),
+        ("output files", values, "out/{i}.npy", []),
+        ("output files, report", values, "report/{i}.npy", ["--report", "/dev/null"]),
+        ("output files again", values, "out/{i}.npy", []),
+        ("input and output files", "x.npy", "out/{i}.npy", []),
+        ("checked", "x.npy", "out/{i}.npy", ["--check"]),
     ]:
-        manifest = folder / "cases.jsonl"
-        manifest.write_text("".join(line(i, source, target(i)) for i in range(count)))
         for threads in sorted({1, os.cpu_count()}):
+            # Each number of threads has folders of its own: only new files compare with new ones.
+            manifest = folder / "cases.jsonl"
+            paths = [target.format(i=i) for i in range(count)]
+            paths = [path if path.startswith("/") else f"{threads}/{path}" for path in paths]
+            manifest.write_text("".join(line(i, source, path) for i, path in enumerate(paths)))
             yield name, threads, [manifest, "-t", str(threads), *options]
 
 
@@ -61,7 +65,6 @@ def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20000
     with tempfile.TemporaryDirectory(prefix="dmlop-bench-") as name:
         folder = pathlib.Path(name)
-        (folder / "out").mkdir()
         print(f"{'cases':24}{'threads':>8}{'cases/s':>10}{'a core':>10}")
         for row, threads, arguments in rows(folder, count):
             seconds, cpu_seconds = times([DMLOP, "batch", "-q", *arguments], folder)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "app/batch/batch_case.h"
 #include "app/batch/batch_files.h"
@@ -232,23 +233,43 @@ class Batch {
   void Put(size_t number, const CaseOutcome& outcome) {
     Told told{outcome, report_ ? CaseJson(outcome, options_.times) : ""};
     told.outcome.descriptor.reset();
+    if (Tell(number, std::move(told))) WriteReport();
+  }
+
+  // Returns whether this thread has to write lines.
+  bool Tell(size_t number, Told told) {
     const std::lock_guard lock(telling_);
     told_[number] = std::move(told);
     ++ended_;
-    std::string lines;
     for (; !is_over_ && next_ < told_.size() && told_[next_]; ++next_) {
-      lines += told_[next_]->report;
+      lines_ += told_[next_]->report;
       is_over_ = !told_[next_]->outcome.passed() && !options_.keep_going;
       summary_.Add(std::move(told_[next_]->outcome));
       told_[next_].reset();
     }
-    if (report_ && !lines.empty()) report_->Write(lines);
+    return !lines_.empty() && !std::exchange(is_writing_, true);
+  }
+
+  // Writes lines until there are none, those of other threads, too, which do not wait for that.
+  void WriteReport() {
+    const std::lock_guard writing(writing_);
+    for (std::string lines = TakeLines(); !lines.empty(); lines = TakeLines()) {
+      report_->Write(lines);
+    }
+  }
+
+  std::string TakeLines() {
+    const std::lock_guard lock(telling_);
+    is_writing_ = !lines_.empty();
+    return std::exchange(lines_, "");
   }
 
   // Reports waiting cases without those that they wait for.
   void TellInterruption() {
+    const std::lock_guard writing(writing_);
     const std::lock_guard lock(telling_);
     if (!progress_) return;
+    if (report_) report_->Write(std::exchange(lines_, ""));
     for (const std::optional<Told>& told : told_) {
       if (told && report_) report_->Write(told->report);
     }
@@ -260,8 +281,11 @@ class Batch {
   Manifest manifest_;
   BatchSettings settings_;
   std::optional<CaseProgress> progress_;
-  std::mutex telling_;  // guards the following members while cases run
+  std::mutex writing_;  // guards writing to the report; only taken before the other one
   std::optional<BatchReport> report_;
+  std::mutex telling_;       // guards the following members while cases run
+  std::string lines_;        // of the report, yet to be written
+  bool is_writing_ = false;  // a thread writes lines, and will those
   BatchSummary summary_;
   std::vector<std::optional<Told>> told_;  // of this turn
   size_t next_ = 0;                        // index into told_

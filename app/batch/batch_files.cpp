@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "app/batch/batch_case.h"
@@ -114,6 +115,25 @@ std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine
   return found;
 }
 
+// Calls visit(make(line)) for each line in order, many at once for `make`, and rewinds the
+// manifest.
+template <typename Make, typename Visit>
+void ForEachLine(Manifest& manifest, Make&& make, Visit&& visit) {
+  manifest.Rewind();
+  for (auto lines = manifest.Next(); !lines.empty(); lines = manifest.Next()) {
+    std::vector<std::invoke_result_t<Make, const ManifestLine&>> made(lines.size());
+    ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    const size_t k = static_cast<size_t>(i);
+                    made[k] = make(lines[k]);
+                  }
+                });
+    for (const auto& of_line : made) visit(of_line);
+  }
+  manifest.Rewind();
+}
+
 class BatchFiles {
  public:
   BatchFiles(Manifest& manifest, const std::string& report, const BatchSettings& settings)
@@ -152,19 +172,18 @@ class BatchFiles {
         own);
     Add(report_, "the report", {.file = {}, .writes = true}, own);
     visit_all(own);
-    std::vector<FileBinding> of_line;
-    const auto visit_line = [&] {
-      for (const FileBinding& binding : of_line) {
-        if (const auto use = UseOfBinding(binding)) visit(*use);
-        VisitValues(binding, of_line, visit);
-      }
-      of_line.clear();
-    };
-    ForEachBinding(manifest_, [&](const FileBinding& binding) {
-      if (!of_line.empty() && of_line.back().line != binding.line) visit_line();
-      of_line.push_back(binding);
-    });
-    visit_line();
+    ForEachLine(
+        manifest_, [&](const ManifestLine& line) { return UsesOf(line); }, visit_all);
+  }
+
+  std::vector<NamedUse> UsesOf(const ManifestLine& line) const {
+    std::vector<NamedUse> uses;
+    const std::vector<FileBinding> bindings = BindingsOf(manifest_, line);
+    for (const FileBinding& binding : bindings) {
+      if (auto use = UseOfBinding(binding)) uses.push_back(*std::move(use));
+      AddValues(binding, bindings, uses);
+    }
+    return uses;
   }
 
   static void Add(const std::string& path, const std::string& role, const FileUse& use,
@@ -186,11 +205,10 @@ class BatchFiles {
     return UseOf(compared ? FileOrStandIn(path) : path, role, use);
   }
 
-  // Visits the files of input values. They are next to the operator's first output, which may be
+  // Adds the files of input values. They are next to the operator's first output, which may be
   // any output of the line, and are written or compared.
-  template <typename Visit>
-  void VisitValues(const FileBinding& binding, const std::vector<FileBinding>& of_line,
-                   Visit&& visit) const {
+  void AddValues(const FileBinding& binding, const std::vector<FileBinding>& of_line,
+                 std::vector<NamedUse>& uses) const {
     const bool compared = settings_.compared.has_value();
     const bool has_file = settings_.has_inputs || compared;
     if (!has_file || !binding.is_values || binding.is_output) return;
@@ -200,8 +218,7 @@ class BatchFiles {
       const std::string path =
           InputPathBeside(settings_.output_folder.Moved(output.path), binding.tensor);
       use.own_name = static_cast<uint32_t>(std::hash<std::string>()(FollowLinks(path))) | 1;
-      const auto named = UseOf(compared ? FileOrStandIn(path) : path, binding.tensor, use);
-      if (named) visit(*named);
+      Add(compared ? FileOrStandIn(path) : path, binding.tensor, use, uses);
     }
   }
 
@@ -213,21 +230,11 @@ class BatchFiles {
 }  // namespace
 
 void ForEachBinding(Manifest& manifest, const std::function<void(const FileBinding&)>& visit) {
-  manifest.Rewind();
-  for (auto lines = manifest.Next(); !lines.empty(); lines = manifest.Next()) {
-    std::vector<std::vector<FileBinding>> bindings(lines.size());
-    ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
-                [&](int64_t begin, int64_t end) {
-                  for (int64_t i = begin; i < end; ++i) {
-                    const size_t k = static_cast<size_t>(i);
-                    bindings[k] = BindingsOf(manifest, lines[k]);
-                  }
-                });
-    for (const auto& of_line : bindings) {
-      for (const FileBinding& binding : of_line) visit(binding);
-    }
-  }
-  manifest.Rewind();
+  ForEachLine(
+      manifest, [&](const ManifestLine& line) { return BindingsOf(manifest, line); },
+      [&](const std::vector<FileBinding>& of_line) {
+        for (const FileBinding& binding : of_line) visit(binding);
+      });
 }
 
 void RequireSeparateFiles(Manifest& manifest, const std::string& report,

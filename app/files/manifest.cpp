@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -48,6 +49,13 @@ bool MayBeCase(const std::string& text) {
   return is_other || OperatorIn(*json) != nullptr;
 }
 
+// Whether a character may begin or end anything that JsonEnd looks at.
+constexpr std::array<bool, 256> kMarks = [] {
+  std::array<bool, 256> marks{};
+  for (const char c : {'{', '}', '[', ']', '"', '/'}) marks[static_cast<unsigned char>(c)] = true;
+  return marks;
+}();
+
 // Finds the end of a JSON value in text that comes line by line. It counts brackets outside of
 // strings and comments, and leaves errors in the JSON to the parser.
 class JsonEnd {
@@ -56,6 +64,10 @@ class JsonEnd {
   // object or array; npos if it has not ended.
   size_t Find(std::string_view line) {
     for (size_t at = 0; at < line.size();) {
+      if (!in_comment_ && !kMarks[static_cast<unsigned char>(line[at])]) {
+        ++at;
+        continue;
+      }
       if (const size_t behind = Skip(line, at); behind != at) {
         at = behind;
         continue;

@@ -306,27 +306,34 @@ void OutputSet::FlushFolders(std::span<OutputSet* const> sets) {
 
 void NewFolders::MakeFor(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  const std::lock_guard lock(mutex_);
-  if (there_.contains(parent.native())) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (there_.contains(parent.native())) return;
+  }
   std::filesystem::path folder;
   for (const std::filesystem::path& part : parent) {
     folder /= part;
     std::error_code error;
-    if (std::filesystem::create_directory(folder, error)) made_.push_back(folder);
+    if (std::filesystem::create_directory(folder, error)) {
+      const std::lock_guard lock(mutex_);
+      made_.push_back(folder.native());
+    }
     if (error == std::errc::file_exists) error = std::make_error_code(std::errc::not_a_directory);
     if (error) {
       throw Error(ErrorKind::kFileSystem,
                   fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
     }
   }
+  const std::lock_guard lock(mutex_);
   there_.insert(parent.native());
 }
 
 NewFolders::~NewFolders() {
+  // Longer paths lie in shorter ones, whichever thread was the first to note its folder.
+  std::sort(made_.begin(), made_.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
   std::error_code ignored;  // for example, a folder is not empty
-  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {
-    std::filesystem::remove(*folder, ignored);
-  }
+  for (const std::string& folder : made_) std::filesystem::remove(folder, ignored);
 }
 
 // --- spools --------------------------------------------------------------------------------------

@@ -141,9 +141,9 @@ class NewFolders {
 
  private:
   std::mutex mutex_;
-  // The folders that were made or found, so that threads wait for one another only once for each.
+  // The folders that were made or found, so that the system is asked once for each.
   std::unordered_set<std::string> there_;
-  std::vector<std::filesystem::path> made_;  // outer ones come first
+  std::vector<std::string> made_;
 };
 
 // --- spools --------------------------------------------------------------------------------------
