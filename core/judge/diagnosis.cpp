@@ -113,8 +113,8 @@ class Diagnostician {
     Locate();
     const auto& [op, inputs, storage] = evidence_.computation;
     sample_ = SampleOf(evidence_, SampleSize(kMostProducts, WorkOf(op) / evidence_.count()));
-    const int64_t work = FormulaWork(op, inputs, evidence_.output);
-    small_sample_ = SampleOf(evidence_, SampleSize(kMostFormulaWork, work));
+    evidence_.formula_work = FormulaWork(op, inputs, evidence_.output);
+    small_sample_ = SampleOf(evidence_, SampleSize(kMostFormulaWork, evidence_.formula_work));
     few_ = SampleOf(evidence_, kFew);
     result_.beyond_noise > 0 ? FindCauses() : FindArithmetic();
     return std::move(result_);

@@ -233,16 +233,24 @@ std::unique_ptr<ElementFormula> ElementFormula::Of(const OperatorDesc& op, Input
 
 ElementFormula::ElementFormula(Formula formula, std::vector<Node> ends)
     : formula_(std::move(formula)), ends_(std::move(ends)), is_part_(PartsOf(formula_, ends_)) {
-  EvaluateAll();
+  FindSums();
 }
 
-void ElementFormula::EvaluateAll() {
+const ElementFormula::Results& ElementFormula::AllValues() const {
+  std::call_once(are_evaluated_, [this] {
+    values_.resize(is_part_.size());
+    for (Node node = 0; node <= last(); ++node) {
+      if (is_part_[node]) values_[node] = Evaluated(formula_, node, values_);
+    }
+  });
+  return values_;
+}
+
+void ElementFormula::FindSums() {
   std::vector<bool> depends(is_part_.size());
-  values_.resize(is_part_.size());
   is_whole_.resize(is_part_.size());
   for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
-    values_[node] = Evaluated(formula_, node, values_);
     is_whole_[node] = IsWhole(formula_, node, is_whole_);
     const bool is_sum = IsSumOfList(formula_, node) && !is_whole_[node];
     if (is_sum) sums_.push_back(node);
@@ -263,7 +271,7 @@ bool ElementFormula::IsRounded(Node node) const {
 }
 
 std::vector<double> ElementFormula::TermsOf(Node sum) const {
-  const Values values = varied_.empty() ? values_ : varied_;
+  const Values values = varied_.empty() ? AllValues() : varied_;
   std::vector<double> terms;
   for (const Node term : formula_.operands(sum)) terms.push_back(values[term].head);
   return terms;
@@ -283,7 +291,7 @@ std::optional<double> ElementFormula::AddendOf(Node sum) const {
   const auto end = AdditionTo(sum);
   if (!end) return std::nullopt;
   const auto operands = formula_.operands(*end);
-  return values_[operands[0] == sum ? operands[1] : operands[0]].head;
+  return AllValues()[operands[0] == sum ? operands[1] : operands[0]].head;
 }
 
 ElementFormula::Results ElementFormula::WithSums(const ArithmeticVariation& sums,
@@ -301,7 +309,7 @@ ElementFormula::Results ElementFormula::WithSums(const ArithmeticVariation& sums
 }
 
 ElementFormula::Results ElementFormula::WithSums(const std::function<double(Node sum)>& rounded) {
-  if (varied_.empty()) varied_ = values_;
+  if (varied_.empty()) varied_ = AllValues();
   for (const Node node : depending_) {
     if (!std::ranges::binary_search(sums_, node)) {
       varied_[node] = Evaluated(formula_, node, varied_);
@@ -321,12 +329,12 @@ std::optional<ElementFormula::Results> ElementFormula::WithRoundedProduct(DataTy
   }
   const FloatRounding rounding(type == DataType::kFloat16 ? FloatFormat::kFloat16
                                                           : FloatFormat::kFloat32);
-  Results values = values_;
+  Results values = AllValues();
   bool is_any = false;
   for (const Node end : ends_) {
     for (const Node operand : formula_.operands(end)) {
       const bool depends = std::ranges::binary_search(depending_, operand);
-      if (depends) values[operand] = Rounded(rounding, values_[operand]);
+      if (depends) values[operand] = Rounded(rounding, AllValues()[operand]);
       is_any |= depends;
     }
     values[end] = Evaluated(formula_, end, values);
@@ -371,7 +379,7 @@ DoubleDouble ElementFormula::OfTerms(Node list, const std::vector<Node>& left, V
 }
 
 std::vector<Node> ElementFormula::DependingOn(std::span<const Node> nodes) const {
-  std::vector<bool> depends(values_.size());
+  std::vector<bool> depends(is_part_.size());
   for (const Node node : nodes) depends[node] = true;
   std::vector<Node> depending;
   for (Node node = 0; node <= last(); ++node) {
@@ -388,7 +396,7 @@ DoubleDouble ElementFormula::WithoutTerms(
     std::span<const Node> depending,
     const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
     bool divides_by_all) const {
-  Results values = values_;
+  Results values = AllValues();
   for (const Node node : depending) {
     const auto left = left_of(node);
     values[node] =
@@ -399,7 +407,7 @@ DoubleDouble ElementFormula::WithoutTerms(
 
 ElementFormula::Results ElementFormula::InSteps(FloatFormat format, bool rounds_constants) const {
   const FloatRounding rounding(format);
-  Results values(values_.size());
+  Results values(is_part_.size());
   for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
     const Operation operation = formula_.operation(node);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -49,7 +50,7 @@ class ElementFormula {
   bool IsRounded(Node node) const;
 
   // The elements before they are rounded, to about 100 bits.
-  Results exact() const { return AtEnds(values_); }
+  Results exact() const { return AtEnds(AllValues()); }
 
   // Sums of lists of numbers that are not all whole, each after those that it depends on.
   std::span<const Node> sums() const { return sums_; }
@@ -81,7 +82,10 @@ class ElementFormula {
   Results InSteps(FloatFormat format, bool rounds_constants) const;
 
  private:
-  void EvaluateAll();
+  void FindSums();
+  // Evaluates all nodes when they are asked for, since most of what is said of a long formula needs
+  // none of them.
+  const Results& AllValues() const;
   Results AtEnds(const Results& values) const;
   // The node with which a sum ends together with its addend.
   std::optional<Node> AdditionTo(Node sum) const;
@@ -90,7 +94,8 @@ class ElementFormula {
 
   const Formula formula_;
   const std::vector<Node> ends_;
-  Results values_;             // of all nodes up to the last
+  mutable std::once_flag are_evaluated_;
+  mutable Results values_;     // of all nodes up to the last
   Results varied_;             // of the same, with the sums that were asked for last
   std::vector<bool> is_part_;  // of an element
   std::vector<bool> is_whole_;
@@ -141,6 +146,7 @@ class SliceFormula {
   Node Moved(Node node, const Region& element);
 
   const OperatorDesc& op_;
+  const Dims own_;  // the place of the element that this began with
   const std::vector<SourceMap> sources_;
   Formula formula_;
   std::optional<Node> last_;

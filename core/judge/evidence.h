@@ -48,6 +48,7 @@ struct Evidence {
   Criterion criterion = Criterion::kRounding;
   bool is_quantized = false;  // an integer may be off by a step
   bool in_bfloat16 = false;   // both outputs are of numbers of bfloat16
+  int64_t formula_work = 1;   // see FormulaWork
 
   int64_t count() const { return Product(expected.sizes); }
   Region At(int64_t element) const {

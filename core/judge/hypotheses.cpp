@@ -197,11 +197,14 @@ class HypothesisList {
   // All are tried on the few elements at once.
   std::vector<NumberedVariation> PromisingArithmeticsOf(const Computation& computation) const {
     const auto& [op, inputs, storage] = computation;
-    const std::vector<ArithmeticVariation> all =
-        ArithmeticVariationsOf(op, inputs, evidence_.output);
-    constexpr int64_t kLong = 2000;
-    const bool is_long = FormulaWork(op, inputs, evidence_.output) > kLong;
-    const SampledElements few = is_long ? SampleOf(evidence_, kFewer) : few_;
+    std::vector<ArithmeticVariation> all = ArithmeticVariationsOf(op, inputs, evidence_.output);
+    constexpr int64_t kLong = 2000, kTooLong = int64_t{1} << 20;
+    const SampledElements few = evidence_.formula_work > kLong ? SampleOf(evidence_, kFewer) : few_;
+    if (evidence_.formula_work > kTooLong) {
+      std::erase_if(all, [type = evidence_.actual.type](const ArithmeticVariation& v) {
+        return NeedsFormula(v, type) || Chooses(v.kind, type);
+      });
+    }
     const std::vector<int64_t> elements = few.all();
     const auto values = ComputeVaried(op, inputs, all, evidence_.output, elements);
     std::vector<NumberedVariation> promising;

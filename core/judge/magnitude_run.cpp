@@ -311,6 +311,8 @@ std::vector<size_t> ScalesOf(const Formula& formula, Node last) {
 // No part of the product is greater than one without the scales below 1.
 std::vector<double> SizesBeforeScales(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                                       size_t output) {
+  const auto is_integer = [](const ConstTensorView& input) { return !IsFloat(input.type); };
+  if (std::ranges::none_of(inputs, is_integer)) return {};
   const BuiltFormula built(op, inputs, output, Dims::Filled(sizes.size(), 0));
   const std::vector<size_t> scales =
       built.last ? ScalesOf(built.formula, *built.last) : std::vector<size_t>();

@@ -94,14 +94,18 @@ class OtherInput : public Omission {
   // The input is copied, and elements are computed by parts or as a whole.
   int64_t WorkOf(size_t elements) const override {
     constexpr int64_t kCall = 5000;
-    constexpr int64_t kFaster = 8;  // than formulas
+    constexpr int64_t kFaster = 8;  // than formulas, unless there are functions
     const auto& [op, inputs, storage] = evidence_.computation;
-    const int64_t whole = dmlop::WorkOf(op);
+    const int64_t whole = dmlop::WorkOf(op) * (HasFunctions() ? kFaster : 1);
     const int64_t parts = static_cast<int64_t>(elements) * (whole / evidence_.count() + kCall);
     return (Product(inputs[axis_.input].layout.sizes) + std::min(whole, parts)) / kFaster;
   }
 
  private:
+  bool HasFunctions() const {
+    return evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kGenerous;
+  }
+
   const std::vector<TermAxis>* all_;
 };
 
@@ -143,8 +147,7 @@ class WithoutTerms : public Omission {
   }
 
   int64_t WorkOf(size_t elements) const override {
-    const auto& [op, inputs, storage] = evidence_.computation;
-    return static_cast<int64_t>(elements) * FormulaWork(op, inputs, evidence_.output);
+    return static_cast<int64_t>(elements) * evidence_.formula_work;
   }
 
  private:
@@ -165,6 +168,7 @@ class PartSearch {
 
   // Returns the best ones, one of which leaves much less than the right computation does.
   std::vector<AxisPart> Best() {
+    if (tries_ < kFewestTries) return {};
     std::vector<AxisPart> parts = {Tail(), Head()};
     if (!IsAnyRight(parts)) {
       for (const AxisPart& part : omission_.Known()) parts.push_back(part);
@@ -182,7 +186,8 @@ class PartSearch {
 
  private:
   static constexpr int64_t kPoints = 16;
-  static constexpr int64_t kMostTried = 60'000'000;
+  static constexpr int64_t kMostTried = 6'000'000;
+  static constexpr int64_t kFewestTries = 2 * kPoints;  // that end anywhere
 
   bool IsAnyRight(const std::vector<AxisPart>& parts) {
     return std::ranges::any_of(parts, [&](const AxisPart& part) { return IsRight(part); });
@@ -213,10 +218,12 @@ class PartSearch {
     return part;
   }
 
-  // If all terms have one sign, parts as long as the right one fit anywhere; so all rows are tried.
+  // If all terms have one sign, parts as long as the right one fit anywhere; so all rows are tried,
+  // of as many blocks as leave half of the tries for the ends.
   AxisPart BestRow() {
-    constexpr int64_t kBlocks = 20;
-    const int64_t blocks = std::min<int64_t>(size_, kBlocks);
+    constexpr int64_t kMostBlocks = 20;
+    int64_t blocks = std::min<int64_t>(size_, kMostBlocks);
+    while (blocks > 2 && blocks * (blocks + 1) > tries_left_) --blocks;
     AxisPart best{0, size_ / blocks};
     for (int64_t first = 0; first < blocks; ++first) {
       for (int64_t past = first + 1; past <= blocks; ++past) {
@@ -303,11 +310,9 @@ class OmissionList {
   // Fewer of long formulas, which tell parts apart better.
   static size_t MostSearched(const Evidence& evidence) {
     constexpr int64_t kFormulas = int64_t{1} << 14;
-    constexpr int64_t kFewest = 3;
-    const auto& [op, inputs, storage] = evidence.computation;
-    return static_cast<size_t>(
-        std::clamp(kFormulas / std::max<int64_t>(FormulaWork(op, inputs, evidence.output), 1),
-                   kFewest, int64_t{kSearched}));
+    constexpr int64_t kFewest = 2;
+    return static_cast<size_t>(std::clamp(kFormulas / std::max<int64_t>(evidence.formula_work, 1),
+                                          kFewest, int64_t{kSearched}));
   }
 
   bool FindAlongAxes() {
@@ -354,6 +359,7 @@ class OmissionList {
       if (IsLinear() && std::ranges::find(axes_, axis) != axes_.end()) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
       for (const bool divides_by_all : {false, true}) {
+        if (divides_by_all && !terms->HasMeans()) continue;
         if (Search(WithoutTerms(evidence_, axis, terms, divides_by_all), some_)) return true;
       }
     }

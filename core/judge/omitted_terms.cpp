@@ -213,9 +213,10 @@ struct OmittedTerms::Known {
 
   DoubleDouble Without(const AxisPart& part, bool divides_by_all) const {
     const auto left_of = [&](Node list) -> std::optional<std::vector<Node>> {
+      const auto terms = formula->formula().operands(list);
+      if (terms.size() < 2 && !formula->formula().HasList(list)) return std::nullopt;
       const auto of_terms = coordinates.find(list);
       if (of_terms == coordinates.end()) return std::nullopt;
-      const auto terms = formula->formula().operands(list);
       std::vector<Node> left;
       for (size_t i = 0; i < terms.size(); ++i) {
         const int64_t at = of_terms->second[i];
@@ -247,6 +248,14 @@ std::shared_ptr<const OmittedTerms::Known> OmittedTerms::Make(int64_t element) c
   }
   known->depending = known->formula->DependingOn(lists);
   return known;
+}
+
+bool OmittedTerms::HasMeans() const {
+  return std::ranges::any_of(few_, [](const auto& one) {
+    const ElementFormula* const formula = one.second->formula.get();
+    return formula != nullptr &&
+           std::ranges::any_of(formula->lists(), [=](Node list) { return formula->IsMean(list); });
+  });
 }
 
 std::vector<VariedElement> OmittedTerms::Without(const AxisPart& part, bool divides_by_all,

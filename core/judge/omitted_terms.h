@@ -87,6 +87,9 @@ class OmittedTerms {
   // `few` are elements that are asked for many times.
   OmittedTerms(const Evidence& evidence, const TermAxis& axis, std::span<const int64_t> few);
 
+  // Whether one of the few is made of a mean, so that it matters what it is divided by.
+  bool HasMeans() const;
+
   // The elements without the terms of a part. Means divide by the number of all terms or of those
   // that are left.
   std::vector<VariedElement> Without(const AxisPart& part, bool divides_by_all,

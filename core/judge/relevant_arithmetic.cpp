@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which variations can make a difference to an operator, by what its formula is made of.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -114,9 +113,11 @@ bool IsRoundedElement(const ElementFormula& element, DataType type) {
 }
 
 // The first and the last element, one of which has the most terms or factors where an output
-// accumulates.
-std::array<Region, 2> EndsOf(const Region& middle, const OperatorDesc& op) {
-  std::array<Region, 2> ends = {middle, middle};
+// accumulates; none where the middle one has so many that a few more make no difference.
+std::vector<Region> EndsOf(const Region& middle, const OperatorDesc& op, FormulaNode of_middle) {
+  constexpr FormulaNode kMany = 1 << 16;
+  if (of_middle > kMany) return {};
+  std::vector<Region> ends = {middle, middle};
   const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[middle.tensor].desc;
   for (size_t d = 0; d < middle.begin.size(); ++d) {
     ends[0].begin[d] = 0;
@@ -170,7 +171,7 @@ class Relevance {
     if (!has_formula_) return;
     features_ = FeaturesOf(*formula);
     is_rounded_element_ = IsRoundedElement(*formula, type_);
-    for (const Region& end : EndsOf(middle, op)) {
+    for (const Region& end : EndsOf(middle, op, formula->last())) {
       const auto at_end = ElementFormula::Of(op, inputs, end);
       if (!at_end) continue;
       features_.most_terms = std::max(features_.most_terms, MostTermsOf(*at_end));
@@ -292,11 +293,12 @@ bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t outpu
 int64_t FormulaWork(const OperatorDesc& op, InputViews inputs, size_t output) {
   constexpr int64_t kFunction = 8;
   const OperatorDesc own = FusedActivationOf(op) == nullptr ? op : WithoutActivation(op);
-  const auto formula = ElementFormula::Of(own, inputs, MiddleOf(own, output));
-  if (!formula) return 1;
-  int64_t work = formula->last();
-  for (FormulaNode node = 0; node <= formula->last(); ++node) {
-    if (IsInexactFunction(formula->formula(), node)) work += kFunction;
+  Formula formula(inputs);
+  const auto last = FormulaOf(own, MiddleOf(own, output), formula);
+  if (!last) return 1;
+  int64_t work = *last;
+  for (FormulaNode node = 0; node <= *last; ++node) {
+    if (IsInexactFunction(formula, node)) work += kFunction;
   }
   return work;
 }

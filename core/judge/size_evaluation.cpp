@@ -137,7 +137,7 @@ class Evaluation {
     }
     const int64_t count = Product(sizes_);
     const int64_t evaluated =
-        std::clamp<int64_t>(kMostWork / WorkOfElement(), std::min(kFewest, count), count);
+        count <= kFewest ? count : std::clamp<int64_t>(kMostWork / WorkOfElement(), kFewest, count);
     const int64_t step = CeilDiv(count, evaluated);
     ParallelFor(CeilDiv(count, step), kGrain, 0, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) Put(IndexOf(sizes_, i * step));

@@ -35,7 +35,7 @@ std::optional<std::vector<uint32_t>> DimensionsOfSlices(const OperatorDesc& op, 
 }
 
 SliceFormula::SliceFormula(const OperatorDesc& op, InputViews inputs, const Region& element)
-    : op_(op), sources_(SourcesOf(op)), formula_(inputs) {
+    : op_(op), own_(element.begin), sources_(SourcesOf(op)), formula_(inputs) {
   last_ = FormulaOf(op, element, formula_);
   if (!last_) return;
   added_.resize(size_t{*last_} + 1);
@@ -55,8 +55,9 @@ bool SliceFormula::MovesWithParts(Node node) const {
 
 bool SliceFormula::IsSharedBy(std::initializer_list<Region> elements) const {
   if (!last_ || sources_.empty() || OperationsOf(op_) != 0 || !Moves(*last_)) return false;
-  return std::ranges::all_of(elements,
-                             [this](const Region& element) { return IsLikeThatOf(element); });
+  return std::ranges::all_of(elements, [this](const Region& element) {
+    return element.begin == own_ || IsLikeThatOf(element);
+  });
 }
 
 // Whether an element's own formula has the same operations on the same numbers, and its elements

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "core/judge/computation.h"
 #include "core/judge/formula_character.h"
@@ -64,10 +65,11 @@ std::vector<Dims> SampleOf(const OperatorDesc& op, const Dims& sizes) {
   const int64_t count = Product(sizes);
   std::vector<int64_t> numbers = {0, count / 2, count - 1};
   for (int64_t k = 1; k < spread; ++k) numbers.push_back(count * k / spread);
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::set<int64_t> seen;
   std::vector<Dims> elements;
-  for (const int64_t number : numbers) elements.push_back(IndexOf(sizes, number));
+  for (const int64_t number : numbers) {
+    if (seen.insert(number).second) elements.push_back(IndexOf(sizes, number));
+  }
   return elements;
 }
 
@@ -113,16 +115,22 @@ class UnitsOfOutput {
   }
 
  private:
-  // False if there is no formula.
+  // False if there is no formula. Of long formulas, which have all there is to see in each element,
+  // only the first ones are looked at.
   bool LookAtSample() {
+    constexpr int64_t kManyNodes = int64_t{1} << 20;
     const std::vector<int> unknown(inputs_.size(), 0);
-    for (const Dims& element : sample_) {
+    int64_t nodes = 0;
+    for (size_t i = 0; i < sample_.size() && nodes < kManyNodes; ++i) {
       Formula formula(inputs_);
-      const auto last = FormulaOf(op_, RegionAt(element), formula);
+      const auto last = FormulaOf(op_, RegionAt(sample_[i]), formula);
       if (!last) return false;
       character_.Add(CharacterOf(formula, *last, unknown));
       terms_.push_back(TermsAt(formula, *last));
+      nodes += *last;
+      is_long_ |= *last >= kManyNodes / 2;
     }
+    sample_.resize(terms_.size());
     return true;
   }
 
@@ -145,7 +153,7 @@ class UnitsOfOutput {
       TakeResults();
       return CountTerms({});
     }
-    if (!HasMixedSum()) {
+    if (!HasMixedSum() && !IsLongFunction()) {
       const MagnitudeRun run(op_, inputs_, output_, sample_);
       if (run.is_possible()) return MeasureByRun(run);
     }
@@ -159,6 +167,10 @@ class UnitsOfOutput {
   // Whether a function is applied to a scaled value with a bias, of whose magnitudes it says
   // nothing.
   bool HasMixedSum() const { return IsElementWise() && character_.has_mixed_sum; }
+
+  // Whether a run on magnitudes is not worth the time that it takes to tell that there is none, as
+  // is mostly so where sums are in functions.
+  bool IsLongFunction() const { return character_.has_function && is_long_; }
 
   // Whether products are multiplied by numbers, before which they may leave the range of the type.
   bool IsWeighted() const {
@@ -293,9 +305,10 @@ class UnitsOfOutput {
   InputViews inputs_;
   const ConstTensorView exact_;
   const size_t output_;
-  const std::vector<Dims> sample_;
+  std::vector<Dims> sample_;
   std::vector<int64_t> terms_;  // of the sample
   FormulaCharacter character_;
+  bool is_long_ = false;  // a formula of the sample
   ErrorUnits units_;
 };
 

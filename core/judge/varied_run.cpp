@@ -198,7 +198,8 @@ Computation VariedRun::Changed(const OperatorDesc& op, InputViews inputs) const 
   RequireConcern(computation);
   for (const ArithmeticVariation& variation : arithmetics_) {
     if (ChangesInputs(variation)) {
-      computation = WithChangedInputs(std::move(computation), variation, 0);
+      const std::vector<bool> factors = FactorsOf(computation.op, computation.inputs, 0);
+      computation = WithChangedInputs(std::move(computation), variation, factors);
     }
   }
   for (const auto& [id, place] : places_) {

@@ -119,8 +119,9 @@ bool ChangesInputs(const ArithmeticVariation& variation) {
 }
 
 std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output) {
-  const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, output));
-  const InputSet factors = formula ? InputUse(formula->formula(), formula->last()).factors() : 0;
+  Formula formula(inputs);
+  const auto last = FormulaOf(op, MiddleOf(op, output), formula);
+  const InputSet factors = last ? InputUse(formula, *last).factors() : 0;
   std::vector<bool> are_factors;
   for (size_t i = 0; i < inputs.size(); ++i) {
     are_factors.push_back(factors == 0 || (i < 63 && (factors >> i & 1) != 0));
@@ -129,12 +130,10 @@ std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t ou
 }
 
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
-                              size_t output) {
+                              const std::vector<bool>& factors) {
   const bool is_all = variation.kind != Kind::kInputs || variation.all_inputs;
-  std::vector<bool> changes(computation.inputs.size(), true);
-  if (!is_all) changes = FactorsOf(computation.op, computation.inputs, output);
-  for (size_t i = 0; i < changes.size(); ++i) {
-    if (!changes[i] || !IsFloat(computation.inputs[i].type)) continue;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    if (!(is_all || factors[i]) || !IsFloat(computation.inputs[i].type)) continue;
     const TensorView copy = PackedCopy(computation.inputs[i], computation);
     ChangeInput(variation, copy);
     computation.inputs[i] = AsConst(copy);

@@ -214,9 +214,11 @@ class Tile {
     }
   }
 
-  bool HasOneSumEach() const {
-    return std::ranges::all_of(parts_,
-                               [](const Part& part) { return part.formula->sums().size() == 1; });
+  // Long sums side by side with nothing would take as much time as with others.
+  bool AreSideBySide() const {
+    return parts_.size() > 1 && std::ranges::all_of(parts_, [](const Part& part) {
+             return part.formula->sums().size() == 1;
+           });
   }
 
   SumOrders<kWidth>& OrdersOf(const ArithmeticVariation& variation) {
@@ -233,7 +235,7 @@ class Tile {
   }
 
   void ComputeSums(const ArithmeticVariation& variation, std::span<ElementBytes> elements) {
-    if (!HasOneSumEach()) return ComputeSumsAlone(variation, elements);
+    if (!AreSideBySide()) return ComputeSumsAlone(variation, elements);
     const auto sums = OrdersOf(variation).SumOf(variation);
     for (size_t i = 0; i < parts_.size(); ++i) {
       const auto sum_of = [&](FormulaNode) { return sums[i]; };
@@ -262,21 +264,6 @@ class Tile {
   std::map<std::pair<TermOrder, bool>, SideBySide> terms_;  // with an addend before them, or not
 };
 
-bool NeedsFormula(const ArithmeticVariation& variation, DataType type) {
-  switch (variation.kind) {
-    case Kind::kSums:
-    case Kind::kProductRounded:
-    case Kind::kSteps:
-      return true;
-    case Kind::kTowardZero:
-      return IsFloat(type);
-    case Kind::kThrough:
-      return variation.format == FloatFormat::kFloat32 && type == DataType::kFloat16;
-    default:
-      return false;
-  }
-}
-
 // --- all kinds -----------------------------------------------------------------------------------
 
 class VariedElements {
@@ -297,8 +284,7 @@ class VariedElements {
  private:
   void ComputeOne(const ArithmeticVariation& variation, Elements& elements) {
     if (ChangesInputs(variation)) {
-      const Computation changed =
-          WithChangedInputs(question_.computation(), variation, question_.output);
+      const Computation changed = WithChangedInputs(question_.computation(), variation, Factors());
       elements = ElementsOf(changed, question_.output, question_.elements);
     }
     if (variation.kind == Kind::kLastOfEquals && MarksFirstMaximum(question_.op)) {
@@ -307,6 +293,11 @@ class VariedElements {
       Choose(variation, elements);
     }
     if (ChangesOutputs(variation)) ChangeOutputs(variation, question_.type, elements);
+  }
+
+  const std::vector<bool>& Factors() {
+    if (!factors_) factors_ = FactorsOf(question_.op, question_.inputs, question_.output);
+    return *factors_;
   }
 
   const ElementGroups& Groups() {
@@ -368,6 +359,7 @@ class VariedElements {
   std::span<const ArithmeticVariation> variations_;
   std::vector<Elements> all_;
   std::optional<ElementGroups> groups_;
+  std::optional<std::vector<bool>> factors_;
 };
 
 // --- activations ---------------------------------------------------------------------------------
@@ -424,6 +416,21 @@ std::vector<Elements> ComputeActivated(const Question& question,
 }
 
 }  // namespace
+
+bool NeedsFormula(const ArithmeticVariation& variation, DataType type) {
+  switch (variation.kind) {
+    case Kind::kSums:
+    case Kind::kProductRounded:
+    case Kind::kSteps:
+      return true;
+    case Kind::kTowardZero:
+      return IsFloat(type);
+    case Kind::kThrough:
+      return variation.format == FloatFormat::kFloat32 && type == DataType::kFloat16;
+    default:
+      return false;
+  }
+}
 
 std::vector<std::vector<ElementBytes>> ComputeVaried(
     const OperatorDesc& op, InputViews inputs, std::span<const ArithmeticVariation> variations,

@@ -26,6 +26,9 @@ bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t outpu
 // The work of an element's formula, about that of so many additions of many digits.
 int64_t FormulaWork(const OperatorDesc& op, InputViews inputs, size_t output);
 
+// Whether elements of a type are computed by their formulas in an arithmetic.
+bool NeedsFormula(const ArithmeticVariation& variation, DataType type);
+
 // Whether variations of a kind leave a fused activation as it is.
 bool IsOfOwnResult(ArithmeticKind kind);
 
@@ -51,9 +54,9 @@ bool ChangesInputs(const ArithmeticVariation& variation);
 // The inputs whose elements are multiplied by those of other ones, by number; all if none are.
 std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output);
 
-// The same operator on the inputs as the device reads them.
+// The same operator on the inputs as the device reads them. `factors`: see FactorsOf.
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
-                              size_t output);
+                              const std::vector<bool>& factors);
 
 // --- outputs -------------------------------------------------------------------------------------
 
