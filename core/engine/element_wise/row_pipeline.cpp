@@ -2,6 +2,7 @@
 #include "core/engine/element_wise/row_pipeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstring>
 #include <numeric>
@@ -14,8 +15,8 @@
 namespace dmlop {
 namespace {
 
-int64_t WholeBlocks(int64_t count) {
-  return (count + kRowBlock - 1) / kRowBlock * kRowBlock;
+int64_t WholeBlocks(int64_t count, int64_t block = kRowBlock) {
+  return (count + block - 1) / block * block;
 }
 
 DataType UnsignedOfWidth(DataType type) {
@@ -181,11 +182,20 @@ const std::byte* RowPipeline::Padded(size_t input, RowSource source, int64_t beg
 // A function of one value leaves the buffers of the second input to the undecided results.
 const std::byte* RowPipeline::ComputeQuickly(int64_t count, const std::byte* from, std::byte* to,
                                              Scratch& scratch) const {
-  if (to == nullptr) to = scratch.outputs[1];
+  if (to == nullptr || to == from) to = scratch.outputs[1];
+  uint64_t blocks[kChunkBytes / sizeof(double) / kRowBlock];
+  quick_(count, to, from, blocks);
   double* const arguments = reinterpret_cast<double*>(scratch.inputs[0][1]);
-  const int64_t undecided = quick_(count, to, from, scratch.undecided, arguments);
+  int64_t undecided = 0;
+  for (int64_t i = 0; i < count / kRowBlock; ++i) {
+    for (uint64_t bits = blocks[i]; bits != 0; bits &= bits - 1) {
+      const int64_t at = i * kRowBlock + std::countr_zero(bits);
+      scratch.undecided[undecided] = static_cast<int32_t>(at);
+      arguments[undecided++] = static_cast<double>(reinterpret_cast<const float*>(from)[at]);
+    }
+  }
   if (undecided == 0) return to;
-  const int64_t whole = WholeBlocks(undecided);
+  const int64_t whole = WholeBlocks(undecided, kWideRowBlock);
   std::fill(arguments + undecided, arguments + whole, 0.0);
   const Inputs inputs = {scratch.inputs[0][1]};
   std::byte* const results = scratch.inputs[1][0];

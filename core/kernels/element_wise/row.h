@@ -17,6 +17,7 @@ inline constexpr size_t kMaxElementInputs = 3;
 
 // Rows are computed in blocks of this size: whole vectors of every type and instruction set.
 inline constexpr int64_t kRowBlock = 64;
+inline constexpr int64_t kWideRowBlock = 8;
 
 // The arguments of a function other than elements.
 struct ElementParameters {
@@ -33,16 +34,16 @@ ElementParameters TypedBounds(DataType type, const ElementBytes& min, const Elem
 // Takes bounds, or start and delta of a sequence, of integers; UINT64 by its bits.
 ElementParameters IntegerBounds(int64_t min, int64_t max);
 
-// Computes `count` elements, a multiple of kRowBlock. `to` may be one of `from` if its elements
-// have the same width.
+// Computes `count` elements, a multiple of kRowBlock, or of kWideRowBlock if the row computes with
+// FLOAT64. `to` may be one of `from` if its elements have the same width.
 using RowFunction = void(const ElementParameters& parameters, int64_t count, std::byte* to,
                          const std::byte* const* from);
 
 // Computes `count` elements of FLOAT32, a multiple of kRowBlock, from FLOAT32, by an approximation
-// that decides the rounding of nearly all of them. Returns how many it does not decide; these are
-// described by their indices and their arguments. `to` may be `from`.
-using QuickFunction = int64_t(int64_t count, std::byte* to, const std::byte* from,
-                              int32_t* undecided, double* arguments);
+// that decides the rounding of nearly all of them. Sets the bits of those that it does not decide
+// in `undecided`, which has a word for each block, and clears the others.
+using QuickFunction = void(int64_t count, std::byte* to, const std::byte* from,
+                           uint64_t* undecided);
 
 // A function for some types of elements. It computes with types of its own: elements of others are
 // converted before and after. A row of integers takes floats as their bits.
@@ -86,8 +87,8 @@ RowTable IntegerPowerRows;
 // Rounds results that are known within a relative error, where that suffices.
 
 // Rounds FLOAT64 results, known within a relative error, to FLOAT32 or FLOAT16; `count` is a
-// multiple of kRowBlock. Returns how many of them the error leaves undecided, and their indices in
-// `unresolved`.
+// multiple of kWideRowBlock. Returns how many of them the error leaves undecided, and their indices
+// in `unresolved`.
 using RoundFunction = int64_t(double relative_error, int64_t count, std::byte* to,
                               const std::byte* from, int32_t* unresolved);
 RoundFunction* RoundFunctionFor(DataType type);

@@ -53,44 +53,49 @@ HWY_INLINE hn::Vec<D> ApproximateAngle(D d, hn::Vec<D> y, hn::Vec<D> x) {
   return hn::IfThenElse(are_numbers, angle, hn::Add(x, y));
 }
 
-// Computes sqrt(1 - x^2) accurately even for x close to 1; NaN beyond.
+// Computes asin |x|, or, if `is_large`, asin of sqrt((1 - |x|) / 2), which is half of acos |x|; NaN
+// beyond 1. The first serves up to 1/2, the second from there on. The polynomial interpolates
+// (asin(s) / s - 1) / s^2 at Chebyshev nodes for s^2 <= 1/4, within 2^-49.9 of asin s.
 template <class D>
-HWY_INLINE hn::Vec<D> OtherLeg(D d, hn::Vec<D> x) {
-  return hn::Sqrt(hn::Mul(hn::Add(One(d), x), hn::Sub(One(d), x)));
+HWY_INLINE hn::Vec<D> AsinOfHalf(D d, hn::Vec<D> magnitude, hn::Mask<D> is_large) {
+  constexpr double kCoefficients[] = {
+      0x1.55555555555bbp-3, 0x1.33333333030cfp-4,  0x1.6db6dba99e56dp-5, 0x1.f1c6ff7f5507fp-6,
+      0x1.6e8f34a32a3ecp-6, 0x1.1c0d74beb3610p-6,  0x1.cf5ed14c7cb7ep-7, 0x1.512bc40e88a9ep-7,
+      0x1.fa1b2b4831188p-7, -0x1.bf16e7c9f283cp-8, 0x1.c8a4a8d5d7026p-6};
+  const auto half = hn::Set(d, 0.5);
+  const auto square =
+      hn::IfThenElse(is_large, hn::NegMulAdd(magnitude, half, half), hn::Mul(magnitude, magnitude));
+  const auto s = hn::IfThenElse(is_large, hn::Sqrt(square), magnitude);
+  return hn::MulAdd(hn::Mul(s, square), Polynomial(d, square, kCoefficients), s);
 }
 
 struct Asin {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
-    return FlipSign(d, ApproximateAngle(d, hn::Abs(x), OtherLeg(d, x)), x);
-  }
-
-  // With h = sqrt((1 - |x|) / 2), asin |x| is pi / 2 - 2 * asin h, which serves above 1/2. The
-  // polynomial interpolates asin(s) / s at Chebyshev nodes for s^2 <= 1/4, within 2^-39.8.
-  template <class D>
-  static HWY_INLINE hn::Vec<D> Quick(D d, hn::Vec<D> x) {
-    constexpr double kCoefficients[] = {
-        0x1.0000000000e83p+0, 0x1.55555542fd475p-3,  0x1.33334261d9e87p-4,
-        0x1.6db20cadb1f43p-5, 0x1.f288c804351cep-6,  0x1.6615a0ec8d425p-6,
-        0x1.52d7c5f5c757bp-6, 0x1.f62a804832ccdp-10, 0x1.0dfd15eca3951p-5};
-    const auto half = hn::Set(d, 0.5);
     const auto magnitude = hn::Abs(x);
-    const auto is_large = hn::Gt(magnitude, half);
-    const auto square =
-        hn::IfThenElse(is_large, hn::NegMulAdd(magnitude, half, half), hn::Mul(x, x));
-    const auto s = hn::IfThenElse(is_large, hn::Sqrt(square), magnitude);
-    const auto angle = hn::Mul(s, Polynomial(d, square, kCoefficients));
+    const auto is_large = hn::Gt(magnitude, hn::Set(d, 0.5));
+    const auto angle = AsinOfHalf(d, magnitude, is_large);
     const auto other = hn::NegMulAdd(angle, hn::Set(d, 2.0), hn::Set(d, 0x1.921fb54442d18p+0));
     return FlipSign(d, hn::IfThenElse(is_large, other, angle), x);
   }
 };
 
+// Beyond 1/2 that is 2 h, with the angle h of AsinOfHalf, and pi - 2 h on the left; else it is
+// pi / 2 - asin x.
 struct Acos {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
-    return ApproximateAngle(d, OtherLeg(d, x), x);
+    const auto magnitude = hn::Abs(x);
+    const auto is_large = hn::Gt(magnitude, hn::Set(d, 0.5));
+    const auto angle = AsinOfHalf(d, magnitude, is_large);
+    const auto twice = hn::Add(angle, angle);
+    const auto is_left = hn::Lt(x, hn::Zero(d));
+    const auto large =
+        hn::IfThenElse(is_left, hn::Sub(hn::Set(d, 0x1.921fb54442d18p+1), twice), twice);
+    const auto small = hn::Sub(hn::Set(d, 0x1.921fb54442d18p+0), FlipSign(d, angle, x));
+    return hn::IfThenElse(is_large, large, small);
   }
 };
 

@@ -19,7 +19,7 @@ using enum ElementWiseFunction;
 
 std::span<const ElementWiseRow> AngleTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Quick<Asin>(kAsin),
+      Quick<Asin, QuickAsin>(kAsin),
       Approximated<Acos>(kAcos),
       Approximated<Atan>(kAtan),
       Approximated<AtanYx, 2>(kAtanYx),

@@ -60,44 +60,32 @@ HWY_INLINE TurnParts<D> SplitTurns(D d, hn::Vec<D> x) {
 }
 
 // The polynomials interpolate the functions at Chebyshev nodes for |r| <= pi / 4, within 2^-55.
-struct FineCircular {
-  static constexpr double kSine[] = {1.0,
-                                     -0x1.5555555555555p-3,
-                                     0x1.1111111110bb2p-7,
-                                     -0x1.a01a019e83816p-13,
-                                     0x1.71de379654304p-19,
-                                     -0x1.ae600aca92c64p-26,
-                                     0x1.5e0b05bff20f2p-33};
-  static constexpr double kCosine[] = {1.0,
-                                       -0.5,
-                                       0x1.5555555555555p-5,
-                                       -0x1.6c16c16c16967p-10,
-                                       0x1.a01a019f4e9b4p-16,
-                                       -0x1.27e4fa17bf139p-22,
-                                       0x1.1eeb68cd22f56p-29,
-                                       -0x1.907d8f29fe831p-37};
-};
-
-// These do the same, within 2^-37.6 and 2^-43.5.
-struct QuickCircular {
-  static constexpr double kSine[] = {0x1.fffffffff67c3p-1, -0x1.55555549480f4p-3,
-                                     0x1.1111074b326d2p-7, -0x1.a00ee7e5cea35p-13,
-                                     0x1.6cb7496931eebp-19};
-  static constexpr double kCosine[] = {0x1.ffffffffffe0bp-1,  -0x1.ffffffffe3763p-2,
-                                       0x1.5555554476425p-5,  -0x1.6c16b2d3e61f5p-10,
-                                       0x1.a00e9685da9c4p-16, -0x1.23c5c15441a00p-22};
-};
+inline constexpr double kSine[] = {1.0,
+                                   -0x1.5555555555555p-3,
+                                   0x1.1111111110bb2p-7,
+                                   -0x1.a01a019e83816p-13,
+                                   0x1.71de379654304p-19,
+                                   -0x1.ae600aca92c64p-26,
+                                   0x1.5e0b05bff20f2p-33};
+inline constexpr double kCosine[] = {1.0,
+                                     -0.5,
+                                     0x1.5555555555555p-5,
+                                     -0x1.6c16c16c16967p-10,
+                                     0x1.a01a019f4e9b4p-16,
+                                     -0x1.27e4fa17bf139p-22,
+                                     0x1.1eeb68cd22f56p-29,
+                                     -0x1.907d8f29fe831p-37};
 
 // Returns the sine of x plus `turned` quarter turns.
-template <class Coefficients, class D>
+template <class D>
 HWY_INLINE hn::Vec<D> TurnedSine(D d, hn::Vec<D> x, uint64_t turned) {
   const hn::RebindToUnsigned<D> du;
   const auto parts = SplitTurns(d, x);
   const auto count = hn::Add(parts.count, hn::Set(du, turned));
   const auto r2 = hn::Mul(parts.rest, parts.rest);
   const auto is_odd = hn::RebindMask(d, hn::TestBit(count, hn::Set(du, 1)));
-  const auto y = hn::IfThenElse(is_odd, Polynomial(d, r2, Coefficients::kCosine),
-                                hn::Mul(parts.rest, Polynomial(d, r2, Coefficients::kSine)));
+  const auto y = hn::IfThenElse(is_odd, Polynomial(d, r2, kCosine),
+                                hn::Mul(parts.rest, Polynomial(d, r2, kSine)));
   return FlipSign(d, y, hn::BitCast(d, hn::ShiftLeft<62>(count)));
 }
 
@@ -105,11 +93,7 @@ struct Sin {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
-    return TurnedSine<FineCircular>(d, x, 0);
-  }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> Quick(D d, hn::Vec<D> x) {
-    return TurnedSine<QuickCircular>(d, x, 0);
+    return TurnedSine(d, x, 0);
   }
 };
 
@@ -117,11 +101,7 @@ struct Cos {
   static constexpr double kRelativeError = 0x1p-46;
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
-    return TurnedSine<FineCircular>(d, x, 1);
-  }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> Quick(D d, hn::Vec<D> x) {
-    return TurnedSine<QuickCircular>(d, x, 1);
+    return TurnedSine(d, x, 1);
   }
 };
 
@@ -133,8 +113,8 @@ struct Tan {
     const hn::RebindToUnsigned<D> du;
     const auto [count, rest] = SplitTurns(d, x);
     const auto r2 = hn::Mul(rest, rest);
-    const auto sine = hn::Mul(rest, Polynomial(d, r2, FineCircular::kSine));
-    const auto cosine = Polynomial(d, r2, FineCircular::kCosine);
+    const auto sine = hn::Mul(rest, Polynomial(d, r2, kSine));
+    const auto cosine = Polynomial(d, r2, kCosine);
     const auto is_odd = hn::RebindMask(d, hn::TestBit(count, hn::Set(du, 1)));
     const auto ratio =
         hn::Div(hn::IfThenElse(is_odd, cosine, sine), hn::IfThenElse(is_odd, sine, cosine));

@@ -19,8 +19,8 @@ using enum ElementWiseFunction;
 
 std::span<const ElementWiseRow> CircularTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Quick<Sin>(kSin),
-      Quick<Cos>(kCos),
+      Quick<Sin, QuickSin>(kSin),
+      Quick<Cos, QuickCos>(kCos),
       Approximated<Tan>(kTan),
   };
   return kRows;

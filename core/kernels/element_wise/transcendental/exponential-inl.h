@@ -9,8 +9,6 @@
 #define DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_EXPONENTIAL_INL_H_
 #endif
 
-#include <iterator>
-
 #include "core/kernels/element_wise/transcendental/polynomial-inl.h"
 #include "core/kernels/reduce/powers_of_two.h"
 
@@ -23,16 +21,11 @@ struct ExpParts {
   hn::Vec<D> power, rest;
 };
 
-// Interpolates (e^r - 1) / r as kExpm1Coefficients does, within 2^-37.5.
-inline constexpr double kQuickExpm1Coefficients[] = {
-    0x1.fffffffff61fdp-1, 0x1.fffffffffe069p-2,  0x1.5555557e71355p-3,  0x1.55555565c5602p-5,
-    0x1.1110a62213e0dp-7, 0x1.6c166be7451fep-10, 0x1.a17df318bb0c4p-13, 0x1.a136b08f4d167p-16};
-
 // With k = x / ln 2 rounded and r = x - k * ln 2, `power` is 2^k and `rest` is e^r - 1: r times a
 // polynomial that interpolates (e^r - 1) / r at Chebyshev nodes for |r| <= ln 2 / 2. It is within
-// 2^-49.2 of the rest and 2^-50.5 of e^r, or, with the quick coefficients, 2^-37.5 and 2^-38.7.
-template <class D, size_t kSize>
-HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x, const double (&coefficients)[kSize]) {
+// 2^-49.2 of the rest and 2^-50.5 of e^r.
+template <class D>
+HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
   const hn::RebindToUnsigned<D> du;
   x = Limit(d, x, -700.0, 700.0);
   // Adding 1.5 * 2^52 leaves k in the low bits of the sum.
@@ -43,19 +36,19 @@ HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x, const double (&coefficients)[
   auto r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e42fefa2000p-1), x);
   r = hn::NegMulAdd(k, hn::Set(d, 0x1.9ef35793c7673p-41), r);
   const auto exponent = hn::Add(hn::BitCast(du, shifted), hn::Set(du, 1023));
-  return {hn::BitCast(d, hn::ShiftLeft<52>(exponent)), hn::Mul(r, Polynomial(d, r, coefficients))};
+  return {hn::BitCast(d, hn::ShiftLeft<52>(exponent)),
+          hn::Mul(r, Polynomial(d, r, kExpm1Coefficients))};
 }
 
-template <class D, size_t kSize = std::size(kExpm1Coefficients)>
-HWY_INLINE hn::Vec<D> ApproximateExp(D d, hn::Vec<D> x,
-                                     const double (&coefficients)[kSize] = kExpm1Coefficients) {
-  const auto [power, rest] = SplitExp(d, x, coefficients);
+template <class D>
+HWY_INLINE hn::Vec<D> ApproximateExp(D d, hn::Vec<D> x) {
+  const auto [power, rest] = SplitExp(d, x);
   return hn::MulAdd(power, rest, power);
 }
 
 template <class D>
 HWY_INLINE hn::Vec<D> ApproximateExpm1(D d, hn::Vec<D> x) {
-  const auto [power, rest] = SplitExp(d, x, kExpm1Coefficients);
+  const auto [power, rest] = SplitExp(d, x);
   return hn::MulAdd(power, rest, hn::Sub(power, One(d)));
 }
 
@@ -72,10 +65,6 @@ struct Exp {
   template <class D>
   HWY_INLINE hn::Vec<D> operator()(D d, const ElementParameters&, hn::Vec<D> x) const {
     return ApproximateExp(d, x);
-  }
-  template <class D>
-  static HWY_INLINE hn::Vec<D> Quick(D d, hn::Vec<D> x) {
-    return ApproximateExp(d, x, kQuickExpm1Coefficients);
   }
 };
 

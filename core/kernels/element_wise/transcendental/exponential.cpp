@@ -19,11 +19,11 @@ using enum ElementWiseFunction;
 
 std::span<const ElementWiseRow> ExponentialTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Quick<Exp>(kExp),
+      Quick<Exp, QuickExp>(kExp),
       Approximated<Sinh>(kSinh),
       Approximated<Cosh>(kCosh),
-      Approximated<Tanh>(kTanh),
-      Approximated<Sigmoid>(kSigmoid),
+      Quick<Tanh, QuickTanh>(kTanh),
+      Quick<Sigmoid, QuickSigmoid>(kSigmoid),
       Approximated<Elu>(kElu),
       Approximated<Celu>(kCelu),
       Approximated<ScaledElu>(kScaledElu),

@@ -6,8 +6,8 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include "core/kernels/element_wise/quick-inl.h"
 #include "core/kernels/element_wise/row.h"
-#include "core/kernels/element_wise/rows-inl.h"
 #include "core/kernels/element_wise/transcendental/logarithm-inl.h"
 #include "core/kernels/simd/dispatch.h"
 
@@ -19,10 +19,10 @@ using enum ElementWiseFunction;
 
 std::span<const ElementWiseRow> LogarithmTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Approximated<Log>(kLog),
+      Quick<Log, QuickLog>(kLog),
       Approximated<Asinh>(kAsinh),
       Approximated<Acosh>(kAcosh),
-      Approximated<Atanh>(kAtanh),
+      Quick<Atanh, QuickAtanh>(kAtanh),
       Approximated<Softplus>(kSoftplus),
       Approximated<ParametricSoftplus>(kParametricSoftplus),
       Approximated<ConstantPow>(kConstantPow),

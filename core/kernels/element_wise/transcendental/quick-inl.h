@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// Approximations in pairs of FLOAT32 that decide the rounding of nearly all results. Each splits
+// its argument, looks a part of the result up, and adds a short polynomial. Included once for each
+// instruction set, hence the unusual guard.
+//
+// The errors are those of the last few operations in FLOAT32 on what is small beside the result.
+// They are larger than any that was found with arguments of all exponents.
+#if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_QUICK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_QUICK_INL_H_
+#undef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_QUICK_INL_H_
+#else
+#define DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_QUICK_INL_H_
+#endif
+
+#include <cmath>
+#include <limits>
+
+#include "core/kernels/element_wise/transcendental/pair-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace dmlop::HWY_NAMESPACE {
+
+// Entries of tables, and how many bits count them.
+template <class D>
+constexpr int kEntries = static_cast<int>(hn::MaxLanes(D()));
+template <class D>
+constexpr int kEntryBits = kEntries<D> == 16 ? 4 : 3;
+
+// Chooses by the number of entries, as errors are larger with fewer.
+template <class D>
+constexpr float Choose16(float with_16, float with_8) {
+  return kEntries<D> == 16 ? with_16 : with_8;
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> SignOf(D d, hn::Vec<D> x) {
+  return hn::And(x, hn::SignBit(d));
+}
+
+// An odd function of |x| becomes that of x.
+template <class D>
+HWY_INLINE Ends<D> WithSignOf(D d, hn::Vec<D> x, Ends<D> ends) {
+  const auto sign = SignOf(d, x);
+  return Mapped(ends, [&](hn::Vec<D> y) { return hn::Or(y, sign); });
+}
+
+// --- powers of e ---------------------------------------------------------------------------------
+
+inline constexpr double kPowersOfTwo[] = {  // 2^(i / 16)
+    0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+    0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+    0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+    0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+template <class D>
+inline constexpr auto kPowerTable = EntriesOf<hn::MaxLanes(D())>(kPowersOfTwo);
+
+// e^x = 2^exponent * power * (1 + r + rest), where the exponent stands where FLOAT32 has it, the
+// power is an entry of the table, and r is small.
+template <class D>
+struct PairExpParts {
+  hn::Vec<Bits<D>> exponent;
+  Pair<D> power;
+  hn::Vec<D> r, rest;
+};
+
+// With k = x / ln 2 * kEntries rounded, r and a tail are x - k * ln 2 / kEntries, and the rest is
+// that tail and r^2 * polynomial. r itself is exact: both numbers of the difference are multiples
+// of 2^-28. |x| is at most 88.
+template <class D>
+HWY_INLINE PairExpParts<D> SplitPairExp(D d, hn::Vec<D> x) {
+  constexpr float kSteps = kEntries<D>;
+  const Bits<D> di;
+  const auto shifter = hn::Set(d, 0x1.8p23F);
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.715476p+0F * kSteps), shifter);
+  const auto k = hn::Sub(shifted, shifter);
+  const auto r = hn::NegMulAdd(k, hn::Set(d, 0x1.62e430p-1F / kSteps), x);
+  const auto r_tail = hn::Mul(k, hn::Set(d, 0x1.05c610p-29F / kSteps));
+  const auto sum = hn::Add(r, r_tail);
+  const auto polynomial = Horner(d, sum, 0.5F, 1.0F / 6, 1.0F / 24, 1.0F / 120);
+  const auto count = hn::BitCast(di, shifted);
+  const auto whole = hn::And(count, hn::Set(di, -kEntries<D>));
+  return {hn::ShiftLeft<23 - kEntryBits<D>>(whole), Entry(d, kPowerTable<D>, count), r,
+          hn::MulAdd(hn::Mul(sum, sum), polynomial, r_tail)};
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> PowerOfTwo(D d, hn::Vec<Bits<D>> exponent) {
+  return hn::BitCast(d, hn::Add(exponent, hn::Set(Bits<D>(), 0x3F800000)));
+}
+
+// Returns base + power * (r + rest), where the base is 0 or larger than the rest.
+template <class D>
+HWY_INLINE Pair<D> PairPower(Pair<D> power, const PairExpParts<D>& parts, Pair<D> base) {
+  const Pair<D> product = ProductOf(power.head, parts.r);
+  const Pair<D> sum = SumOf(base.head, product.head);
+  const auto tails = hn::Add(hn::MulAdd(power.tail, parts.r, base.tail), product.tail);
+  return {sum.head, hn::MulAdd(power.head, parts.rest, hn::Add(sum.tail, tails))};
+}
+
+template <class D>
+constexpr float kPairExpError = Choose16<D>(0x1.4p-34F, 0x1.4p-32F);
+
+struct QuickExp {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    const Bits<D> di;
+    const PairExpParts<D> parts = SplitPairExp(d, x);
+    const Pair<D> factor = PairPower(parts.power, parts, parts.power);
+    const Ends<D> ends = Mapped(EndsOf(d, factor, kPairExpError<D>), [&](hn::Vec<D> end) {
+      return hn::BitCast(d, hn::Add(hn::BitCast(di, end), parts.exponent));
+    });
+    return DecidedIf(d, hn::Le(hn::Abs(x), hn::Set(d, 87.0F)), ends);
+  }
+};
+
+// With e = e^-|x|, that is 1 / (1 + e) or e / (1 + e). It rounds to 1 long before 60.
+struct QuickSigmoid {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    const auto one = hn::Set(d, 1.0F);
+    const auto magnitude = hn::Min(hn::Abs(x), hn::Set(d, 60.0F));
+    const PairExpParts<D> parts = SplitPairExp(d, hn::Neg(magnitude));
+    const auto scale = PowerOfTwo(d, parts.exponent);
+    const Pair<D> power = Scaled(parts.power, scale);
+    const Pair<D> e = Normalized(PairPower(power, parts, power));
+    const Pair<D> sum = PlusTail(SumOf(one, e.head), e.tail);
+    const auto is_left = hn::Lt(x, hn::Zero(d));
+    const Pair<D> above = {hn::IfThenElse(is_left, e.head, one),
+                           hn::IfThenElseZero(is_left, e.tail)};
+    const Ends<D> ends = EndsOf(d, QuotientOf(d, above, sum), kPairExpError<D>);
+    return DecidedIf(d, hn::Ge(x, hn::Set(d, -60.0F)), ends);
+  }
+};
+
+// With e = e^(2 |x|) - 1, tanh |x| = e / (e + 2), which rounds to 1 from 9.1 on. Near 0, the error
+// of e falls with r^2, and so with the square of the result.
+struct QuickTanh {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    const auto magnitude = hn::Min(hn::Abs(x), hn::Set(d, 9.5F));
+    const PairExpParts<D> parts = SplitPairExp(d, hn::Add(magnitude, magnitude));
+    const Pair<D> power = Scaled(parts.power, PowerOfTwo(d, parts.exponent));
+    const Pair<D> less = PlusTail(SumOf(power.head, hn::Set(d, -1.0F)), power.tail);
+    const Pair<D> e = Normalized(PairPower(power, parts, less));
+    const Pair<D> sum = PlusTail(SumOfAny(hn::Set(d, 2.0F), e.head), e.tail);
+    const Pair<D> y = QuotientOf(d, e, sum);
+    const auto least = hn::Min(y.head, hn::Set(d, Choose16<D>(0x1p-6F, 0x1p-5F)));
+    const auto error =
+        hn::Mul(least, hn::MulAdd(least, hn::Set(d, 0x1.cp-23F), hn::Set(d, 0x1p-41F)));
+    return WithSignOf(d, x, DecidedIf(d, hn::Eq(x, x), EndsOf(y, error)));
+  }
+};
+
+// --- logarithms ----------------------------------------------------------------------------------
+
+// Nearly the reciprocals of the middles of 16 intervals, and the logarithms of the numbers of which
+// they are the reciprocals. The interval of 1 has 1 itself.
+inline constexpr double kReciprocals[] = {
+    0x1.55p+0, 0x1.48p+0, 0x1.3bp+0, 0x1.2fp+0, 0x1.25p+0, 0x1.1ap+0, 0x1.11p+0, 0x1.08p+0,
+    0x1.00p+0, 0x1.e2p-1, 0x1.c8p-1, 0x1.b0p-1, 0x1.9ap-1, 0x1.86p-1, 0x1.74p-1, 0x1.64p-1};
+inline constexpr double kLogarithms[] = {
+    -0x1.2596010df763ap-2, -0x1.fb9186d5e3e2bp-3, -0x1.a8becfc882f19p-3,
+    -0x1.59338d9982086p-3, -0x1.14785846742acp-3, -0x1.8c345d6319b21p-4,
+    -0x1.075983598e471p-4, -0x1.f829b0e783300p-6, 0.0,
+    0x1.eea31c006b87cp-5,  0x1.da727638446a2p-4,  0x1.5bf406b543db2p-3,
+    0x1.c6ffbc6f00f71p-3,  0x1.16b5ccbacfb73p-2,  0x1.4718dc271c41bp-2,
+    0x1.741d876c67bb1p-2};
+template <class D>
+inline constexpr auto kReciprocalTable = EntriesOf<hn::MaxLanes(D())>(kReciprocals);
+template <class D>
+inline constexpr auto kLogarithmTable = EntriesOf<hn::MaxLanes(D())>(kLogarithms);
+
+// x = 2^exponent * factor, and the last bits of `index` tell the factor's interval. The intervals
+// begin so that 1 is in the middle of one.
+template <class D>
+struct PairLogParts {
+  hn::Vec<Bits<D>> exponent, index;
+  hn::Vec<D> factor;
+};
+
+template <class D>
+HWY_INLINE PairLogParts<D> SplitPairLog(D d, hn::Vec<D> x) {
+  const Bits<D> di;
+  const auto bits = hn::BitCast(di, x);
+  const auto above = hn::Sub(bits, hn::Set(di, kEntries<D> == 16 ? 0x3F3C0000 : 0x3F380000));
+  const auto exponent = hn::ShiftRight<23>(above);
+  return {exponent, hn::ShiftRight<23 - kEntryBits<D>>(above),
+          hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent)))};
+}
+
+// Returns entry * factor - 1, which is small.
+template <class D>
+HWY_INLINE Pair<D> PairLogRest(D d, hn::Vec<D> factor, hn::Vec<D> entry) {
+  const Pair<D> product = ProductOf(factor, entry);
+  return {hn::Sub(product.head, hn::Set(d, 1.0F)), product.tail};
+}
+
+// Computes exponent * ln 2 + ln(1 / entry) + ln(1 + r). The product of the exponent and the first
+// part of ln 2 is exact.
+template <class D>
+HWY_INLINE Pair<D> PairLogSum(D d, const PairLogParts<D>& parts, Pair<D> r) {
+  const Pair<D> logarithm = Entry(d, kLogarithmTable<D>, parts.index);
+  const auto k = hn::ConvertTo(d, parts.exponent);
+  const Pair<D> base = SumOf(hn::Mul(k, hn::Set(d, 0x1.62e4p-1F)), logarithm.head);
+  const Pair<D> sum = SumOf(base.head, r.head);
+  hn::Vec<D> polynomial;
+  if constexpr (kEntries<D> == 16) {
+    polynomial = Horner(d, r.head, -0.5F, 1.0F / 3, -0.25F, 0.2F, -1.0F / 6);
+  } else {
+    polynomial = Horner(d, r.head, -0.5F, 1.0F / 3, -0.25F, 0.2F, -1.0F / 6, 1.0F / 7, -0.125F);
+  }
+  const auto rest =
+      hn::MulAdd(hn::Mul(r.head, r.head), polynomial, hn::NegMulAdd(r.tail, r.head, r.tail));
+  const auto tails = hn::Add(hn::Add(base.tail, sum.tail),
+                             hn::MulAdd(k, hn::Set(d, 0x1.7f7d1cp-20F), logarithm.tail));
+  return {sum.head, hn::Add(tails, rest)};
+}
+
+template <class D>
+HWY_INLINE Pair<D> PairLog(D d, hn::Vec<D> x) {
+  const PairLogParts<D> parts = SplitPairLog(d, x);
+  const auto entry = Entry(d, kReciprocalTable<D>.heads, parts.index);
+  return PairLogSum(d, parts, PairLogRest(d, parts.factor, entry));
+}
+
+// Returns ln(1 + x) for x >= 0. In the interval of 1, r is x itself.
+template <class D>
+HWY_INLINE Pair<D> PairLog1p(D d, Pair<D> x) {
+  const Pair<D> sum = PlusTail(SumOfAny(hn::Set(d, 1.0F), x.head), x.tail);
+  const PairLogParts<D> parts = SplitPairLog(d, sum.head);
+  const auto entry = Entry(d, kReciprocalTable<D>.heads, parts.index);
+  const auto scale = PowerOfTwo(d, hn::Neg(hn::ShiftLeft<23>(parts.exponent)));
+  Pair<D> r = PairLogRest(d, parts.factor, entry);
+  r = SumOfAny(r.head, hn::MulAdd(hn::Mul(sum.tail, scale), entry, r.tail));
+  const auto is_near = hn::Lt(x.head, hn::Set(d, 0x1p-6F));
+  return PairLogSum(d, parts, IfThenElse(is_near, x, r));
+}
+
+// The error falls with the square of the logarithm near 0, where it is that of r^2.
+template <class D>
+HWY_INLINE Ends<D> LogEnds(D d, Pair<D> y) {
+  const auto magnitude = hn::Abs(y.head);
+  const auto least = hn::Min(magnitude, hn::Set(d, Choose16<D>(0x1p-5F, 0x1p-4F)));
+  const auto near_zero = hn::Mul(hn::Mul(least, least), hn::Set(d, 0x1.8p-23F));
+  return EndsOf(y, hn::MulAdd(magnitude, hn::Set(d, 0x1p-40F), near_zero));
+}
+
+struct QuickLog {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    const auto nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+    const auto endless = hn::Set(d, std::numeric_limits<float>::infinity());
+    const auto is_below = hn::Lt(x, hn::Zero(d));
+    const auto is_usual = hn::And(hn::Ge(x, hn::Set(d, 0x1p-126F)), hn::Lt(x, endless));
+    const Ends<D> ends = LogEnds(d, PairLog(d, x));
+    return Mapped(DecidedIf(d, is_usual, ends),
+                  [&](hn::Vec<D> y) { return hn::IfThenElse(is_below, nan, y); });
+  }
+};
+
+// ln((1 + x) / (1 - x)) / 2 = ln(1 + 2 x / (1 - x)) / 2.
+struct QuickAtanh {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    const auto one = hn::Set(d, 1.0F);
+    const auto half = hn::Set(d, 0.5F);
+    const auto magnitude = hn::Abs(x);
+    const Pair<D> twice = {hn::Add(magnitude, magnitude), hn::Zero(d)};
+    const Pair<D> ratio = QuotientOf(d, twice, SumOf(one, hn::Neg(magnitude)));
+    const Ends<D> ends =
+        Mapped(LogEnds(d, PairLog1p(d, ratio)), [&](hn::Vec<D> y) { return hn::Mul(y, half); });
+    const auto is_usual = hn::Lt(magnitude, one);
+    return WithSignOf(d, x, DecidedIf(d, is_usual, ends));
+  }
+};
+
+// --- sine and cosine -----------------------------------------------------------------------------
+
+inline constexpr double kSines[] = {  // of i * pi / 32
+    0.0,
+    0x1.917a6bc29b42cp-4,
+    0x1.8f8b83c69a60bp-3,
+    0x1.294062ed59f06p-2,
+    0x1.87de2a6aea963p-2,
+    0x1.e2b5d3806f63bp-2,
+    0x1.1c73b39ae68c8p-1,
+    0x1.44cf325091dd6p-1,
+    0x1.6a09e667f3bcdp-1,
+    0x1.8bc806b151741p-1,
+    0x1.a9b66290ea1a3p-1,
+    0x1.c38b2f180bdb1p-1,
+    0x1.d906bcf328d46p-1,
+    0x1.e9f4156c62ddap-1,
+    0x1.f6297cff75cb0p-1,
+    0x1.fd88da3d12526p-1};
+inline constexpr double kCosines[] = {
+    1.0,       kSines[15], kSines[14], kSines[13], kSines[12], kSines[11], kSines[10], kSines[9],
+    kSines[8], kSines[7],  kSines[6],  kSines[5],  kSines[4],  kSines[3],  kSines[2],  kSines[1]};
+template <class D>
+inline constexpr auto kSineTable = EntriesOf<hn::MaxLanes(D())>(kSines);
+template <class D>
+inline constexpr auto kCosineTable = EntriesOf<hn::MaxLanes(D())>(kCosines);
+
+// x >= 0 is `count` steps of pi / 2 / kEntries and a rest; the count begins with `turned` quarter
+// turns.
+template <class D>
+struct PairTurnParts {
+  hn::Vec<Bits<D>> count;
+  Pair<D> rest;
+};
+
+// pi has three parts. The first difference is exact, as both numbers are multiples of 2^-27 or of
+// x's last place, and the second product and difference are pairs, as the rest may be far smaller.
+template <class D>
+HWY_INLINE PairTurnParts<D> SplitPairTurns(D d, hn::Vec<D> x, int turned) {
+  constexpr float kSteps = kEntries<D>;
+  const auto shifter = hn::Set(d, 0x1.8p23F + static_cast<float>(turned * kEntries<D>));
+  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.45f306p-1F * kSteps), shifter);
+  const auto k = hn::Sub(shifted, shifter);
+  const auto first = hn::NegMulAdd(k, hn::Set(d, 0x1.921fb6p+0F / kSteps), x);
+  const Pair<D> second = ProductOf(k, hn::Set(d, 0x1.777a5cp-25F / kSteps));
+  const Pair<D> rest = SumOf(first, second.head);
+  const auto third = hn::MulAdd(k, hn::Set(d, 0x1.ee59dap-50F / kSteps), second.tail);
+  return {hn::BitCast(Bits<D>(), shifted), PlusTail(rest, third)};
+}
+
+// Returns the sine of |x| plus `turned` quarter turns. With an entry's angle a and the rest b, that
+// is sin a * cos b + cos a * sin b.
+template <class D>
+HWY_INLINE Ends<D> QuickTurnedSine(D d, hn::Vec<D> magnitude, int turned) {
+  const auto [count, b] = SplitPairTurns(d, magnitude, turned);
+  const Pair<D> first = Entry(d, kSineTable<D>, count);
+  const Pair<D> second = Entry(d, kCosineTable<D>, count);
+  // After an odd number of quarter turns, the sine is the cosine, and the cosine is less the sine.
+  const auto odd = hn::BitCast(d, hn::ShiftLeft<31 - kEntryBits<D>>(count));
+  const auto is_odd =
+      hn::MaskFromVec(hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(Bits<D>(), odd))));
+  const auto flip = SignOf(d, odd);
+  const Pair<D> sine = IfThenElse(is_odd, second, first);
+  Pair<D> cosine = IfThenElse(is_odd, first, second);
+  cosine = {hn::Xor(cosine.head, flip), hn::Xor(cosine.tail, flip)};
+  const auto b2 = hn::Mul(b.head, b.head);
+  const auto less_cosine = hn::Mul(b2, Horner(d, b2, -0.5F, 1.0F / 24, -1.0F / 720));
+  const auto less_sine = hn::Mul(hn::Mul(b.head, b2), Horner(d, b2, -1.0F / 6, 1.0F / 120));
+  const Pair<D> product = ProductOf(cosine.head, b.head);
+  const Pair<D> sum = SumOf(sine.head, product.head);
+  const auto tails =
+      hn::Add(hn::MulAdd(cosine.tail, b.head, product.tail), hn::Add(sum.tail, sine.tail));
+  const auto rest = hn::MulAdd(cosine.head, hn::Add(less_sine, b.tail), tails);
+  const Pair<D> y = {sum.head, hn::MulAdd(sine.head, less_cosine, rest)};
+  const auto error =
+      hn::MulAdd(sine.head, hn::Set(d, Choose16<D>(0x1.8p-32F, 0x1.8p-30F)),
+                 hn::Mul(hn::Abs(y.head), hn::Set(d, Choose16<D>(0x1.8p-33F, 0x1.8p-31F))));
+  const auto sign = SignOf(d, hn::BitCast(d, hn::ShiftLeft<30 - kEntryBits<D>>(count)));
+  const Ends<D> ends = Mapped(EndsOf(y, error), [&](hn::Vec<D> end) { return hn::Xor(end, sign); });
+  return DecidedIf(d, hn::Le(magnitude, hn::Set(d, 0x1p15F)), ends);
+}
+
+struct QuickSin {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    const auto sign = SignOf(d, x);
+    return Mapped(QuickTurnedSine(d, hn::Abs(x), 0),
+                  [&](hn::Vec<D> y) { return hn::Xor(y, sign); });
+  }
+};
+
+struct QuickCos {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    return QuickTurnedSine(d, hn::Abs(x), 1);
+  }
+};
+
+// --- asin ----------------------------------------------------------------------------------------
+
+// Returns s with s^2 = square for a square of FLOAT32 in (0, 1/4].
+template <class D>
+HWY_INLINE Pair<D> PairSqrt(D d, hn::Vec<D> square) {
+  const auto root = hn::Sqrt(square);
+  const auto rest = hn::NegMulAdd(root, root, square);
+  const auto half = hn::Mul(hn::ApproximateReciprocalSqrt(square), hn::Set(d, 0.5F));
+  const auto tail = hn::Mul(rest, half);
+  return {root, hn::IfThenElseZero(hn::Gt(square, hn::Zero(d)), tail)};
+}
+
+// With h = sqrt((1 - |x|) / 2), asin |x| is pi / 2 - 2 * asin h, which serves above 1/2. asin s is
+// s + s^3 * (1/6 + s^2 * polynomial), which interpolates at Chebyshev nodes, within 2^-40.
+struct QuickAsin {
+  template <class D>
+  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+    const auto half = hn::Set(d, 0.5F);
+    const auto magnitude = hn::Abs(x);
+    const auto is_large = hn::Gt(magnitude, half);
+    const auto zero = hn::Zero(d);
+    const auto square = hn::NegMulAdd(magnitude, half, half);
+    const Pair<D> s2 = IfThenElse(is_large, Pair<D>{square, zero}, ProductOf(x, x));
+    const Pair<D> s = IfThenElse(is_large, PairSqrt(d, square), Pair<D>{magnitude, zero});
+    const auto polynomial =
+        Horner(d, s2.head, 0x1.333334p-4F, 0x1.6db6dep-5F, 0x1.f1c54ap-6F, 0x1.6ec4f0p-6F,
+               0x1.18e3a2p-6F, 0x1.00a492p-6F, 0x1.0fb1ccp-8F, 0x1.9c36a2p-6F);
+    const auto sixth = hn::Set(d, 0x1.555556p-3F);
+    const Pair<D> factor =
+        PlusTail(SumOf(sixth, hn::Mul(s2.head, polynomial)), hn::Set(d, -0x1.555556p-28F));
+    const Pair<D> third = ProductOf(ProductOf(factor, s2), s);
+    const Pair<D> angle = PlusTail(SumOf(s.head, third.head), hn::Add(s.tail, third.tail));
+    const auto twice = hn::Set(d, -2.0F);
+    const Pair<D> other = SumOf(hn::Set(d, 0x1.921fb6p+0F), hn::Mul(angle.head, twice));
+    const auto tail = hn::MulAdd(angle.tail, twice, hn::Set(d, -0x1.777a5cp-25F));
+    const auto error =
+        hn::MulAdd(third.head, hn::Set(d, 0x1.4p-25F), hn::Mul(angle.head, hn::Set(d, 0x1p-35F)));
+    const Ends<D> ends = EndsOf(IfThenElse(is_large, PlusTail(other, tail), angle), error);
+    return WithSignOf(d, x, DecidedIf(d, hn::Le(magnitude, hn::Set(d, 1.0F)), ends));
+  }
+};
+
+}  // namespace dmlop::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
