@@ -133,7 +133,7 @@ class PagesTest(unittest.TestCase):
 
     def test_pages_can_be_read_in_terminals_of_any_width(self):
         """groff never ends if the volume's name leaves too little of a line for a page's header."""
-        for page, width in itertools.product(self.pages, ("30", "40", "80")):
+        for page, width in itertools.product(self.pages, ("30", "80")):
             try:
                 shown = subprocess.run(["man", "-l", page], env=os.environ | {"MANWIDTH": width}, capture_output=True, timeout=20)
             except FileNotFoundError:

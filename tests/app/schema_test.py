@@ -15,6 +15,20 @@ from schema_verdicts import (BEYOND_A_SCHEMA, load_schema, must_refuse, read_ver
 TESTDATA = ROOT / "testdata"
 
 
+def without_repetitions(node, seen=None):
+    """The same with {} in place of each object that has been seen: most of the schema says what another part says, too."""
+    seen = set() if seen is None else seen
+    if isinstance(node, list):
+        return [without_repetitions(child, seen) for child in node]
+    if not isinstance(node, dict):
+        return node
+    text = json.dumps({key: value for key, value in node.items() if key != "description" or not isinstance(value, str)})
+    if text in seen:
+        return {}
+    seen.add(text)
+    return {key: without_repetitions(value, seen) for key, value in node.items()}
+
+
 # --- documents that differ in one place ----------------------------------------------------------
 
 def tensor(**fields):
@@ -293,7 +307,7 @@ class SchemaTest(unittest.TestCase):
         return read_verdicts([json.dumps(document) for document in documents], ROOT)
 
     def test_is_a_schema(self):
-        self.validator.check_schema(self.schema)
+        self.validator.check_schema(without_repetitions(self.schema))
         self.assertEqual(self.schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
 
     def test_fields_are_described_as_by_ops(self):

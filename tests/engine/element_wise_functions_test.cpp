@@ -246,7 +246,9 @@ TEST(ElementWiseFunctions, AreExact) {
   const SettingsGuard before;
   int number = 0;
   for (const Case& c : Cases()) {
-    const Sample sample(c, number++);
+    ++number;
+    if (!IsInShare()) continue;
+    const Sample sample(c, number);
     for (const std::string_view isa : SupportedIsas()) {
       SelectIsa(isa);
       Compare(c, sample);

@@ -104,17 +104,21 @@ void ExpectJoinsAndSplits(DataType type, int64_t rows, const std::vector<int64_t
   ASSERT_TRUE(RunsLikeReference(parts));
 }
 
-TEST(StreamedParts, NarrowRows) {
-  ExpectJoinsAndSplits(DataType::kFloat32, 280001, {3, 5, 7});
-  ExpectJoinsAndSplits(DataType::kFloat64, 1050001, {1, 1});
-  ExpectJoinsAndSplits(DataType::kUint8, 600001, {3, 5, 7});
-  ExpectJoinsAndSplits(DataType::kUint8, 600001, {7, 5, 3});
-  ExpectJoinsAndSplits(DataType::kFloat16, 300001, {3, 5, 7, 1});
-}
+struct StreamedParts {
+  DataType type;
+  int64_t rows;
+  std::vector<int64_t> columns;
+};
 
-TEST(StreamedParts, WideRows) {
-  ExpectJoinsAndSplits(DataType::kFloat64, 8001, {256, 33});
-  ExpectJoinsAndSplits(DataType::kFloat64, 3, {700001, 500});
+TEST(Streamed, JoinsAndSplits) {
+  const StreamedParts all_parts[] = {
+      {DataType::kFloat32, 280001, {3, 5, 7}},    {DataType::kFloat64, 1050001, {1, 1}},
+      {DataType::kUint8, 600001, {3, 5, 7}},      {DataType::kUint8, 600001, {7, 5, 3}},
+      {DataType::kFloat16, 300001, {3, 5, 7, 1}}, {DataType::kFloat64, 8001, {256, 33}},
+      {DataType::kFloat64, 3, {700001, 500}}};
+  for (const auto& [type, rows, columns] : all_parts) {
+    if (IsInShare()) ExpectJoinsAndSplits(type, rows, columns);
+  }
 }
 
 const UnfoldCase kStreamedUnfolds[] = {

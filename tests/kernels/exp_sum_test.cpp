@@ -64,6 +64,7 @@ TEST_P(ExpSumOnIsa, ColumnsKeepTheirBound) {
 TEST_P(ExpSumOnIsa, SumsThatMoveKeepTheirBound) {
   constexpr int kRows = 1 << 16;
   for (const size_t columns : {2u, 11u, 32u}) {
+    if (!IsInShare()) continue;
     std::vector<float> max(columns, ExpSums::kStartMax);
     std::vector<double> sum(columns, 0.0);
     std::vector<float> first, second;

@@ -44,6 +44,7 @@ void ForEachRow(Body&& body) {
   int number = 0;
   for (const FloatFamily& family : kFamilies) {
     for (const int64_t count : kCounts) {
+      if (!IsInShare()) continue;
       SCOPED_TRACE(CaseTrace(number) + ", " + family.name + ", " + std::to_string(count));
       Engine engine = CaseEngine(number++);
       body(engine, family, count);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,32 +65,42 @@ Expectation ActivatedSlice(const OperatorDesc& activation, const TensorDesc& out
   return ExpectedAt(alone, {&input, 1}, 0, index);
 }
 
+// Tests ask for millions of elements, so that a search among all names would take longer than most
+// oracles.
+Oracle OracleNamed(std::string_view name) {
+  static const std::unordered_map<std::string_view, Oracle> by_name = [] {
+    std::unordered_map<std::string_view, Oracle> oracles;
+    for (const auto of_source :
+         {ActivationOracles(),     AttentionOracles(), ContractionOracles(),
+          ElementWiseOracles(),    IndexingOracles(),  IntegerProductOracles(),
+          LocalResponseOracles(),  MovementOracles(),  NormalizationOracles(),
+          OrderingOracles(),       QuantizeOracles(),  RecurrentOracles(),
+          ReductionOracles(),      RegionOracles(),    RegionPoolingOracles(),
+          ResampleOracles(),       SoftmaxOracles(),   TrainingOracles(),
+          TranscendentalOracles(), WindowOracles()}) {
+      for (const NamedOracle& one : of_source) oracles.emplace(one.name, one.oracle);
+    }
+    return oracles;
+  }();
+  const auto found = by_name.find(name);
+  if (found == by_name.end()) throw std::logic_error("no oracle for " + std::string(name));
+  return found->second;
+}
+
 }  // namespace
 
 Expectation ExpectedAt(const OperatorDesc& desc, std::span<const ConstTensorView> inputs,
                        size_t output, const Dims& index) {
-  for (const auto oracles : {ActivationOracles(),     AttentionOracles(), ContractionOracles(),
-                             ElementWiseOracles(),    IndexingOracles(),  IntegerProductOracles(),
-                             LocalResponseOracles(),  MovementOracles(),  NormalizationOracles(),
-                             OrderingOracles(),       QuantizeOracles(),  RecurrentOracles(),
-                             ReductionOracles(),      RegionOracles(),    RegionPoolingOracles(),
-                             ResampleOracles(),       SoftmaxOracles(),   TrainingOracles(),
-                             TranscendentalOracles(), WindowOracles()}) {
-    for (const NamedOracle& one : oracles) {
-      if (one.name != desc.name()) continue;
-      const OperatorDesc* activation = FusedActivationOf(desc);
-      if (activation != nullptr && IsSoftmax(*activation)) {
-        return ActivatedSlice(
-            *activation, *TensorSlots(desc, TensorRole::kOutput)[0].desc, index,
-            [&](const Dims& place) { return one.oracle(desc, inputs, output, place).bits; });
-      }
-      const Expectation own = one.oracle(desc, inputs, output, index);
-      if (activation == nullptr || output > 0) return own;
-      return Activated(*activation, *TensorSlots(desc, TensorRole::kOutput)[0].desc->data_type,
-                       own);
-    }
+  const Oracle oracle = OracleNamed(desc.name());
+  const OperatorDesc* activation = FusedActivationOf(desc);
+  if (activation != nullptr && IsSoftmax(*activation)) {
+    return ActivatedSlice(
+        *activation, *TensorSlots(desc, TensorRole::kOutput)[0].desc, index,
+        [&](const Dims& place) { return oracle(desc, inputs, output, place).bits; });
   }
-  throw std::logic_error("no oracle for " + std::string(desc.name()));
+  const Expectation own = oracle(desc, inputs, output, index);
+  if (activation == nullptr || output > 0) return own;
+  return Activated(*activation, *TensorSlots(desc, TensorRole::kOutput)[0].desc->data_type, own);
 }
 
 }  // namespace dmlop::reference
