@@ -104,11 +104,14 @@ Dims StridesOfKind(LayoutKind kind, const Dims& sizes) {
 }
 
 // Lays dimensions out in the order and with the gaps of another layout. One that had the size 1, or
-// is new, comes next to the one behind it.
+// is new, comes next to the one behind it; one with a stride of 0 keeps that, as a device may ask
+// for it whatever the size is.
 Dims StridesLike(const Layout& before, const std::vector<std::optional<size_t>>& dims,
                  const Dims& sizes) {
-  if (IsPacked(before)) return PackedStrides(sizes);
-  const auto had_stride = [&](size_t d) { return dims[d] && before.sizes[*dims[d]] > 1; };
+  if (before.strides == PackedStrides(before.sizes)) return PackedStrides(sizes);
+  const auto had_stride = [&](size_t d) {
+    return dims[d] && (before.sizes[*dims[d]] > 1 || before.strides[*dims[d]] == 0);
+  };
   std::vector<int64_t> places(sizes.size() + 1, 1);
   for (size_t d = sizes.size(); d-- > 0;) {
     places[d] = had_stride(d) ? before.strides[*dims[d]] : places[d + 1];
@@ -235,12 +238,12 @@ bool HasSoundValues(const Computation& computation) {
 
 LayoutKind LayoutKindOf(const TensorDesc& desc) {
   const Layout layout = LayoutOf(desc);
+  if (std::ranges::find(layout.strides, 0) != layout.strides.end()) return LayoutKind::kBroadcast;
   if (IsPacked(layout)) return LayoutKind::kPacked;
   int64_t outer = INT64_MAX;
   bool is_permuted = false;
   for (size_t d = 0; d < layout.rank(); ++d) {
     if (layout.sizes[d] == 1) continue;
-    if (layout.strides[d] == 0) return LayoutKind::kBroadcast;
     is_permuted |= layout.strides[d] > outer;
     outer = layout.strides[d];
   }
@@ -350,7 +353,7 @@ void CaseChanger::Relayout(const CaseDraft& draft, OperatorDesc& op) const {
                origin->second.dims.size() == sizes.size()) {
       strides = StridesLike(LayoutOf(descs_.at(origin->second.path)), origin->second.dims, sizes);
     }
-    if (!IsPacked({sizes, strides})) slot.desc->strides.emplace(strides.begin(), strides.end());
+    if (strides != PackedStrides(sizes)) slot.desc->strides.emplace(strides.begin(), strides.end());
   }
 }
 

@@ -25,10 +25,14 @@ struct CaseBounds {
   std::vector<DescriptorChange> kept{};  // fields that stay: pointers and values
 };
 
-// How the elements of a tensor lie in memory. A dimension of size 1 makes no difference.
+// How the elements of a tensor lie in memory. A dimension of size 1 makes no difference, unless its
+// stride is 0, which devices ask for to see that a tensor is broadcast.
 enum class LayoutKind : uint8_t { kPacked, kBroadcast, kPermuted, kPadded };
 inline constexpr std::string_view kLayoutKinds[] = {"packed", "broadcast", "permuted", "padded"};
 LayoutKind LayoutKindOf(const TensorDesc& desc);
+inline std::string_view LayoutNameOf(const TensorDesc& desc) {
+  return kLayoutKinds[static_cast<size_t>(LayoutKindOf(desc))];
+}
 
 // A tensor comes from a path in the original, and each dimension from one there, unless it is new.
 struct TensorOrigin {

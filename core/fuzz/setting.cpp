@@ -162,8 +162,7 @@ class SettingList {
   void AddLayout(const TensorSlot& slot) {
     if (changer_.bounds().packed_only) return;
     Add(PointerTo(slot.path + "/Strides"), SettingKind::kLayout,
-        std::string(kLayoutKinds[static_cast<size_t>(LayoutKindOf(*slot.desc))]), slot.path,
-        slot.field);
+        std::string(LayoutNameOf(*slot.desc)), slot.path, slot.field);
   }
 
   const CaseChanger& changer_;
@@ -251,7 +250,7 @@ std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of
   for (const TensorSlot& slot : TensorSlots(op)) {
     if (path == slot.path + "/DataType") return {std::string(Name(*slot.desc->data_type))};
     if (path == slot.path + "/Strides") {
-      return {std::string(kLayoutKinds[static_cast<size_t>(LayoutKindOf(*slot.desc))])};
+      return {std::string(LayoutNameOf(*slot.desc))};
     }
   }
   for (size_t i = 0; i < op.fields().size(); ++i) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/tensor/layout.h"
+#include "core/fuzz/case_change.h"
 
 namespace dmlop {
 namespace {
@@ -86,7 +86,7 @@ class SettingLister {
 
   // Sizes that an earlier tensor has, too, are told once.
   void ListTensor(const TensorSlot& slot) {
-    Add(slot.path, LayoutClassOf(*slot.desc));
+    Add(slot.path, LayoutNameOf(*slot.desc));
     if (known_sizes_.insert(*slot.desc->sizes).second) {
       ListNumbers(slot.path + "/Sizes", *slot.desc->sizes);
     }
@@ -105,20 +105,6 @@ class SettingLister {
 
 std::vector<std::string> SettingsOf(const OperatorDesc& op, const ValueClasses& classes) {
   return SettingLister(op, classes).List();
-}
-
-std::string_view LayoutClassOf(const TensorDesc& desc) {
-  const Layout layout = LayoutOf(desc);
-  if (IsPacked(layout)) return "packed";
-  int64_t outer = INT64_MAX;
-  bool is_permuted = false;
-  for (size_t d = 0; d < layout.rank(); ++d) {
-    if (layout.sizes[d] == 1) continue;
-    if (layout.strides[d] == 0) return "broadcast";
-    is_permuted |= layout.strides[d] > outer;
-    outer = layout.strides[d];
-  }
-  return is_permuted ? "permuted" : "padded";
 }
 
 SettingPairs::Ids SettingPairs::IdsOf(const std::vector<std::string>& settings) {

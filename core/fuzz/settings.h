@@ -18,9 +18,6 @@ namespace dmlop {
 // classes of sizes, integers and values. No two of a case are of the same field, tensor or size.
 std::vector<std::string> SettingsOf(const OperatorDesc& op, const ValueClasses& classes);
 
-// "packed", "broadcast", "permuted" or "padded".
-std::string_view LayoutClassOf(const TensorDesc& desc);
-
 class SettingPairs {
  public:
   using Ids = std::vector<uint16_t>;  // ascending

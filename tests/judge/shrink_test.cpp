@@ -371,6 +371,13 @@ const Planted kPlanted[] = {
      1,
      {"UINT8 and INT8"}},
     {"Permuted", "ELEMENT_WISE_SIN", IsPermuted, 8, 2, {"only with InputTensor permuted"}},
+    // Whatever the size of the dimension is.
+    {"StrideOfZero",
+     "ELEMENT_WISE_ADD",
+     [](const Computation& c) { return std::ranges::count(c.inputs[1].layout.strides, 0) > 0; },
+     3,
+     1,
+     {"only with BTensor broadcast"}},
     {"Subnormals",
      "ELEMENT_WISE_ABS",
      [](const Computation& c) {
