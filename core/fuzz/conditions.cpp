@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/fuzz/derived_sizes.h"
 #include "core/fuzz/setting.h"
 #include "core/fuzz/varied_runs.h"
 
@@ -50,6 +51,7 @@ class Study {
         int64_t most_runs, const CaseBounds& bounds)
       : changer_(smallest, bounds),
         settings_(SettingsOf(changer_)),
+        derived_(changer_),
         classes_(classes),
         runs_(changer_.original().op, classes, run, most_runs, bounds.open) {}
 
@@ -60,6 +62,7 @@ class Study {
     VaryValues();
     Vary(/*many=*/true);
     ForgetWhatOthersExplain();
+    TakeDerivedSizes();
     Conditions found;
     Relate(found);
     for (const Studied& one : studied_) {
@@ -151,9 +154,14 @@ class Study {
     for (Trial& trial : trials) cases.push_back(std::move(trial.varied));
     const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
     for (size_t i = 0; i < trials.size(); ++i) {
-      if (fails[i]) trials[i].studied->seen[trials[i].value] = *fails[i];
+      if (fails[i]) Note(trials[i], cases[i].op, *fails[i]);
       trials[i].studied->is_cut |= runs_.is_spent() && !fails[i];
     }
+  }
+
+  void Note(const Trial& trial, const OperatorDesc& varied, bool fails) {
+    trial.studied->seen[trial.value] = fails;
+    if (trial.studied->is_number()) derived_.Note(trial.studied->setting.of, varied, fails);
   }
 
   // --- axes that have no other value -------------------------------------------------------------
@@ -400,6 +408,58 @@ class Study {
     return seen;
   }
 
+  // A size of an output takes the place of the settings that it follows from.
+  void TakeDerivedSizes() {
+    for (TellingSize& telling : derived_.Find()) {
+      if (!IsConfirmed(telling)) continue;
+      std::erase_if(studied_, [&](const Studied& one) {
+        return std::ranges::find(telling.settings, one.setting.of) != telling.settings.end();
+      });
+      studied_.push_back({std::move(telling.size), std::move(telling.seen)});
+    }
+  }
+
+  // Whether the case fails where a setting has a value with which it passes alone, but another one
+  // leaves the size among those that fail: conditions on each of the two would not.
+  bool IsConfirmed(const TellingSize& telling) {
+    constexpr size_t kMostCases = 4;
+    std::vector<Computation> cases;
+    for (const Studied* one : StudiedOf(telling.settings)) {
+      for (const Studied* other : StudiedOf(telling.settings)) {
+        if (one == other || cases.size() == kMostCases) continue;
+        if (auto both = PassingBut(*one, *other, telling)) cases.push_back(std::move(*both));
+      }
+    }
+    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
+    return !fails.empty() &&
+           std::ranges::all_of(fails, [](const auto& failed) { return failed.value_or(false); });
+  }
+
+  std::optional<Computation> PassingBut(const Studied& one, const Studied& other,
+                                        const TellingSize& telling) const {
+    Conditions expected;
+    expected.list.push_back(
+        SimplestCondition(SettingKind::kSize, telling.size.of, telling.size.value, telling.seen));
+    expected.sizes[telling.size.of] = telling.size.ties;
+    for (const auto& [first, first_fails] : one.seen) {
+      for (const auto& [second, second_fails] : other.seen) {
+        if (first_fails || second == other.setting.value) continue;
+        auto both = Together(one.setting, std::get<int64_t>(first), other.setting,
+                             std::get<int64_t>(second));
+        if (both && Holds(expected, changer_.original().op, both->op)) return both;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::vector<const Studied*> StudiedOf(const std::vector<std::string>& settings) const {
+    std::vector<const Studied*> found;
+    for (const Studied& one : studied_) {
+      if (std::ranges::find(settings, one.setting.of) != settings.end()) found.push_back(&one);
+    }
+    return found;
+  }
+
   std::optional<Computation> Together(const Setting& one, int64_t first, const Setting& other,
                                       int64_t second) const {
     for (const CaseDraft& begun : DraftsWith(changer_.draft(), one, first)) {
@@ -462,6 +522,7 @@ class Study {
 
   CaseChanger changer_;
   std::vector<Setting> settings_;
+  DerivedSizes derived_;  // of outputs
   const ValueClasses& classes_;
   VariedRuns runs_;
   bool has_varied_places_ = false;

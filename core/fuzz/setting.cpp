@@ -231,6 +231,23 @@ std::vector<Setting> SymbolsOf(const CaseChanger& changer) {
   return SymbolFinder(changer).All();
 }
 
+std::vector<Setting> DerivedSizesOf(const CaseChanger& changer) {
+  const OperatorDesc& op = changer.original().op;
+  const std::vector<std::string> stated = SizePathsOf(changer.draft().op);
+  std::vector<Setting> sizes;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
+    for (size_t d = 0; d < slot.desc->rank(); ++d) {
+      const std::string path = fmt::format("{}/Sizes/{}", slot.path, d);
+      if (std::ranges::find(stated, path) != stated.end()) continue;
+      const std::string name =
+          fmt::format("{}.{}", DisplayName(slot.path), NameOfDimension(d, slot.desc->rank()));
+      sizes.push_back(
+          {name, SettingKind::kSize, int64_t{(*slot.desc->sizes)[d]}, path, nullptr, {path}});
+    }
+  }
+  return sizes;
+}
+
 std::vector<Setting> SettingsButSizesOf(const CaseChanger& changer) {
   return SettingList(changer).All();
 }

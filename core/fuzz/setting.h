@@ -52,6 +52,8 @@ std::vector<std::string> SizePathsOf(const OperatorDesc& op);
 // Only the symbols of its sizes: sizes that change together are one. Sizes that cannot change are
 // none.
 std::vector<Setting> SymbolsOf(const CaseChanger& changer);
+// Sizes of outputs that follow from the rest, each as a symbol of its own.
+std::vector<Setting> DerivedSizesOf(const CaseChanger& changer);
 std::vector<Setting> SettingsButSizesOf(const CaseChanger& changer);
 
 // The value of a field that is at its default: the first enumerator, 0 or false; 1 for what
