@@ -80,6 +80,73 @@ TEST_P(WindowOnIsa, SumsOfIntegers) {
   ExpectIntegerSums<uint8_t>();
 }
 
+// Orders numbers, of which -0 is less than +0.
+template <typename T>
+bool IsLess(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return a < b;
+  if constexpr (!std::is_integral_v<T>) {
+    const double x = ToDouble(a), y = ToDouble(b);
+    return x < y || (x == y && std::signbit(x) && !std::signbit(y));
+  }
+}
+
+template <typename T>
+bool IsNan(T x) {
+  if constexpr (std::is_integral_v<T>) return false;
+  if constexpr (!std::is_integral_v<T>) return std::isnan(ToDouble(x));
+}
+
+// Returns the greatest number of a window, and NaN if it has none.
+template <typename T>
+T MaximumOf(const std::vector<T>& x, int64_t first) {
+  T most = x[static_cast<size_t>(first)];
+  for (const int64_t offset : kOffsets) {
+    const T other = x[static_cast<size_t>(first + offset)];
+    if (!IsNan(other) && (IsNan(most) || IsLess(most, other))) most = other;
+  }
+  return most;
+}
+
+// Draws few different numbers, so that both zeros and NaN meet, and windows of NaN alone.
+template <typename T>
+std::vector<T> FewNumbers() {
+  Engine engine = TestEngine();
+  std::vector<T> x(kElements);
+  for (T& element : x) {
+    if constexpr (std::is_integral_v<T>) {
+      element = static_cast<T>(engine());
+    } else {
+      const double few[] = {-0.0, 0.0, NAN, -1.5, -INFINITY, NAN, NAN, NAN};
+      element = FromDouble<T>(few[engine() % std::size(few)]);
+    }
+  }
+  return x;
+}
+
+template <typename T>
+void ExpectMaxima() {
+  const std::vector<T> x = FewNumbers<T>();
+  ForEachWindowRow([&](int64_t step, int64_t count) {
+    std::vector<T> maxima(static_cast<size_t>(count));
+    PoolMaxKernelFor<T>()({x.data(), step, count, kOffsets}, FlippedBits<T>(MinMax::kMax),
+                          maxima.data());
+    for (int64_t i = 0; i < count; ++i) {
+      const T maximum = maxima[static_cast<size_t>(i)], expected = MaximumOf(x, i * step);
+      ASSERT_TRUE(IsNan(maximum) == IsNan(expected) && !IsLess(maximum, expected) &&
+                  !IsLess(expected, maximum))
+          << i << " of " << count << ", step " << step;
+    }
+  });
+}
+
+TEST_P(WindowOnIsa, Maxima) {
+  ForFloatAndHalf([]<typename T>() { ExpectMaxima<T>(); });
+  ExpectMaxima<int8_t>();
+  ExpectMaxima<int16_t>();
+  ExpectMaxima<int32_t>();
+  ExpectMaxima<int64_t>();
+}
+
 // Returns the root of the sum of cubes. Without errors of the sum's rounding, its bits are those of
 // these operations.
 double NormOf(const std::vector<float>& x, int64_t first) {

@@ -47,6 +47,56 @@ void FillWithoutTaps(const TensorView& maxima) {
   FillView(LeastValue(maxima.type), maxima);
 }
 
+// --- maxima --------------------------------------------------------------------------------------
+
+// Finds adjacent maxima in pieces, and stores them `step` elements apart.
+template <typename T>
+class MaximaOfRows {
+ public:
+  MaximaOfRows(const PoolRows& rows, KeyOf<T> flipped)
+      : rows_(rows),
+        kernel_(PoolMaxKernelFor<T>()),
+        flipped_(flipped),
+        maxima_(static_cast<size_t>(std::min(rows.count, kMostSideBySide))) {}
+
+  void Run(const T* from, std::span<const int64_t> offsets, T* to) {
+    const auto [step, to_step] = rows_.step;
+    for (int64_t i = 0; i < rows_.count; i += kMostSideBySide) {
+      const int64_t some = std::min(rows_.count - i, kMostSideBySide);
+      T* const maxima = to_step == 1 ? to + i : maxima_.data();
+      kernel_({from + i * step, step, some, offsets}, flipped_, maxima);
+      if (to_step == 1) continue;
+      for (int64_t k = 0; k < some; ++k) to[(i + k) * to_step] = maxima_[static_cast<size_t>(k)];
+    }
+  }
+
+ private:
+  const PoolRows& rows_;
+  PoolMaxKernel<T> kernel_;
+  KeyOf<T> flipped_;
+  std::vector<T> maxima_;
+};
+
+// Computes a box of outputs whose windows have taps.
+template <typename T>
+void FindMaximaOf(const PoolDims& dims, const PoolBox& box, const ConstTensorView& input,
+                  KeyOf<T> flipped, const TensorView& maxima) {
+  const PoolWindows windows = WindowsOf(dims, box, input.layout);
+  const std::vector<int64_t> offsets = OffsetsOf(TapsOf(windows, dims.size()));
+  const PoolRows rows = RowsOf(windows, maxima.layout);
+  const T* from = input.elements<T>() + windows.first;
+  const int64_t grain = kGrainTaps / (rows.count * std::ssize(offsets)) + 1;
+  ParallelFor(Product(rows.loops.sizes), grain, maxima.element_bytes(),
+              [&](int64_t begin, int64_t end) {
+                MaximaOfRows<T> row(rows, flipped);
+                Walk<PoolRows::kOperands> walk(rows.loops, begin);
+                for (int64_t i = begin; i < end; ++i, walk.Next()) {
+                  row.Run(from + walk.offset(PoolRows::kWindow), offsets,
+                          maxima.elements<T>() + walk.offset(PoolRows::kOutput));
+                }
+              });
+}
+
 // --- winners -------------------------------------------------------------------------------------
 
 // An element's key, of any type, and its number.
@@ -150,7 +200,7 @@ class WinnersOfBox {
   // Does the same for FLOAT32 with vectors.
   void FindByVectors(const TensorView& maxima, const TensorView& winners) const {
     const LoopNest<kOperands> outputs = OutputLoops(maxima, winners);
-    const size_t row = PoolRowDimension(outputs.sizes);
+    const size_t row = PoolRowDimension(outputs.sizes, outputs.strides[kWindow]);
     const LoopNest<kOperands> rows = Merged(Without(outputs, row));
     const int64_t length = outputs.sizes[row];
     const VectorWork work{PoolWinnerKernelFor(),
@@ -290,10 +340,14 @@ void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& 
   for (int64_t i = 0; i < boxes.count(); ++i) {
     const PoolBox box = boxes.At(i);
     const TensorView part = PartOf(maxima, begin, box);
-    if (HasTaps(box)) {
+    if (!HasTaps(box)) {
+      FillWithoutTaps(part);
+    } else if (IsReduction(box)) {
       ReduceWindows(ReduceFunction::kMax, dims, box, input, part);
     } else {
-      FillWithoutTaps(part);
+      VisitDataType(Elements(), input.type, [&]<typename T>() {
+        FindMaximaOf<Ordered<T>>(dims, box, input, FlippedBits<T>(MinMax::kMax), part);
+      });
     }
   }
 }

@@ -65,7 +65,7 @@ class AveragesOfBox {
   }
 
   void Run(const TensorView& averages) const {
-    const size_t row = PoolRowDimension(averages.layout.sizes);
+    const size_t row = PoolRowDimension(averages.layout.sizes, strides_);
     LoopNest<kOperands> outputs;
     for (size_t d = 0; d < averages.layout.rank(); ++d) {
       outputs.Push(averages.layout.sizes[d],

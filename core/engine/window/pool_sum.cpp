@@ -118,43 +118,36 @@ class SumsOfBox {
 
   template <typename T>
   void Run(const TensorView& sums) const {
-    const size_t row = PoolRowDimension(sums.layout.sizes);
-    LoopNest<kOperands> outputs;
-    for (size_t d = 0; d < sums.layout.rank(); ++d) {
-      outputs.Push(sums.layout.sizes[d], {windows_.layout.strides[d], sums.layout.strides[d]});
-    }
-    const LoopNest<kOperands> rows = Merged(Without(outputs, row));
-    const int64_t count = outputs.sizes[row];
-    const auto step = outputs.Step(row);
-    const int64_t row_taps = count * Product(taps_.sizes);
+    const PoolRows rows = RowsOf(windows_, sums.layout);
+    const int64_t row_taps = rows.count * Product(taps_.sizes);
     const T* from = input_.elements<T>() + windows_.first;
-    ParallelFor(Product(rows.sizes), kGrainTaps / row_taps + 1, sums.element_bytes(),
+    ParallelFor(Product(rows.loops.sizes), kGrainTaps / row_taps + 1, sums.element_bytes(),
                 [&](int64_t begin, int64_t end) {
-                  RowWriter<T> writer(*this, count);
-                  Walk<kOperands> walk(rows, begin);
+                  RowWriter<T> writer(*this, rows);
+                  Walk<PoolRows::kOperands> walk(rows.loops, begin);
                   for (int64_t i = begin; i < end; ++i, walk.Next()) {
-                    writer.Run(from + walk.offset(kWindow), step[kWindow],
-                               sums.elements<T>() + walk.offset(kSum), step[kSum], count);
+                    writer.Run(from + walk.offset(PoolRows::kWindow),
+                               sums.elements<T>() + walk.offset(PoolRows::kOutput));
                   }
                 });
   }
 
  private:
-  enum Operand : size_t { kWindow, kSum, kOperands };
-
   // Computes rows of outputs in pieces.
   template <typename T>
   class RowWriter {
    public:
-    RowWriter(const SumsOfBox& box, int64_t count)
+    RowWriter(const SumsOfBox& box, const PoolRows& rows)
         : box_(box),
+          rows_(rows),
           kernel_(KernelFor<T>(box.call_.function)),
-          results_(static_cast<size_t>(std::min(count, kMostSideBySide))),
+          results_(static_cast<size_t>(std::min(rows.count, kMostSideBySide))),
           unresolved_(results_.size()) {}
 
-    void Run(const T* from, int64_t step, T* to, int64_t to_step, int64_t count) {
-      for (int64_t i = 0; i < count; i += kMostSideBySide) {
-        const int64_t some = std::min(count - i, kMostSideBySide);
+    void Run(const T* from, T* to) {
+      const auto [step, to_step] = rows_.step;
+      for (int64_t i = 0; i < rows_.count; i += kMostSideBySide) {
+        const int64_t some = std::min(rows_.count - i, kMostSideBySide);
         RunSome({from + i * step, step, some, box_.offsets_}, to + i * to_step, to_step);
       }
     }
@@ -185,6 +178,7 @@ class SumsOfBox {
     }
 
     const SumsOfBox& box_;
+    const PoolRows& rows_;
     PoolSumKernel<T> kernel_;
     std::vector<T> results_;
     std::vector<uint8_t> unresolved_;
@@ -204,14 +198,10 @@ double ValueWithoutTaps(const PoolSumCall& call, Int128 divisor) {
   return IsAverage(call.function) && divisor == 0 ? NAN : 0.0;
 }
 
-// A single window per channel, or windows with many taps, are faster as a reduction.
 bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
-  const int64_t taps = PresentTaps(box);
   if (call.function == PoolSum::kNorm) return false;
-  if (IsAverage(call.function) && DivisorOf(call, box) != taps) return false;
-  const bool is_one = std::all_of(box.begin() + 2, box.end(),
-                                  [](const PoolSegment& segment) { return segment.count == 1; });
-  return is_one || taps > kMaxPoolTaps;
+  if (IsAverage(call.function) && DivisorOf(call, box) != PresentTaps(box)) return false;
+  return IsReduction(box);
 }
 
 // --- sliding windows -----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "core/engine/window/pool_windows.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/engine/reduce/reduce_run.h"
 
@@ -127,12 +128,30 @@ std::vector<int64_t> OffsetsOf(const TapLoops& taps) {
   return offsets;
 }
 
-size_t PoolRowDimension(const Dims& sizes) {
+size_t PoolRowDimension(const Dims& sizes, const Dims& steps) {
   constexpr int64_t kMany = 8;
-  for (size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] >= kMany) return d;
+  std::optional<size_t> nearest;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] < kMany || steps[d] == 0) continue;
+    if (!nearest || steps[d] <= steps[*nearest]) nearest = d;
   }
+  if (nearest) return *nearest;
   return static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
+}
+
+PoolRows RowsOf(const PoolWindows& windows, const Layout& outputs) {
+  LoopNest<PoolRows::kOperands> loops;
+  for (size_t d = 0; d < outputs.rank(); ++d) {
+    loops.Push(outputs.sizes[d], {windows.layout.strides[d], outputs.strides[d]});
+  }
+  const size_t row = PoolRowDimension(loops.sizes, loops.strides[PoolRows::kWindow]);
+  return {Merged(Without(loops, row)), loops.Step(row), loops.sizes[row]};
+}
+
+bool IsReduction(const PoolBox& box) {
+  const bool is_one = std::all_of(box.begin() + kFirstSpatial, box.end(),
+                                  [](const PoolSegment& segment) { return segment.count == 1; });
+  return is_one || PresentTaps(box) > kMaxPoolTaps;
 }
 
 void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,

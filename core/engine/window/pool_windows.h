@@ -10,6 +10,7 @@
 #include "core/engine/window/window_axis.h"
 #include "core/exact/functions.h"
 #include "core/kernels/window/pool_row.h"
+#include "core/tensor/loop_nest.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {
@@ -81,8 +82,21 @@ TapLoops TapsOf(const PoolWindows& windows, size_t rank);
 // Returns the offset of each tap from the first one.
 std::vector<int64_t> OffsetsOf(const TapLoops& taps);
 
-// Returns the dimension whose outputs are computed together: the last one with many outputs.
-size_t PoolRowDimension(const Dims& sizes);
+// Returns the dimension whose outputs are computed together: of those with many outputs, the one
+// whose windows are nearest to each other. `steps` are the distances of windows.
+size_t PoolRowDimension(const Dims& sizes, const Dims& steps);
+
+// Adjacent outputs that are computed together, and the loops over such rows.
+struct PoolRows {
+  enum Operand : size_t { kWindow, kOutput, kOperands };
+  LoopNest<kOperands> loops;
+  std::array<int64_t, kOperands> step;  // in a row
+  int64_t count;                        // outputs of a row
+};
+PoolRows RowsOf(const PoolWindows& windows, const Layout& outputs);
+
+// Returns whether a box of windows is faster as a reduction: one window per channel, or many taps.
+bool IsReduction(const PoolBox& box);
 
 // Reduces each window of a box that has taps to one output element.
 void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,

@@ -10,7 +10,10 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
+
 #include "core/kernels/reduce/min_max.h"
+#include "core/kernels/reduce/sum_finalizers.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -52,6 +55,22 @@ class Keys {
       V key = hn::Xor(bits, hn::And(sign, hn::Set(d, Order::kMagnitude)));
       if constexpr (kFor == KeysFor::kIndex) key = hn::Sub(key, sign);
       return hn::Add(key, hn::Set(d, Order::Shift()));
+    }
+  }
+
+  // Returns the bits of the elements with these keys, of which none is less than the least, which
+  // stands for NaN.
+  HWY_INLINE V ToElements(V keys) const {
+    static_assert(kFor == KeysFor::kValue);
+    if constexpr (std::is_integral_v<T>) {
+      return hn::Xor(keys, flipped_lanes_);
+    } else {
+      const D d;
+      const V shifted = hn::Sub(keys, hn::Set(d, Order::Shift()));
+      const V sign = hn::BroadcastSignBit(shifted);
+      const V bits = hn::Xor(shifted, hn::And(sign, hn::Set(d, Order::kMagnitude)));
+      const V nan = hn::Set(d, std::bit_cast<Key>(reduce::CanonicalNan<T>()));
+      return hn::IfThenElse(hn::Eq(keys, Least()), nan, hn::Xor(bits, flipped_lanes_));
     }
   }
 

@@ -15,6 +15,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
+template <typename T>
+void FindMaxima(const PoolRow<T>& row, KeyOf<T> flipped, T* maxima) {
+  WithStep(row.step, [&]<int64_t kStep>() HWY_ATTR {
+    const hn::ScalableTag<KeyOf<T>> lanes;
+    ForEachWindowVector<4>(lanes, row.count, [&](auto d, int64_t first) HWY_ATTR {
+      using K = Keys<T, KeysFor::kValue, decltype(d)>;
+      const K to_keys(flipped);
+      const auto* x = reinterpret_cast<const KeyOf<T>*>(row.x) + first * row.step;
+      auto best = K::Least();
+      for (const int64_t offset : row.offsets) {
+        best = hn::Max(to_keys.OfElements(LoadStepped<kStep>(d, x + offset, row.step)), best);
+      }
+      hn::StoreU(to_keys.ToElements(best), d, reinterpret_cast<KeyOf<T>*>(maxima + first));
+    });
+  });
+}
+
 // Computes as many windows as D has lanes; the first begins at x.
 template <int64_t kStep, class D>
 HWY_INLINE void FindVector(D d, const PoolRow<float>& row, const float* x, int32_t* keys,
@@ -51,6 +68,19 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 
 namespace dmlop {
+
+template <typename T>
+PoolMaxKernel<T> PoolMaxKernelFor() {
+  constexpr IsaForms<void(const PoolRow<T>&, KeyOf<T>, T*)> kForms = DMLOP_ISA_FORMS(FindMaxima<T>);
+  return Choose(kForms);
+}
+
+template PoolMaxKernel<float> PoolMaxKernelFor();
+template PoolMaxKernel<Half> PoolMaxKernelFor();
+template PoolMaxKernel<int8_t> PoolMaxKernelFor();
+template PoolMaxKernel<int16_t> PoolMaxKernelFor();
+template PoolMaxKernel<int32_t> PoolMaxKernelFor();
+template PoolMaxKernel<int64_t> PoolMaxKernelFor();
 
 PoolWinnerKernel PoolWinnerKernelFor() {
   constexpr IsaForms<void(const PoolRow<float>&, int32_t*, int32_t*)> kForms =

@@ -32,6 +32,14 @@ struct TapLoops {
 
 // --- the greatest tap of each window -------------------------------------------------------------
 
+// Stores each window's greatest tap, by keys that have the bits of `flipped` flipped.
+template <typename T>
+using PoolMaxKernel = void (*)(const PoolRow<T>& row, KeyOf<T> flipped, T* maxima);
+
+// T is float, Half or a signed integer of 8 to 64 bits.
+template <typename T>
+PoolMaxKernel<T> PoolMaxKernelFor();
+
 // Stores the key of each window's greatest tap, and the number of the first tap with that key.
 using PoolWinnerKernel = void (*)(const PoolRow<float>& row, KeyOf<float>* keys, int32_t* taps);
 

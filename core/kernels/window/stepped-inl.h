@@ -79,13 +79,15 @@ HWY_INLINE void ForEachTap(const TapLoops& taps, Visit&& visit) {
 }
 
 // Calls body(d, first) for vectors of windows that begin with number `first`; the last vector may
-// overlap the one before it. If there are fewer windows than D has lanes, takes them one by one.
-template <class D, typename Body>
+// overlap the one before it. If there are fewer windows than D has lanes, takes vectors that are
+// kNarrowing times narrower, down to single lanes.
+template <size_t kNarrowing = 64, class D, typename Body>
 HWY_INLINE void ForEachWindowVector(D d, int64_t count, Body&& body) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  if (count < lanes) {
-    for (int64_t i = 0; i < count; ++i) body(hn::CappedTag<hn::TFromD<D>, 1>(), i);
-    return;
+  if constexpr (kLanes > 1) {
+    const hn::CappedTag<hn::TFromD<D>, HWY_MAX(kLanes / kNarrowing, 1)> narrower;
+    if (count < lanes) return ForEachWindowVector<kNarrowing>(narrower, count, body);
   }
   for (int64_t i = 0; i < count; i += lanes) body(d, HWY_MIN(i, count - lanes));
 }
