@@ -24,11 +24,16 @@ int64_t TotalLength(const std::vector<const MatrixLines*>& parts) {
   return length;
 }
 
-// The single stride that reaches all elements in order; null if there is none.
-std::optional<int64_t> OnlyStride(const Layout& layout) {
+// As few loops as reach all elements in order.
+LoopNest<1> Flattened(const Layout& layout) {
   LoopNest<1> nest;
   for (size_t d = 0; d < layout.rank(); ++d) nest.Push(layout.sizes[d], {layout.strides[d]});
-  const LoopNest<1> merged = Merged(nest);
+  return Merged(nest);
+}
+
+// The single stride that reaches all elements in order; null if there is none.
+std::optional<int64_t> OnlyStride(const Layout& layout) {
+  const LoopNest<1> merged = Flattened(layout);
   if (merged.rank() == 0) return 1;
   return merged.rank() == 1 ? std::optional(merged.strides[0][0]) : std::nullopt;
 }
@@ -58,6 +63,18 @@ void FillOffsets(const Layout& layout, IndexRange range, int64_t* offsets) {
     index[last] += count - 1;
     Advance(layout.sizes, index);
   }
+}
+
+LineOffsets::LineOffsets(const Layout& lines) {
+  const LoopNest<1> loops = WithARow(Flattened(lines));
+  layout_ = {loops.sizes, loops.strides[0]};
+  step_ = layout_.strides.back();
+}
+
+void LineOffsets::FindRow(int64_t line) {
+  const int64_t begin = line - line % layout_.sizes.back();
+  row_ = {begin, begin + layout_.sizes.back()};
+  offset_ = OffsetOfElement(layout_, begin);
 }
 
 ViewLines::ViewLines(const MatrixView& view)

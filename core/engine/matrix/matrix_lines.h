@@ -27,6 +27,8 @@ struct PlainLines {
   int64_t inner_stride;
 };
 
+class WindowLines;
+
 class MatrixLines {
  public:
   MatrixLines(int64_t count, int64_t length) : count_(count), length_(length) {}
@@ -38,9 +40,8 @@ class MatrixLines {
   int64_t length() const { return length_; }  // elements of each line
 
   // Writes element k of line i of the ranges to to[k * width + i], and pads the lines with 0. There
-  // are at most kChainLength elements, and at most kMaxPanelWidth lines unless PacksAnyNumber().
+  // are at most kChainLength elements and kMaxPanelWidth lines.
   virtual void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const = 0;
-  virtual bool PacksAnyNumber() const { return false; }
 
   // A bit mask of the lines, at most kMaxPanelWidth, with absent elements, which take no part in
   // sums and which Pack writes as 0. Only columns may have such elements.
@@ -51,6 +52,8 @@ class MatrixLines {
 
   // Null if the elements or the lines have no fixed stride.
   virtual std::optional<PlainLines> AsPlain() const { return std::nullopt; }
+  // Null if the lines are not windows.
+  virtual const WindowLines* AsWindows() const { return nullptr; }
 
   // The NaN that marks absent elements; no FLOAT32 or FLOAT16 number converts to it.
   static bool IsAbsent(double element);
@@ -98,6 +101,33 @@ class JoinedLines final : public MatrixLines {
 
 // Offsets of the elements of a layout whose row-major numbers are in the range.
 void FillOffsets(const Layout& layout, IndexRange range, int64_t* offsets);
+
+// Offsets of lines in a tensor. Remembers where the last ones lie, as the next are mostly near.
+class LineOffsets {
+ public:
+  explicit LineOffsets(const Layout& lines);
+
+  // Returns the offset of a line.
+  int64_t At(int64_t line) {
+    if (!row_.Contains(line)) FindRow(line);
+    return offset_ + (line - row_.begin) * step_;
+  }
+  bool AreNeighbours(IndexRange lines) {
+    At(lines.begin);
+    return step_ == 1 && lines.begin + lines.count <= row_.end;
+  }
+  void Fill(IndexRange lines, int64_t* offsets) {
+    for (int64_t i = 0; i < lines.count; ++i) offsets[i] = At(lines.begin + i);
+  }
+
+ private:
+  void FindRow(int64_t line);
+
+  Layout layout_;
+  int64_t step_;        // in a row
+  Range row_{0, 0};     // lines
+  int64_t offset_ = 0;  // of the first one
+};
 
 // --- lines that are packed -----------------------------------------------------------------------
 

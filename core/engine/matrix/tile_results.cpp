@@ -19,10 +19,16 @@ constexpr size_t kMostDoubts = 1 << 16;
 
 }  // namespace
 
+int64_t ChainedAdditions(int64_t length) {
+  return std::min(kChainLength, length) - 1 + CeilDiv(length, kChainLength);
+}
+
+double RelativeErrorOf(int64_t additions) {
+  return static_cast<double>(additions) * 0x1p-53 * (1 + 0x1p-20);
+}
+
 double RelativeError(int64_t length) {
-  const int64_t chains = CeilDiv(length, kChainLength);
-  const double additions = static_cast<double>(std::min(kChainLength, length) - 1 + chains);
-  return additions * 0x1p-53 * (1 + 0x1p-20);
+  return RelativeErrorOf(ChainedAdditions(length));
 }
 
 TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
@@ -31,6 +37,8 @@ TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
       columns_(columns),
       terms_(terms),
       output_(output),
+      row_offsets_(output.rows),
+      column_offsets_(output.columns),
       width_(ProductKernelsNow().column_width),
       round_(RoundingFunctionFor(output.type)) {}
 
@@ -44,8 +52,6 @@ void TileResults::Finish(const TileSums& tile) {
   AddAddends(tile);
   const Places places = PlacesOf(tile);
   const int64_t element_bytes = static_cast<int64_t>(ByteWidth(output_.type));
-  const bool is_direct =
-      tile.absent_columns == 0 && places.are_rows && tile.columns.count == width_;
   for (int64_t r = 0; r < tile.rows.count; ++r) {
     RoundingCall call{};
     call.sums = tile.sums + r * width_;
@@ -55,19 +61,19 @@ void TileResults::Finish(const TileSums& tile) {
     call.factor = terms_.factor;
     call.addends = terms_.addends.empty() ? nullptr : addends_.data() + r * width_;
     call.addend_errors = terms_.addends.size() < 2 ? nullptr : addend_errors_.data() + r * width_;
-    call.results = is_direct
-                       ? output_.data + (places.rows[static_cast<size_t>(r)] + places.columns[0]) *
-                                            element_bytes
-                       : results_.data() + r * width_ * element_bytes;
+    std::byte* const results =
+        places.are_direct
+            ? output_.data +
+                  (places.rows[static_cast<size_t>(r)] + places.columns[0]) * element_bytes
+            : results_.data() + r * width_ * element_bytes;
+    call.results = results;
     for (uint32_t mask = round_(width_, call); mask != 0; mask &= mask - 1) {
       const int64_t c = std::countr_zero(mask);
       if (c < tile.columns.count) doubts_.push_back({tile.rows.begin + r, tile.columns.begin + c});
     }
+    if (tile.absent_columns != 0) DoubtAbsent(tile, tile.rows.begin + r, results);
   }
-  if (!is_direct) Store(tile, places);
-  for (uint32_t mask = tile.absent_columns; mask != 0; mask &= mask - 1) {
-    DoubtAbsent(tile, std::countr_zero(mask));
-  }
+  if (!places.are_direct) Store(tile, places);
   if (doubts_.size() > kMostDoubts) ComputeDoubtful();
 }
 
@@ -111,14 +117,12 @@ void TileResults::LoadAddend(const MatrixAddend& addend, const TileSums& tile, d
   for (int64_t k = 0; k < count; ++k) to[k] *= addend.factor;
 }
 
-TileResults::Places TileResults::PlacesOf(const TileSums& tile) const {
+TileResults::Places TileResults::PlacesOf(const TileSums& tile) {
   Places places;
-  FillOffsets(output_.rows, tile.rows, places.rows.data());
-  FillOffsets(output_.columns, tile.columns, places.columns.data());
-  places.are_rows = true;
-  for (int64_t c = 1; c < tile.columns.count; ++c) {
-    places.are_rows &= places.columns[static_cast<size_t>(c)] == places.columns[0] + c;
-  }
+  row_offsets_.Fill(tile.rows, places.rows.data());
+  places.are_direct = tile.columns.count == width_ && column_offsets_.AreNeighbours(tile.columns);
+  column_offsets_.Fill({tile.columns.begin, places.are_direct ? 1 : tile.columns.count},
+                       places.columns.data());
   return places;
 }
 
@@ -135,13 +139,13 @@ void TileResults::Store(const TileSums& tile, const Places& places) const {
 }
 
 // Zeros in place of absent elements may have made a NaN, or changed the sign of a zero.
-void TileResults::DoubtAbsent(const TileSums& tile, int64_t column) {
+void TileResults::DoubtAbsent(const TileSums& tile, int64_t row, const std::byte* results) {
   VisitDataType(Floats(), output_.type, [&]<typename T>() {
-    const T* result = reinterpret_cast<const T*>(results_.data()) + column;
-    for (int64_t r = 0; r < tile.rows.count; ++r, result += width_) {
-      const double number = AsDouble(*result);
+    for (uint32_t mask = tile.absent_columns; mask != 0; mask &= mask - 1) {
+      const int64_t column = std::countr_zero(mask);
+      const double number = AsDouble(reinterpret_cast<const T*>(results)[column]);
       if (number == 0 || number != number) {
-        doubts_.push_back({tile.rows.begin + r, tile.columns.begin + column});
+        doubts_.push_back({row, tile.columns.begin + column});
       }
     }
   });

@@ -26,8 +26,12 @@ void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const
 inline constexpr int64_t kMaxRowWidth = 8;
 inline constexpr int64_t kMaxTile = kMaxRowWidth * kMaxPanelWidth;
 
-// The error bound of a sum of `length` products, in chains of kChainLength, relative to the sum of
-// their magnitudes.
+// The additions that follow one another in a sum of `length` products, in chains of kChainLength.
+int64_t ChainedAdditions(int64_t length);
+
+// The error bound of a sum with so many such additions, or of so many products, relative to the sum
+// of their magnitudes.
+double RelativeErrorOf(int64_t additions);
 double RelativeError(int64_t length);
 
 // Rows of sums, each as long as the column width of ProductKernels, and their error bounds:
@@ -59,19 +63,21 @@ class TileResults {
   // Offsets in the output.
   struct Places {
     Offsets rows, columns;
-    bool are_rows;  // true if the elements of a row are neighbours
+    bool are_direct;  // true if a row is a whole one of neighbours; then only the first column is
+                      // set
   };
 
   void AddAddends(const TileSums& tile);
   void LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const;
-  Places PlacesOf(const TileSums& tile) const;
+  Places PlacesOf(const TileSums& tile);
   void Store(const TileSums& tile, const Places& places) const;
-  void DoubtAbsent(const TileSums& tile, int64_t column);
+  void DoubtAbsent(const TileSums& tile, int64_t row, const std::byte* results);
 
   const MatrixLines& rows_;
   const MatrixLines& columns_;
   const MatrixTerms& terms_;
   const MatrixOutput& output_;
+  LineOffsets row_offsets_, column_offsets_;
   int64_t width_;
   RoundingFunction* round_;
   std::vector<MatrixPlace> doubts_;

@@ -2,9 +2,11 @@
 #include "core/engine/matrix/window_lines.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "core/kernels/matrix/integer_tile.h"
+#include "core/kernels/matrix/product.h"
 
 namespace dmlop {
 
@@ -70,33 +72,43 @@ void WindowLines::ForEachRun(IndexRange lines, Body&& body) const {
   }
 }
 
-bool WindowLines::AddOuterOffset(const Dims& window, const Dims& tap, int64_t& offset) const {
-  offset += window[0] * input_.layout.strides[0];
+std::optional<int64_t> WindowLines::OuterOffset(const Dims& window, const Dims& tap,
+                                                int64_t channel) const {
+  const Dims& strides = input_.layout.strides;
+  int64_t offset = window[0] * strides[0] + channel * strides[1];
   for (size_t d = 0; d + 1 < axes_.size(); ++d) {
-    if (!axes_[d].Has(window[d + 1], tap[d])) return false;
-    offset += axes_[d].ElementAt(window[d + 1], tap[d]) * input_.layout.strides[d + 2];
+    if (!axes_[d].Has(window[d + 1], tap[d])) return std::nullopt;
+    offset += axes_[d].ElementAt(window[d + 1], tap[d]) * strides[d + 2];
   }
-  return true;
+  return offset;
+}
+
+void WindowLines::PackPlaces(const Places& places, int64_t channels, int64_t width,
+                             double* to) const {
+  const int64_t step = axes_.back().position_step;
+  const int64_t stride = input_.layout.strides.back();
+  int64_t begin = places.element < 0 ? CeilDiv(-places.element, step) : 0;
+  int64_t end =
+      places.offset ? std::min(places.limit, CeilDiv(axes_.back().size - places.element, step)) : 0;
+  end = std::max<int64_t>(end, 0);
+  begin = std::min(begin, end);
+  const std::byte* data = input_.data;
+  if (begin < end) {
+    const int64_t offset = *places.offset + (places.element + begin * step) * stride;
+    data += offset * static_cast<int64_t>(ByteWidth(input_.type));
+  }
+  pack_tap_({data, channels, input_.layout.strides[1], begin, end - begin, places.count - end,
+             stride * step, width, to});
 }
 
 void WindowLines::PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
                           double* to) const {
   const LineAxis& axis = axes_.back();
-  const int64_t channel_stride = input_.layout.strides[1];
-  const int64_t stride = input_.layout.strides.back();
-  int64_t offset = channels.begin * channel_stride;
-  const bool has_outer = AddOuterOffset(run.window, tap, offset);
-  const int64_t element = axis.ElementAt(run.window.back(), tap.back());
-  const int64_t most = std::min(run.count, axis.limit - run.window.back());
-  int64_t begin = element < 0 ? CeilDiv(-element, axis.position_step) : 0;
-  int64_t end = has_outer ? std::min(most, CeilDiv(axis.size - element, axis.position_step)) : 0;
-  end = std::max<int64_t>(end, 0);
-  begin = std::min(begin, end);
-  if (begin < end) offset += (element + begin * axis.position_step) * stride;
-  const std::byte* data = input_.data;
-  if (begin < end) data += offset * static_cast<int64_t>(ByteWidth(input_.type));
-  pack_tap_({data, channels.count, channel_stride, begin, end - begin, run.count - end,
-             stride * axis.position_step, width, to + run.lane});
+  const int64_t position = run.window.back();
+  const int64_t limit = std::min(run.count, axis.limit - position);
+  PackPlaces({OuterOffset(run.window, tap, channels.begin), axis.ElementAt(position, tap.back()),
+              limit, run.count},
+             channels.count, width, to + run.lane);
 }
 
 void WindowLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
@@ -117,16 +129,20 @@ void WindowLines::Pack(IndexRange lines, IndexRange elements, int64_t width, dou
   });
 }
 
+Range WindowLines::InsideOf(const Run& run) const {
+  for (size_t d = 0; d + 1 < axes_.size(); ++d) {
+    if (!inside_[d].Contains(run.window[d + 1])) return {0, 0};
+  }
+  const int64_t position = run.window.back();
+  return Intersection({inside_.back().begin - position, inside_.back().end - position},
+                      {0, run.count});
+}
+
 uint32_t WindowLines::WithAbsent(IndexRange lines) const {
   uint32_t with_all = 0;
   ForEachRun(lines, [&](const Run& run) {
-    for (size_t d = 0; d + 1 < axes_.size(); ++d) {
-      if (!inside_[d].Contains(run.window[d + 1])) return;
-    }
-    const int64_t position = run.window.back();
-    const int64_t begin = std::max(inside_.back().begin - position, int64_t{0});
-    const int64_t end = std::min(inside_.back().end - position, run.count);
-    if (begin < end) with_all |= (Bits(end) - Bits(begin)) << run.lane;
+    const Range inside = InsideOf(run);
+    if (inside.count() > 0) with_all |= (Bits(inside.end) - Bits(inside.begin)) << run.lane;
   });
   return Bits(lines.count) - with_all;
 }
@@ -137,13 +153,103 @@ void WindowLines::Extract(int64_t line, double* to) const {
   const LineAxis& axis = axes_.back();
   for (int64_t i = 0; i < Product(taps_); ++i, to += channels) {
     const Dims tap = IndexOf(taps_, i);
-    int64_t offset = 0;
-    if (!AddOuterOffset(window, tap, offset) || !axis.Has(window.back(), tap.back())) {
+    if (!OuterOffset(window, tap, 0) || !axis.Has(window.back(), tap.back())) {
       std::fill_n(to, channels, Absent());
       continue;
     }
     PackTap({window, 0, 1}, tap, {0, channels}, 1, to);
   }
+}
+
+// --- rows ----------------------------------------------------------------------------------------
+
+WindowRows::WindowRows(const WindowLines& windows, int64_t most_lines, int64_t most_channels)
+    : windows_(windows), most_channels_(most_channels) {
+  Dims outer = windows_.taps_;
+  const int64_t taps = outer.back();
+  outer.back() = 1;
+  for (int64_t i = 0; i < Product(outer); ++i) outer_.push_back(IndexOf(outer, i));
+  taps_.resize(static_cast<size_t>(taps));
+  const bool ascend = windows_.axes_.back().tap_step > 0;
+  for (int64_t i = 0; i < taps; ++i) {
+    const int64_t tap = ascend ? i : taps - 1 - i;
+    taps_[static_cast<size_t>(tap)] = PlaceOf(tap);
+  }
+  for (const Row& row : rows_) {
+    length_ = std::max(length_, most_lines + row.more + kMaxPanelWidth);
+  }
+  packed_.resize(outer_.size() * rows_.size(), {std::nullopt, 0, 0, 0});
+  numbers_.resize(packed_.size() * static_cast<size_t>(length_ * most_channels_));
+}
+
+// Finds a row that has nearly the elements of a tap, and makes it reach them. Taps come in the
+// order of their elements.
+WindowRows::Tap WindowRows::PlaceOf(int64_t tap) {
+  constexpr int64_t kNear = 64;
+  const LineAxis& axis = windows_.axes_.back();
+  const int64_t element = tap * axis.tap_step;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    const int64_t distance = element - rows_[r].first;
+    const int64_t place = distance / axis.position_step;
+    if (distance % axis.position_step != 0 || place > rows_[r].more + kNear) continue;
+    rows_[r].more = place;
+    return {r, place};
+  }
+  rows_.push_back({element, 0});
+  return {rows_.size() - 1, 0};
+}
+
+void WindowRows::ForEachRun(IndexRange lines, IndexRange channels,
+                            const std::function<void(const Run&)>& body) {
+  const int64_t end = windows_.axes_.back().limit;
+  windows_.ForEachRun(lines, [&](const WindowLines::Run& run) {
+    const int64_t limit = std::clamp<int64_t>(end - run.window.back(), 0, run.count);
+    PackRun(run, limit, channels);
+    body({run.lane, run.count, limit, windows_.InsideOf(run), of_all_.data()});
+  });
+}
+
+void WindowRows::PackRun(const WindowLines::Run& run, int64_t count, IndexRange channels) {
+  const int64_t first = windows_.axes_.back().ElementAt(run.window.back(), 0);
+  of_first_.clear();
+  for (size_t o = 0; o < outer_.size(); ++o) {
+    const auto offset = windows_.OuterOffset(run.window, outer_[o], channels.begin);
+    const size_t slot = SlotOf(run.window, o) * rows_.size();
+    of_first_.resize((o + 1) * taps_.size());
+    for (size_t r = 0; r < rows_.size(); ++r) {
+      const int64_t length = count + rows_[r].more;
+      const double* const row =
+          Packed(slot + r, {offset, first + rows_[r].first, length, length}, channels.count);
+      for (size_t t = 0; t < taps_.size(); ++t) {
+        if (taps_[t].row == r) of_first_[o * taps_.size() + t] = row + taps_[t].place;
+      }
+    }
+  }
+  of_all_ = of_first_;
+  for (int64_t c = 1; c < channels.count; ++c) {
+    for (const double* row : of_first_) of_all_.push_back(row + c * length_);
+  }
+}
+
+// Returns a different slot for each outer tap of a window. Where windows of the next run share rows
+// with those of the last one, these have the same slots.
+size_t WindowRows::SlotOf(const Dims& window, size_t outer_tap) const {
+  if (windows_.axes_.size() == 1) return outer_tap;
+  const size_t d = windows_.axes_.size() - 2;
+  const LineAxis& axis = windows_.axes_[d];
+  const int64_t element = axis.ElementAt(window[d + 1], outer_[outer_tap][d]);
+  const int64_t step = FloorDiv(element, std::abs(axis.tap_step));
+  const int64_t turn = step - FloorDiv(step, axis.taps) * axis.taps;
+  const size_t taps = static_cast<size_t>(axis.taps);
+  return outer_tap / taps * taps + static_cast<size_t>(turn);
+}
+
+const double* WindowRows::Packed(size_t slot, const WindowLines::Places& places, int64_t channels) {
+  double* const numbers = numbers_.data() + static_cast<int64_t>(slot) * length_ * most_channels_;
+  if (packed_[slot] == places) return numbers;
+  packed_[slot] = places;
+  windows_.PackPlaces(places, channels, length_, numbers);
+  return numbers;
 }
 
 // --- integers ------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/base/integers.h"
@@ -10,6 +12,7 @@
 #include "core/engine/matrix/matrix_lines.h"
 #include "core/engine/window/window_axis.h"
 #include "core/kernels/matrix/pack.h"
+#include "core/kernels/matrix/product.h"
 
 namespace dmlop {
 
@@ -42,17 +45,32 @@ class WindowLines final : public MatrixLines {
   WindowLines(const ConstTensorView& input, std::vector<LineAxis> axes);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
-  bool PacksAnyNumber() const override { return true; }
   uint32_t WithAbsent(IndexRange lines) const override;
   void Extract(int64_t line, double* to) const override;
+  const WindowLines* AsWindows() const override { return this; }
+
+  int64_t taps() const { return Product(taps_); }
 
  private:
+  friend class WindowRows;
   struct Run;
 
+  // Places of the last dimension that are position_step apart, from `element` on. Those from
+  // `limit` on have no elements.
+  struct Places {
+    std::optional<int64_t> offset;  // of the other dimensions; null if there are no elements
+    int64_t element, limit, count;
+
+    friend bool operator==(const Places&, const Places&) = default;
+  };
+
+  // The lines of a run that have all elements.
+  Range InsideOf(const Run& run) const;
   template <class Body>
   void ForEachRun(IndexRange lines, Body&& body) const;
-  // Adds the offset of a tap of a window, but for the last dimension; false if a tap reads nothing.
-  bool AddOuterOffset(const Dims& window, const Dims& tap, int64_t& offset) const;
+  // The offset of a tap of a window, but for the last dimension; null if the tap reads nothing.
+  std::optional<int64_t> OuterOffset(const Dims& window, const Dims& tap, int64_t channel) const;
+  void PackPlaces(const Places& places, int64_t channels, int64_t width, double* to) const;
   void PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
                double* to) const;
 
@@ -62,6 +80,54 @@ class WindowLines final : public MatrixLines {
   std::vector<Range> inside_;  // one for each axis
   Dims windows_;               // n, positions...
   Dims taps_;
+};
+
+// The elements of neighbouring windows along the last dimension, widened once for all taps of that
+// dimension that read them.
+class WindowRows {
+ public:
+  // Serves runs of up to `most_lines` lines and `most_channels` channels.
+  WindowRows(const WindowLines& windows, int64_t most_lines, int64_t most_channels);
+
+  // Neighbouring lines, the first of which is number `lane` of a range: rows[k][i] is element k of
+  // line i, and 0 if it is absent. The elements are (channels, taps...). The rows can be read up to
+  // kMaxPanelWidth lines further.
+  struct Run {
+    int64_t lane, count;
+    int64_t limit;  // lines from this one on have no elements, and rows none for them
+    Range inside;   // lines that have all elements
+    const double* const* rows;
+  };
+  void ForEachRun(IndexRange lines, IndexRange channels,
+                  const std::function<void(const Run&)>& body);
+
+ private:
+  // Elements as far apart as windows are. The first one is that of some tap of the first window;
+  // behind those of this tap there are some more, of other taps.
+  struct Row {
+    int64_t first, more;
+  };
+  // Where a row has the elements of a tap.
+  struct Tap {
+    size_t row;
+    int64_t place;
+  };
+
+  Tap PlaceOf(int64_t tap);
+  void PackRun(const WindowLines::Run& run, int64_t count, IndexRange channels);
+  size_t SlotOf(const Dims& window, size_t outer_tap) const;
+  const double* Packed(size_t slot, const WindowLines::Places& places, int64_t channels);
+
+  const WindowLines& windows_;
+  std::vector<Row> rows_;
+  std::vector<Tap> taps_;                    // of the last dimension
+  std::vector<Dims> outer_;                  // the taps of the others
+  std::vector<WindowLines::Places> packed_;  // as many rows as a run has
+  int64_t length_ = kMaxPanelWidth;          // most numbers of a row in a channel
+  int64_t most_channels_;
+  std::vector<double> numbers_;
+  std::vector<const double*> of_first_;  // those of the first channel
+  std::vector<const double*> of_all_;
 };
 
 // --- integers ------------------------------------------------------------------------------------

@@ -99,7 +99,14 @@ struct ThinCall {
 };
 using ThinFunction = void(const ThinCall& call);
 
-// Returns the function for FLOAT32, FLOAT16 or, in lines that have been packed, FLOAT64.
+// Returns the function for FLOAT32 or FLOAT16.
 ThinFunction* ThinFunctionFor(DataType type);
+
+// Sets the product of each line with a vector, and the sum of its magnitudes, if element k of line
+// i is rows[k][i]. Each chain of `depth` additions begins with -0. Reads and sets up to
+// kMaxPanelWidth lines more.
+using RowsFunction = void(int64_t lines, int64_t depth, const double* const* rows,
+                          const double* vector, double* sums, double* magnitudes);
+RowsFunction* RowsFunctionNow();
 
 }  // namespace dmlop

@@ -131,8 +131,46 @@ void ThinFloats(const ThinCall& call) {
 void ThinHalves(const ThinCall& call) {
   Thin<Half>(call);
 }
-void ThinDoubles(const ThinCall& call) {
-  Thin<double>(call);
+
+// Sets the sums of kVectors vectors of lines from line i on.
+template <int64_t kVectors>
+HWY_INLINE void MultiplyVectors(int64_t i, int64_t depth, const double* const* rows,
+                                const double* vector, double* sums, double* magnitudes) {
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  WideVec sum[kVectors], magnitude[kVectors];
+#pragma GCC unroll 4
+  for (int64_t v = 0; v < kVectors; ++v) {
+    sum[v] = hn::Set(d, -0.0);
+    magnitude[v] = hn::Zero(d);
+  }
+  for (int64_t k = 0; k < depth; ++k) {
+    const WideVec factor = hn::Set(d, vector[k]);
+    const WideVec size = hn::Abs(factor);
+    const double* row = rows[k] + i;
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const WideVec x = hn::LoadU(d, row + v * lanes);
+      sum[v] = hn::MulAdd(x, factor, sum[v]);
+      magnitude[v] = hn::MulAdd(hn::Abs(x), size, magnitude[v]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int64_t v = 0; v < kVectors; ++v) {
+    hn::StoreU(sum[v], d, sums + i + v * lanes);
+    hn::StoreU(magnitude[v], d, magnitudes + i + v * lanes);
+  }
+}
+
+void MultiplyRowsOfLines(int64_t lines, int64_t depth, const double* const* rows,
+                         const double* vector, double* sums, double* magnitudes) {
+  constexpr int64_t kVectors = 4;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  int64_t i = 0;
+  for (; i + kVectors * lanes <= lines; i += kVectors * lanes) {
+    MultiplyVectors<kVectors>(i, depth, rows, vector, sums, magnitudes);
+  }
+  for (; i < lines; i += lanes) MultiplyVectors<1>(i, depth, rows, vector, sums, magnitudes);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -144,9 +182,12 @@ namespace dmlop {
 ThinFunction* ThinFunctionFor(DataType type) {
   static constexpr IsaForms<ThinFunction> kFloats = DMLOP_ISA_FORMS(ThinFloats);
   static constexpr IsaForms<ThinFunction> kHalves = DMLOP_ISA_FORMS(ThinHalves);
-  static constexpr IsaForms<ThinFunction> kDoubles = DMLOP_ISA_FORMS(ThinDoubles);
-  if (type == DataType::kFloat64) return Choose(kDoubles);
   return Choose(type == DataType::kFloat16 ? kHalves : kFloats);
+}
+
+RowsFunction* RowsFunctionNow() {
+  static constexpr IsaForms<RowsFunction> kForms = DMLOP_ISA_FORMS(MultiplyRowsOfLines);
+  return Choose(kForms);
 }
 
 }  // namespace dmlop
