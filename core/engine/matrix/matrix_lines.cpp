@@ -139,6 +139,9 @@ int64_t PanelWidth(PanelSide side) {
   return side == PanelSide::kRows ? kernels.row_width : kernels.column_width;
 }
 
+// A part of a panel that stays in the first-level cache while it is packed and looked at.
+constexpr int64_t kDepthAtOnce = kChainLength / 4;
+
 // Sums of numbers whose ratio is greater are hardly ever exact.
 constexpr double kGreatestSpan = 0x1p22;
 
@@ -146,7 +149,15 @@ constexpr double kGreatestSpan = 0x1p22;
 class BitSearch {
  public:
   void Add(int64_t count, const double* numbers) {
-    if (lowest_ == 0) return;
+    constexpr int64_t kPiece = 512;
+    for (int64_t i = 0; i < count && lowest_ != 0; i += kPiece) {
+      AddPiece(std::min(kPiece, count - i), numbers + i);
+    }
+  }
+  double lowest() const { return lowest_; }
+
+ private:
+  void AddPiece(int64_t count, const double* numbers) {
     double lowest = 0;
     double greatest = 0;
     ProductKernelsNow().scan_bits(count, numbers, &lowest, &greatest);
@@ -154,9 +165,7 @@ class BitSearch {
     greatest_ = std::max(greatest_, greatest);
     if (greatest_ > lowest_ * kGreatestSpan || std::isinf(greatest_)) lowest_ = 0;
   }
-  double lowest() const { return lowest_; }
 
- private:
   double lowest_ = std::numeric_limits<double>::infinity();
   double greatest_ = 0;
 };
@@ -193,8 +202,8 @@ int64_t PackedLines::LinesIn(int64_t panel) const {
 void PackedLines::PackPanel(int64_t panel, double& lowest_bit) {
   double* norms = norms_.data() + static_cast<size_t>(panel * width_);
   BitSearch search;
-  for (int64_t k = 0; k < length_; k += kChainLength) {
-    const int64_t depth = std::min(kChainLength, length_ - k);
+  for (int64_t k = 0; k < length_; k += kDepthAtOnce) {
+    const int64_t depth = std::min(kDepthAtOnce, length_ - k);
     double* to = data_.data() + (panel * length_ + k) * width_;
     lines_.Pack(LinesOf(panel), {k, depth}, width_, to);
     ProductKernelsNow().add_squares(depth, width_, to, norms);

@@ -83,15 +83,23 @@ std::optional<int64_t> WindowLines::OuterOffset(const Dims& window, const Dims& 
   return offset;
 }
 
+Range WindowLines::PresentPlaces(const Places& places) const {
+  const LineAxis& axis = axes_.back();
+  if (!places.offset) return {0, 0};
+  const int64_t most = std::min(places.limit, places.count);
+  const int64_t last = places.element + (most - 1) * axis.position_step;
+  if (places.element >= 0 && last < axis.size) return {0, std::max<int64_t>(most, 0)};
+  const int64_t end =
+      std::max<int64_t>(std::min(most, CeilDiv(axis.size - places.element, axis.position_step)), 0);
+  const int64_t begin = CeilDiv(std::max<int64_t>(-places.element, 0), axis.position_step);
+  return {std::min(begin, end), end};
+}
+
 void WindowLines::PackPlaces(const Places& places, int64_t channels, int64_t width,
                              double* to) const {
   const int64_t step = axes_.back().position_step;
   const int64_t stride = input_.layout.strides.back();
-  int64_t begin = places.element < 0 ? CeilDiv(-places.element, step) : 0;
-  int64_t end =
-      places.offset ? std::min(places.limit, CeilDiv(axes_.back().size - places.element, step)) : 0;
-  end = std::max<int64_t>(end, 0);
-  begin = std::min(begin, end);
+  const auto [begin, end] = PresentPlaces(places);
   const std::byte* data = input_.data;
   if (begin < end) {
     const int64_t offset = *places.offset + (places.element + begin * step) * stride;

@@ -70,6 +70,7 @@ class WindowLines final : public MatrixLines {
   void ForEachRun(IndexRange lines, Body&& body) const;
   // The offset of a tap of a window, but for the last dimension; null if the tap reads nothing.
   std::optional<int64_t> OuterOffset(const Dims& window, const Dims& tap, int64_t channel) const;
+  Range PresentPlaces(const Places& places) const;
   void PackPlaces(const Places& places, int64_t channels, int64_t width, double* to) const;
   void PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
                double* to) const;

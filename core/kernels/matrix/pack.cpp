@@ -12,6 +12,7 @@
 
 #include "core/kernels/matrix/widen_row-inl.h"
 #include "core/kernels/simd/dispatch.h"
+#include "core/kernels/simd/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -24,11 +25,13 @@ inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
   return true;
 }
 
-// Packs lines that are adjacent in memory.
+// Packs lines that are adjacent in memory, and prefetches those that come next.
 template <typename T>
 void PackAcross(const PackCall& call) {
   const T* from = reinterpret_cast<const T*>(call.data) + call.lines[0];
+  const int64_t bytes = call.line_count * static_cast<int64_t>(sizeof(T));
   for (int64_t k = 0; k < call.depth; ++k) {
+    PrefetchLines(reinterpret_cast<const std::byte*>(from + call.inner[k]) + bytes, bytes);
     WidenRow(from + call.inner[k], call.line_count, call.to + k * call.width);
   }
 }

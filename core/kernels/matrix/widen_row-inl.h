@@ -27,10 +27,10 @@ HWY_INLINE void WidenRow(const T* from, int64_t count, double* to) {
     for (int64_t i = 0; i < count; ++i) to[i] = WidenElement(from[i]);
     return;
   }
-  for (int64_t i = 0; i + lanes <= count; i += lanes) {
-    hn::StoreU(LoadWide(from + i), Wide(), to + i);
+  for (int64_t i = 0; i < count; i += lanes) {
+    const int64_t at = HWY_MIN(i, count - lanes);
+    hn::StoreU(LoadWide(from + at), Wide(), to + at);
   }
-  hn::StoreU(LoadWide(from + count - lanes), Wide(), to + count - lanes);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
