@@ -66,8 +66,9 @@ class PackedProduct {
       const IndexRange chain{k, std::min(kChainLength, rows_.length() - k)};
       double* sums = workspace_.sums.data();
       for (int64_t c = block.columns.begin; c < block.columns.end; ++c) {
+        const double* next = NextColumns(block, chain, c);
         for (int64_t r = block.rows.begin; r < block.rows.end; ++r) {
-          AddChain(chain, r, c, sums);
+          AddChain(chain, r, c, sums, PartOf(next, chain, r - block.rows.begin));
           if (rows_.length() > kChainLength) sums += tile_;
         }
       }
@@ -75,10 +76,26 @@ class PackedProduct {
   }
 
  private:
-  void AddChain(IndexRange chain, int64_t row_panel, int64_t column_panel, double* sums) const {
+  // The columns that are multiplied after those of a panel.
+  const double* NextColumns(const ProductGrid::Block& block, IndexRange chain,
+                            int64_t panel) const {
+    if (panel + 1 < block.columns.end) return columns_.Panel(panel + 1, chain.begin);
+    const int64_t next = chain.begin + chain.count;
+    return columns_.Panel(block.columns.begin, next < rows_.length() ? next : 0);
+  }
+
+  // The part of the next columns that a tile prefetches, as many cache lines as a chain is long.
+  const double* PartOf(const double* next, IndexRange chain, int64_t number) const {
+    constexpr int64_t kNumbers = kLineBytes / sizeof(double);
+    return number * kNumbers < kernels_.column_width ? next + number * chain.count * kNumbers
+                                                     : next;
+  }
+
+  void AddChain(IndexRange chain, int64_t row_panel, int64_t column_panel, double* sums,
+                const double* next) const {
     const auto multiply = chain.begin == 0 ? kernels_.begin_sums : kernels_.add_to_sums;
     multiply(chain.count, rows_.LinesIn(row_panel), rows_.Panel(row_panel, chain.begin),
-             columns_.Panel(column_panel, chain.begin), sums);
+             columns_.Panel(column_panel, chain.begin), sums, next);
     const bool is_last = chain.begin + chain.count == rows_.length();
     if (is_last) Finish(row_panel, column_panel, sums);
   }

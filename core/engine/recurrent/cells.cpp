@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "core/engine/recurrent/network.h"
 #include "core/exact/exact_sum.h"
+#include "core/kernels/recurrent/states.h"
 
 namespace dmlop {
 
@@ -290,14 +292,13 @@ class Lstm final : public Cell<T> {
     if (!options_.couples) gates.forget.Activate(gates.forget_gate, range, F());
     gates.forget.Activate(gates.forget_gate + 1, range, parameters_.activations[1]);
     for (int64_t i = range.begin; i < range.end; ++i) {
-      for (int64_t u = 0; u < units_; ++u) {
-        const float input = gates.input.At(i, gates.input_gate, u);
-        const float forget =
-            options_.couples ? 1.0f - input : gates.forget.At(i, gates.forget_gate, u);
-        const float added = gates.forget.At(i, gates.forget_gate + 1, u);
-        T& memory = items.memory[i * units_ + u];
-        memory = RoundProducts<T>(forget, AsDouble(memory), input, added);
+      const float* input = gates.input.Row(i, gates.input_gate);
+      float* forget = gates.forget.Row(i, gates.forget_gate);
+      if (options_.couples) {
+        std::transform(input, input + units_, forget, [](float gate) { return 1.0f - gate; });
       }
+      kernels_.mix(units_, forget, input, gates.forget.Row(i, gates.forget_gate + 1),
+                   items.memory + i * units_);
     }
   }
 
@@ -311,16 +312,15 @@ class Lstm final : public Cell<T> {
     }
     memory.Activate(0, {0, range.count()}, parameters_.activations[2]);
     for (int64_t i = range.begin; i < range.end; ++i) {
-      for (int64_t u = 0; u < units_; ++u) {
-        items.hidden[i * units_ + u] =
-            RoundProduct<T>(output.At(i, output_gate, u), memory.At(i - range.begin, 0, u));
-      }
+      kernels_.multiply(units_, output.Row(i, output_gate), memory.Row(i - range.begin, 0),
+                        items.hidden + i * units_);
     }
   }
 
   const CellParameters parameters_;
   const LstmOptions options_;
   int64_t inputs_, units_;
+  StateKernels<T> kernels_ = StateKernelsFor<T>();
   std::vector<Product> products_;
 };
 

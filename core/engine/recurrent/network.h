@@ -117,13 +117,16 @@ class GateValues {
       : gates_(gates), units_(units), values_(static_cast<size_t>(items * gates * units)) {}
 
   float* data() { return values_.data(); }
+  // The values of a gate for all units.
+  float* Row(int64_t item, int64_t gate) {
+    return values_.data() + (item * gates_ + gate) * units_;
+  }
   float At(int64_t item, int64_t gate, int64_t unit) const {
     return values_[static_cast<size_t>((item * gates_ + gate) * units_ + unit)];
   }
 
   void Activate(int64_t gate, Range items, const ActivationFunction& function) {
-    float* first = values_.data() + (items.begin * gates_ + gate) * units_;
-    function({reinterpret_cast<std::byte*>(first),
+    function({reinterpret_cast<std::byte*>(Row(items.begin, gate)),
               DataType::kFloat32,
               {{1, 1, items.count(), units_}, {0, 0, gates_ * units_, 1}}});
   }
@@ -173,15 +176,10 @@ std::vector<MatrixAddend> BiasesOf(const CellParameters& parameters, int64_t ite
 // Exact products of FLOAT32 numbers, packed, for each item and unit.
 MatrixAddend ProductsOf(const std::vector<double>& products, int64_t units);
 
-// a * b and a * b + c * d, computed exactly and rounded once.
+// a * b, computed exactly and rounded once.
 template <typename T>
 T RoundProduct(double a, double b) {
   return RoundOnce<T>(a * b);
-}
-template <typename T>
-T RoundProducts(double a, double b, double c, double d) {
-  const HeadTail sum = TwoSum(a * b, c * d);
-  return RoundOnce<T>(sum.head, sum.tail);
 }
 
 }  // namespace dmlop

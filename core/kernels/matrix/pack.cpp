@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "core/kernels/copy/transpose-inl.h"
+#include "core/kernels/matrix/product.h"
 #include "core/kernels/matrix/widen_row-inl.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/prefetch.h"
@@ -17,12 +19,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Returns whether the offsets count up one by one.
-inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
+// Returns whether the offsets are `step` apart.
+inline bool AreApart(int64_t step, const int64_t* offsets, int64_t count) {
   for (int64_t i = 1; i < count; ++i) {
-    if (offsets[i] != offsets[0] + i) return false;
+    if (offsets[i] != offsets[0] + i * step) return false;
   }
   return true;
+}
+inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
+  return AreApart(1, offsets, count);
 }
 
 // Packs lines that are adjacent in memory, and prefetches those that come next.
@@ -36,18 +41,21 @@ void PackAcross(const PackCall& call) {
   }
 }
 
-// Packs lines whose elements are adjacent.
+// Packs lines `step` apart whose elements are adjacent.
 template <typename T>
-void PackAlong(const PackCall& call) {
+void PackAlong(const PackCall& call, int64_t step) {
+  const T* from = reinterpret_cast<const T*>(call.data) + call.lines[0] + call.inner[0];
+  if (call.width == 1) return WidenRow(from, call.depth, call.to);
+  using Bits = std::conditional_t<sizeof(T) == sizeof(uint16_t), uint16_t, float>;
   constexpr int64_t kPiece = 64;
-  HWY_ALIGN double piece[kPiece];
-  for (int64_t i = 0; i < call.line_count; ++i) {
-    const T* from = reinterpret_cast<const T*>(call.data) + call.lines[i] + call.inner[0];
-    for (int64_t first = 0; first < call.depth; first += kPiece) {
-      const int64_t count = std::min(kPiece, call.depth - first);
-      WidenRow(from + first, count, piece);
-      double* to = call.to + first * call.width + i;
-      for (int64_t k = 0; k < count; ++k) to[k * call.width] = piece[k];
+  HWY_ALIGN Bits piece[kPiece * kMaxPanelWidth];
+  for (int64_t first = 0; first < call.depth; first += kPiece) {
+    const int64_t count = std::min(kPiece, call.depth - first);
+    Transpose({count, call.line_count, call.line_count, 1, 1, step}, piece,
+              reinterpret_cast<const Bits*>(from + first));
+    for (int64_t k = 0; k < count; ++k) {
+      WidenRow(reinterpret_cast<const T*>(piece) + k * call.line_count, call.line_count,
+               call.to + (first + k) * call.width);
     }
   }
 }
@@ -67,10 +75,11 @@ void Pack(const PackCall& call) {
   for (int64_t k = 0; k < call.depth && call.line_count < call.width; ++k) {
     std::fill(call.to + k * call.width + call.line_count, call.to + (k + 1) * call.width, 0.0);
   }
-  if (call.line_count > 1 && AreNeighbours(call.lines, call.line_count)) {
+  const int64_t step = call.line_count > 1 ? call.lines[1] - call.lines[0] : 0;
+  if (step == 1 && AreNeighbours(call.lines, call.line_count)) {
     PackAcross<T>(call);
-  } else if (AreNeighbours(call.inner, call.depth)) {
-    PackAlong<T>(call);
+  } else if (AreNeighbours(call.inner, call.depth) && AreApart(step, call.lines, call.line_count)) {
+    PackAlong<T>(call, step);
   } else {
     PackEach<T>(call);
   }

@@ -13,6 +13,7 @@
 
 #include "core/exact/double_double.h"
 #include "core/kernels/simd/dispatch.h"
+#include "core/kernels/simd/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -40,7 +41,8 @@ HWY_INLINE double* TileRow(double* sums, int64_t row) {
 // The products are exact, so it does not matter whether they are fused with the additions.
 template <bool kBegins, int64_t kRows>
 void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
-                  const double* HWY_RESTRICT columns, double* HWY_RESTRICT sums) {
+                  const double* HWY_RESTRICT columns, double* HWY_RESTRICT sums,
+                  const double* next) {
   const Doubles d;
   DoubleVec chains[kRows][kColumnVectors];
 #pragma GCC unroll 8
@@ -49,6 +51,7 @@ void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
     for (int64_t c = 0; c < kColumnVectors; ++c) chains[r][c] = hn::Set(d, -0.0);
   }
   for (int64_t k = 0; k < depth; ++k) {
+    PrefetchLine(reinterpret_cast<const std::byte*>(next) + k * kLineBytes);
     const DoubleVec column0 = hn::Load(d, columns);
     const DoubleVec column1 = hn::Load(d, columns + kLanes);
     const DoubleVec column2 = hn::Load(d, columns + 2 * kLanes);
@@ -78,11 +81,13 @@ void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
 
 template <bool kBegins>
 void Multiply(int64_t depth, int64_t row_count, const double* rows, const double* columns,
-              double* sums) {
-  if (row_count == 1) return MultiplyRows<kBegins, 1>(depth, rows, columns, sums);
-  if (row_count == 2) return MultiplyRows<kBegins, 2>(depth, rows, columns, sums);
-  if (row_count <= 4) return MultiplyRows<kBegins, 4>(depth, rows, columns, sums);
-  if constexpr (kRowWidth > 4) MultiplyRows<kBegins, kRowWidth>(depth, rows, columns, sums);
+              double* sums, const double* next) {
+  if (row_count == 1) return MultiplyRows<kBegins, 1>(depth, rows, columns, sums, next);
+  if (row_count == 2) return MultiplyRows<kBegins, 2>(depth, rows, columns, sums, next);
+  if (row_count <= 4) return MultiplyRows<kBegins, 4>(depth, rows, columns, sums, next);
+  if constexpr (kRowWidth > 4) {
+    MultiplyRows<kBegins, kRowWidth>(depth, rows, columns, sums, next);
+  }
 }
 
 void AddSquares(int64_t depth, int64_t width, const double* HWY_RESTRICT panel,

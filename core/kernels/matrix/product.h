@@ -24,9 +24,9 @@ struct ProductKernels {
 
   // Computes a chain of `depth` products, which begins with -0, for each sum of a tile of row_width
   // x column_width, row by row. Rows from `row_count` on are left alone or computed from what is in
-  // the panel.
+  // the panel. Meanwhile prefetches `depth` cache lines from `next` on.
   using Multiply = void(int64_t depth, int64_t row_count, const double* rows, const double* columns,
-                        double* sums);
+                        double* sums, const double* next);
   Multiply* begin_sums;   // sets the sums
   Multiply* add_to_sums;  // adds to them
 
