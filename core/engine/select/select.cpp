@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -13,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/integers.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/kernels/reduce/min_max.h"
@@ -28,7 +28,12 @@ struct Candidate {
   Key key;
   uint32_t place;  // 32 bits suffice for any size
 
-  friend auto operator<=>(const Candidate&, const Candidate&) = default;
+  // Compares as one number, without a branch that nobody could predict.
+  friend bool operator<(const Candidate& a, const Candidate& b) { return a.Rank() < b.Rank(); }
+
+ private:
+  using Number = std::conditional_t<sizeof(Key) < sizeof(uint64_t), uint64_t, Int128>;
+  Number Rank() const { return Number{key} << 32 | place; }
 };
 
 // Calls body(part, begin, end) for parts of [0, count) of equal size, whatever the threads.
@@ -200,7 +205,7 @@ class Selection {
       OfferColumns(sequence, begin, rest, columns, first);
       begin = rest;
     }
-    Offer(sequence, begin, end, 1, first);
+    Offer(sequence, {begin, end, 1}, std::numeric_limits<Key>::max(), first);
     std::sort_heap(first.begin(), first.end());
   }
 
@@ -223,16 +228,24 @@ class Selection {
     const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count_ - 1);
     std::nth_element(sorted.begin(), last, sorted.end(), std::greater<>());
     for (int64_t c = 0; c < columns; ++c) {
-      if (best[static_cast<size_t>(c)] >= *last) Offer(sequence, begin + c, end, columns, first);
+      if (best[static_cast<size_t>(c)] < *last) continue;
+      Offer(sequence, {begin + c, end, columns}, InOrder(*last), first);
     }
   }
 
-  // Keeps the best elements so far in a heap with the worst of them in front.
-  void Offer(const T* sequence, int64_t begin, int64_t end, int64_t step, Candidates& first) const {
-    for (int64_t place = begin; place < end; place += step) {
+  // Places from `begin` on that are `step` apart.
+  struct Steps {
+    int64_t begin, end, step;
+  };
+
+  // Keeps the best elements so far in a heap with the worst of them in front, but for those with
+  // keys greater than `most`.
+  void Offer(const T* sequence, const Steps& places, Key most, Candidates& first) const {
+    for (int64_t place = places.begin; place < places.end; place += places.step) {
       const Candidate<Key> one = CandidateAt(sequence, place);
+      if (one.key > most) continue;
       if (std::ssize(first) == count_) {
-        if (one.key > first.front().key || one > first.front()) continue;
+        if (first.front() < one) continue;
         std::pop_heap(first.begin(), first.end());
         first.pop_back();
       }
