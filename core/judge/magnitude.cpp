@@ -155,6 +155,13 @@ Magnitude Extreme(Magnitudes among, Before before) {
   return chosen;
 }
 
+// The operands are the number and the ends of the range.
+Magnitude Clamped(Magnitudes x) {
+  const Magnitude at_least[] = {x[0], x[1]};
+  const Magnitude both[] = {Extreme(at_least, std::greater<>()), x[2]};
+  return Extreme(both, std::less<>());
+}
+
 // --- functions -----------------------------------------------------------------------------------
 
 Magnitude Exponential(const Magnitude& x) {
@@ -326,6 +333,7 @@ Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
     case Operation::kTruncate:
       return OfValue(std::trunc(x[0].value), x);
     case Operation::kClamp:
+      return Clamped(x);
     case Operation::kWrap:
     case Operation::kRoundToFloat64:
       return x[0];

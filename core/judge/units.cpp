@@ -164,9 +164,11 @@ class UnitsOfOutput {
     AllowOrdersOfScales(SizesBeforeScales(op_, inputs_, exact_.layout.sizes, output_));
   }
 
-  // Whether a function is applied to a scaled value with a bias, of whose magnitudes it says
-  // nothing.
-  bool HasMixedSum() const { return IsElementWise() && character_.has_mixed_sum; }
+  // Whether a function is applied to a scaled value with a bias, or a gate to a sum, of whose
+  // magnitudes it says nothing.
+  bool HasMixedSum() const {
+    return IsNetwork(op_) || (IsElementWise() && character_.has_mixed_sum);
+  }
 
   // Whether a run on magnitudes is not worth the time that it takes to tell that there is none, as
   // is mostly so where sums are in functions.

@@ -306,6 +306,30 @@ class UnitsTest(ProgramTest):
                 self.judged(document, off((n + 8) * so_far * 0.8), "--tolerance", "sums", status=0)
                 self.judged(document, off((n + 8) * so_far * 1.3), "--tolerance", "sums", status=1)
 
+    def test_gates_of_networks_whose_terms_cancel(self):
+        """S of a gate are the magnitudes of its terms, unless they are clipped for sure."""
+        def input_of(last):
+            return np.array([[[[4096, 4096, last]]]], "f4")
+        def network(name, gates, **fields):
+            self.bind((input_of(0), np.tile(np.array([4096, -4096, 1], "f4"), (1, 1, gates, 1)), np.zeros((1, 1, gates, 1), "f4")))
+            return operator(name, {"InputTensor": "a.npy", "WeightTensor": "b.npy", "RecurrenceTensor": "c.npy"}, Direction="FORWARD",
+                            OutputSingleTensor={"Sizes": [1, 1, 1, 1]}, **fields)
+        document = network("RNN", 1, ActivationDescs=[{"Type": "ACTIVATION_SOFTSIGN"}])
+        self.save(a=input_of(0.5))
+        r = self.result_of(document)
+        found = self.judged(document, r * np.float32(0.5))
+        error = r.item() / 2 - (np.spacing(r.item() / 2, dtype="f4") + np.spacing(r).item()) / 2
+        self.assertAlmostEqual(found["units"]["max"] / (error / (U * (2.0**25 + 0.5 + r.item()))), 1, delta=1e-4)
+        self.judged(document, r * 0, "--tolerance", "sums", status=0)
+        document = network("LSTM", 4, ActivationDescs=[{"Type": "ACTIVATION_RELU"}] * 3, ClipThreshold=2, UseClipThreshold=True,
+                           CoupleInputForget=False)
+        for last, status in ((1, 0), (3, 0), (2.0**26, 1)):
+            with self.subTest(last=last):
+                self.save(a=input_of(last))
+                r = self.result_of(document)
+                self.assertEqual(r.item(), min(last, 2) ** 3)
+                self.judged(document, r * 0, "--tolerance", "sums", status=status)
+
     def test_half_an_ulp_before_an_activation_is_excused(self):
         """2049 becomes 2048, half an ulp of FLOAT16 less, of which LINEAR passes on a quarter."""
         self.bind((np.array([[1, 1]], "f2"), np.array([[2048], [1]], "f2")))
