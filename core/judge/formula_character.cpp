@@ -79,12 +79,12 @@ class Characters {
       case Operation::kMaximum:
       case Operation::kMinimum:
       case Operation::kAtLeast:
-        NoPolynomial(character);
+        Choose(character);
         character.sign = CommonSignOf(Operands(node));
         break;
       case Operation::kIfAtLeast:
       case Operation::kIfGreater:
-        NoPolynomial(character);
+        Choose(character);
         character.sign = CommonSignOf(Operands(node).subspan(2));
         break;
       default:
@@ -130,6 +130,12 @@ class Characters {
   }
 
   static void NoPolynomial(FormulaCharacter& character) { character.is_polynomial = false; }
+
+  // What is chosen among magnitudes need not be so among what they are of.
+  static void Choose(FormulaCharacter& character) {
+    NoPolynomial(character);
+    character.has_mixed_sum |= !character.is_of_one_sign;
+  }
 
   bool IsNumber(Node node) const { return formula_.operation(node) == Operation::kNumber; }
   bool IsLeaf(Node node) const {

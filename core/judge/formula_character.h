@@ -20,7 +20,7 @@ struct FormulaCharacter {
   bool has_long_product = false;  // whose parts may be beyond the type
   bool has_function = false;      // anything but sums, products and choices
   bool has_logarithm = false;     // of what was computed
-  bool has_mixed_sum = false;     // of terms of different signs, in a function or a divisor
+  bool has_mixed_sum = false;     // of terms of different signs, in a function, divisor or choice
 
   // Adds what is said of another formula, or a part of this one, but for its sign.
   void Add(const FormulaCharacter& other) {

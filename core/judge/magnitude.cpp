@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
+#include <limits>
+#include <numbers>
 #include <numeric>
 #include <vector>
 
@@ -20,6 +21,11 @@ using Magnitudes = std::span<const Magnitude>;
 
 // Errors of a few units of FLOAT32, as a part of the size.
 constexpr double kErrorStep = 0x1p-20;
+
+// The four units that functions of one value are allowed.
+constexpr double kErrorOfArgument = 0x1p-22;
+
+constexpr double kNoSlope = std::numeric_limits<double>::infinity();  // that is finite
 
 Magnitude WithoutError(double value) {
   return {value, std::abs(value), 1, Magnitude::kExact};
@@ -94,16 +100,43 @@ Magnitude Product(Magnitudes factors) {
   return product;
 }
 
-// Returns the slope from a number to the first of others at which a function is finite, since it
-// may be infinite at one point; 0 if there is none.
+// Returns the slope from a number to the farthest value that a function has within the number's
+// error: the slope of the function itself where that is smooth, and more where it jumps or turns,
+// which it does at 0, at `turns` or nowhere. Infinite if there is a pole or an end of the domain.
+// The error ends at numbers of FLOAT32, as functions are evaluated for no others.
 template <typename Function>
-double SlopeTo(std::initializer_list<double> others, double from, Function&& function) {
-  const double value = function(from);
-  for (const double to : others) {
-    const double slope = std::abs((function(to) - value) / (to - from));
-    if (std::isfinite(slope)) return slope;
+double SlopeWithinError(double size, double from, double value, std::span<const double> turns,
+                        Function&& function) {
+  const double error = size * kErrorOfArgument;
+  if (!std::isfinite(error)) return 0;
+  double slope = 0;
+  const auto look_at = [&](double to, double distance) {
+    const double other = function(to);
+    if (other == value || (std::isnan(other) && std::isnan(value))) return;
+    const double own = std::abs(other - value) / distance;
+    slope = std::isnan(own) ? kNoSlope : std::max(slope, own);
+  };
+  for (const double end : {from + error, from - error}) {
+    const auto start = static_cast<float>(from);
+    auto to = static_cast<float>(end);
+    if (std::abs(to - from) > error) to = std::nextafter(to, start);
+    if (to != start) look_at(to, std::abs(to - from));
   }
-  return 0;
+  if (std::abs(from) < error) look_at(0, error);
+  for (const double turn : turns) {
+    if (std::abs(turn - from) < error) look_at(turn, error);
+  }
+  return slope;
+}
+
+// The part of a size that comes from a number's error.
+double PartOf(const Magnitude& x, double slope) {
+  return std::isinf(slope) && std::isfinite(x.size) ? kUnboundedSize : slope * x.size;
+}
+
+// Returns the size of a function's value where the error of its argument is such a part of it.
+double WithPart(double size, double part) {
+  return part == kUnboundedSize ? part : size + part;
 }
 
 // Returns what the error of a sum adds to the size of a function of it; nothing if `x` is no such
@@ -111,21 +144,20 @@ double SlopeTo(std::initializer_list<double> others, double from, Function&& fun
 template <typename Function>
 double PassedOn(const Magnitude& x, Function&& function) {
   if (x.kind != Magnitude::kLinear || x.size == 0) return 0;
-  const double step = x.size * kErrorStep;
-  return x.size * SlopeTo({x.value + step, x.value - step}, x.value, function);
+  return PartOf(x, SlopeWithinError(x.size, x.value, function(x.value), {}, function));
 }
 
 Magnitude Quotient(const Magnitude& a, const Magnitude& b) {
   const Magnitude operands[] = {a, b};
   const double passed_on = PassedOn(b, [&](double divisor) { return a.value / divisor; });
-  return {a.value / b.value, a.size / std::abs(b.value) + passed_on, MostTerms(operands),
+  return {a.value / b.value, WithPart(a.size / std::abs(b.value), passed_on), MostTerms(operands),
           KindOfProduct(operands), a.adds_up};
 }
 
 Magnitude SquareRoot(const Magnitude& x) {
   const auto root = [](double number) { return std::sqrt(number); };
   const double passed_on = PassedOn(x, root);
-  const double size = passed_on > 0 ? root(x.value) + passed_on : root(x.size);
+  const double size = passed_on > 0 ? WithPart(root(x.value), passed_on) : root(x.size);
   return {root(x.value), size, x.terms, Magnitude::kOther, /*adds_up=*/false};
 }
 
@@ -194,20 +226,30 @@ double ValueOf(ElementWiseFunction function, std::span<const double> parameters,
   return ExactArithmetic::Function(function, parameters, operands).number.head;
 }
 
+// The places on either side of a number at which sines and cosines turn and tangents have poles.
+std::vector<double> TurnsBeside(ElementWiseFunction function, double x) {
+  using F = ElementWiseFunction;
+  std::vector<double> turns;
+  if (function != F::kSin && function != F::kCos && function != F::kTan) return turns;
+  constexpr double kQuarter = std::numbers::pi / 2;
+  const double before = std::floor(x / kQuarter);
+  for (const double place : {-1.0, 0.0, 1.0, 2.0}) turns.push_back((before + place) * kQuarter);
+  return turns;
+}
+
 // Returns the factor by which a function passes on the error of an operand. Gates of networks,
 // which are at most 1 steep, count as if they were that steep everywhere, since the error before
-// them is that of a step before, too. Steps end at numbers of FLOAT32, as functions are evaluated
-// for no others.
+// them is that of a step before, too.
 double SlopeAt(ElementWiseFunction function, std::span<const double> parameters,
                std::vector<double> x, size_t operand, double size) {
   using F = ElementWiseFunction;
   if (function == F::kTanh || function == F::kSigmoid || function == F::kSoftsign) return 1;
-  const double from = static_cast<float>(x[operand]), step = size * kErrorStep;
-  return SlopeTo({static_cast<float>(from + step), static_cast<float>(from - step)}, from,
-                 [&](double moved) {
-                   x[operand] = moved;
-                   return ValueOf(function, parameters, x);
-                 });
+  const double from = static_cast<float>(x[operand]);
+  const auto value_at = [&](double moved) {
+    x[operand] = moved;
+    return ValueOf(function, parameters, x);
+  };
+  return SlopeWithinError(size, from, value_at(from), TurnsBeside(function, from), value_at);
 }
 
 Magnitude OfValue(double value, Magnitudes operands) {
@@ -218,7 +260,7 @@ Magnitude Power(const Magnitude& x, const Magnitude& exponent) {
   const auto power = [&](double base) { return std::pow(base, exponent.value); };
   const Magnitude operands[] = {x, exponent};
   Magnitude value = OfValue(power(x.value), operands);
-  value.size += PassedOn(x, power);
+  value.size = WithPart(value.size, PassedOn(x, power));
   return value;
 }
 
@@ -267,8 +309,9 @@ Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
                                         std::span<const double> parameters, Magnitudes operands) {
   // Beside 1 its error is that of numbers near 1.
   if (function == ElementWiseFunction::kErf) {
-    Magnitude value = OfValue(std::erf(operands[0].value), operands);
-    value.size = 1;
+    const auto error_function = [](double x) { return std::erf(x); };
+    Magnitude value = OfValue(error_function(operands[0].value), operands);
+    value.size = 1 + PassedOn(operands[0], error_function);
     return value;
   }
   std::vector<double> x;
@@ -276,7 +319,8 @@ Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
   Magnitude value = OfValue(ValueOf(function, parameters, x), operands);
   for (size_t i = 0; i < x.size(); ++i) {
     if (IsRelative(operands[i]) || operands[i].size == 0) continue;
-    value.size += SlopeAt(function, parameters, x, i, operands[i].size) * operands[i].size;
+    const double slope = SlopeAt(function, parameters, x, i, operands[i].size);
+    value.size = WithPart(value.size, PartOf(operands[i], slope));
   }
   return value;
 }

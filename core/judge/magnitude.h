@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +14,10 @@
 #include "core/ops/operator.h"
 
 namespace dmlop {
+
+// The size of what may be any number, or none, since a pole or an end of the domain of the function
+// is within the error of its argument.
+inline constexpr double kUnboundedSize = std::numeric_limits<double>::max();
 
 struct Magnitude {
   enum Kind {

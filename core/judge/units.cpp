@@ -454,6 +454,7 @@ bool ErrorUnits::MayOverflow(int64_t element, DataType sums) const {
 double ErrorUnits::UnitsOf(int64_t element, double actual, double expected,
                            DataType actual_type) const {
   if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
+  if (scale[static_cast<size_t>(element)] == kUnboundedSize) return 0;
   if (!std::isfinite(actual) && MayOverflow(element)) return 0;
   if (std::isnan(actual) || std::isnan(expected)) return kInfinity;
   const FloatForm actual_form = in_bfloat16 ? kBfloat16 : FormOf(actual_type);

@@ -330,6 +330,32 @@ class UnitsTest(ProgramTest):
                 self.assertEqual(r.item(), min(last, 2) ** 3)
                 self.judged(document, r * 0, "--tolerance", "sums", status=status)
 
+    def test_functions_of_scaled_arguments_that_jump_or_turn(self):
+        """A device that rounds Scale * x before it adds Bias takes the function of another number, which is right."""
+        tenths = np.float32(0.1) * np.arange(-50, 51, dtype="f4").reshape(1, -1)
+        thirds = np.arange(-50, 51, dtype="f4").reshape(1, -1) / np.float32(3)
+        large = np.random.default_rng(SEED).normal(size=(1, 99)).astype("f4") * np.float32(1e5)
+        beside = np.float32(10) + np.float32(2.0**-20) * np.arange(-50, 51, dtype="f4").reshape(1, -1)
+        for name, x, scale, bias, fields in (
+                ("FLOOR", tenths, 10, 3, {}), ("CEIL", thirds, 3, -1, {}), ("SQRT", tenths, 10, 3, {}), ("RECIP", tenths, 10, 3, {}),
+                ("LOG", tenths, 10, 3, {}), ("CONSTANT_POW", tenths, 10, 3, {"Exponent": -1.5}), ("SIN", large, 1.7, 0.3, {}),
+                ("COS", large, 1.7, 0.3, {}), ("TAN", large, 1.7, 0.3, {}), ("ATANH", beside, 10, -101, {}), ("ACOS", beside, 10, -101, {}),
+                ("ERF", beside, 10, -100, {}), ("CLIP", beside, 10, -100, {"Min": -1e-4, "Max": 1e-4})):
+            with self.subTest(name):
+                self.bind((x * np.float32(scale) + np.float32(bias),))
+                actual = self.result_of(unary("ELEMENT_WISE_" + name, **fields))
+                self.bind((x,))
+                document = unary("ELEMENT_WISE_" + name, ScaleBias={"Scale": scale, "Bias": bias}, **fields)
+                r = self.result_of(document)
+                self.assertFalse(np.array_equal(r, actual, equal_nan=True))
+                self.judged(document, actual, "--tolerance", "sums", status=0)
+        self.bind((tenths,))
+        for name in ("FLOOR", "RECIP"):  # far from integers and the pole
+            document = unary("ELEMENT_WISE_" + name, ScaleBias={"Scale": 10, "Bias": 3.5})
+            r = self.result_of(document)
+            r[0, 3] += r.dtype.type(1)
+            self.judged(document, r, "--tolerance", "sums", status=1)
+
     def test_half_an_ulp_before_an_activation_is_excused(self):
         """2049 becomes 2048, half an ulp of FLOAT16 less, of which LINEAR passes on a quarter."""
         self.bind((np.array([[1, 1]], "f2"), np.array([[2048], [1]], "f2")))
