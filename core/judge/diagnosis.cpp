@@ -188,14 +188,21 @@ class Diagnostician {
     }
   }
 
-  // If nothing is beyond noise, all that differs is to be explained.
+  bool MayBeAnything(int64_t element) const {
+    return evidence_.units && evidence_.units->MayBeAnything(element);
+  }
+
+  // If nothing is beyond noise, all that differs is to be explained, unless it may be anything.
   void DivideElements() {
     different_.ForEach([&](int64_t element) {
       if (!DiffersByNoise(element)) evidence_.wrong.push_back(element);
     });
     result_.beyond_noise = std::ssize(evidence_.wrong);
-    if (evidence_.wrong.empty()) {
-      different_.ForEach([&](int64_t element) { evidence_.wrong.push_back(element); });
+    for (const bool with_anything : {false, true}) {
+      if (!evidence_.wrong.empty()) break;
+      different_.ForEach([&](int64_t element) {
+        if (with_anything || !MayBeAnything(element)) evidence_.wrong.push_back(element);
+      });
     }
     auto next = evidence_.wrong.begin();
     for (int64_t element = 0; element < evidence_.count(); ++element) {
@@ -233,7 +240,8 @@ class Diagnostician {
   }
 
   // Among noise, another arithmetic must have the bits of what differs, or be much nearer to it.
-  // Sums of FLOAT32 in some order are what a right device has, and so are other steps in FLOAT32.
+  // Sums of FLOAT32 in some order are what a right device has, and so are other steps in FLOAT32,
+  // and results of these that are rounded once more to FLOAT16.
   void FindArithmetic() {
     result_.verdict = DiagnosisVerdict::kNoise;
     // So few may all be rounded one way by chance, and so few that differ may be by many
@@ -241,6 +249,7 @@ class Diagnostician {
     constexpr int64_t kFewestTold = 7;
     constexpr size_t kFewestDifferent = 2;
     if (evidence_.count() < kFewestTold || evidence_.wrong.size() < kFewestDifferent) return;
+    if (MayBeAnything(evidence_.wrong.front())) return;
     if (FindAmongNoise(Criterion::kBits, kEnough)) return;
     // If most are as near as roundings can be, nothing is nearer but by chance.
     if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kMost);
@@ -268,6 +277,7 @@ class Diagnostician {
 
   bool IsHealthy(const Counted& one) const {
     const auto& [op, inputs, storage] = evidence_.computation;
+    if (one.hypothesis.ids.front() == "through-float32") return evidence_.units.has_value();
     return IsOrderOfSums(one) || (one.hypothesis.ids.front() == "float32-steps" &&
                                   !IsChainOfExactSteps(op, inputs, evidence_.output));
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/judge/computation.h"
+#include "core/judge/float_form.h"
 #include "core/judge/formula_character.h"
 #include "core/judge/magnitude.h"
 #include "core/ops/formula.h"
@@ -19,42 +20,6 @@ namespace {
 
 using Node = Formula::Node;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// --- float types ---------------------------------------------------------------------------------
-
-// Numbers of a float type have `digits` binary digits, and exponents as frexp has them.
-struct FloatForm {
-  int digits;
-  int least_exponent;  // of normal numbers
-  int most_exponent;
-
-  double Least() const { return std::ldexp(0.5, least_exponent); }
-  double Most() const { return std::ldexp(1 - std::ldexp(1, -digits), most_exponent); }
-  double Roundoff() const { return std::ldexp(1, -digits); }
-  // The distance to the next number.
-  double Ulp(double x) const {
-    int exponent = least_exponent;
-    if (x != 0) std::frexp(x, &exponent);
-    return std::ldexp(1, std::max(exponent, least_exponent) - digits);
-  }
-  // An infinity is as far from numbers as the one that would come next.
-  double Finite(double x) const {
-    return std::isinf(x) ? std::copysign(std::ldexp(1, most_exponent), x) : x;
-  }
-};
-
-constexpr FloatForm kBfloat16 = {8, -125, 128};
-
-FloatForm FormOf(DataType type) {
-  switch (type) {
-    case DataType::kFloat16:
-      return {11, -13, 16};
-    case DataType::kFloat64:
-      return {53, -1021, 1024};
-    default:
-      return {24, -125, 128};
-  }
-}
 
 // --- elements to look at -------------------------------------------------------------------------
 
@@ -355,8 +320,11 @@ double SlopeOf(const OperatorDesc& activation) {
 }
 
 // Returns how far results move, at most, when what is activated moves by half an ulp: a device that
-// keeps sums in FLOAT32 does not round them to FLOAT16 before it activates them.
-std::vector<double> MovedByRounding(const OperatorDesc& activation, const ConstTensorView& before) {
+// keeps sums in FLOAT32 does not round them to FLOAT16 before it activates them. Infinite where it
+// need not be infinite before that, as the size of the sum is not, and the result is another one
+// then. An activation that only chooses rounds nothing again, so that there only jumps count.
+std::vector<double> MovedByRounding(const OperatorDesc& activation, const ConstTensorView& before,
+                                    bool rounds, const std::vector<double>& sums) {
   if (before.type != DataType::kFloat16) return {};
   const Dims& sizes = before.layout.sizes;
   const Half* const numbers = before.elements<Half>();
@@ -364,8 +332,9 @@ std::vector<double> MovedByRounding(const OperatorDesc& activation, const ConstT
     Result x(DataType::kFloat32, sizes), y(x.view.type, sizes);
     for (int64_t i = 0; i < Product(sizes); ++i) {
       const double number = AsDouble(numbers[i]);
-      x.view.elements<float>()[i] =
-          static_cast<float>(number + ulps * FormOf(before.type).Ulp(number));
+      const FloatForm form = FormOf(before.type);
+      const double nearest = ulps == 0 ? number : form.Finite(number);
+      x.view.elements<float>()[i] = static_cast<float>(nearest + ulps * form.Ulp(nearest));
     }
     RunActivation(activation, AsConst(x.view), y.view);
     return y;
@@ -377,7 +346,14 @@ std::vector<double> MovedByRounding(const OperatorDesc& activation, const ConstT
       return AsDouble(result.view.elements<float>()[i]);
     };
     const double most = std::max(std::abs(at(less) - at(own)), std::abs(at(more) - at(own)));
-    moved.push_back(std::isfinite(most) ? most : 0);
+    const double number = AsDouble(numbers[i]);
+    const double least = rounds ? 0 : FormOf(before.type).Ulp(number);
+    if (std::isinf(number)) {
+      moved.push_back(at(less) == at(own) || std::isinf(sums[static_cast<size_t>(i)]) ? 0
+                                                                                      : kInfinity);
+    } else {
+      moved.push_back(std::isfinite(most) && most > least ? most : 0);
+    }
   }
   return moved;
 }
@@ -392,16 +368,15 @@ std::optional<ErrorUnits> UnitsOfActivated(const OperatorDesc& op, InputViews in
   const ConstTensorView before = AsConst(results[0].view);
   std::optional<ErrorUnits> units = UnitsOfOutput(own, inputs, before, 0).Result();
   const auto last = UnitsOfOutput(activation, {&before, 1}, exact, 0).Result();
-  if (!units || !last) return last;
-  const double slope = SlopeOf(activation);
-  const bool rounds = last->bound != ErrorUnits::Bound::kExact;
+  if (!units) return last;
+  const bool rounds = last && last->bound != ErrorUnits::Bound::kExact;
+  units->rounded_before = MovedByRounding(activation, before, rounds, units->scale);
   if (units->unscaled.empty()) units->unscaled = units->scale;
+  const double slope = SlopeOf(activation);
   for (size_t i = 0; i < units->scale.size(); ++i) {
     units->scale[i] = slope * units->scale[i] + (rounds ? last->scale[i] : 0);
   }
-  if (!rounds) return units;
-  units->bound = ErrorUnits::Bound::kGenerous;
-  units->rounded_before = MovedByRounding(activation, before);
+  if (rounds) units->bound = ErrorUnits::Bound::kGenerous;
   return units;
 }
 
@@ -451,10 +426,15 @@ bool ErrorUnits::MayOverflow(int64_t element, DataType sums) const {
   return std::max(scale[i], unscaled.empty() ? 0 : unscaled[i]) > FormOf(type).Most();
 }
 
+bool ErrorUnits::MayBeAnything(int64_t element) const {
+  const auto i = static_cast<size_t>(element);
+  return scale[i] == kUnboundedSize || (!rounded_before.empty() && std::isinf(rounded_before[i]));
+}
+
 double ErrorUnits::UnitsOf(int64_t element, double actual, double expected,
                            DataType actual_type) const {
   if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
-  if (scale[static_cast<size_t>(element)] == kUnboundedSize) return 0;
+  if (MayBeAnything(element)) return 0;
   if (!std::isfinite(actual) && MayOverflow(element)) return 0;
   if (std::isnan(actual) || std::isnan(expected)) return kInfinity;
   const FloatForm actual_form = in_bfloat16 ? kBfloat16 : FormOf(actual_type);

@@ -41,7 +41,8 @@ struct ErrorUnits {
   bool has_logarithm = false;    // of a sum, whose error is absolute
   std::vector<double> unscaled;  // S before a scale, divisor or activation; empty if there is none
 
-  // What a rounding to FLOAT16 before the activation makes of the result; or empty.
+  // What a rounding to FLOAT16 before the activation makes of the result, infinite where that makes
+  // infinity of a number; or empty.
   std::vector<double> rounded_before{};
 
   bool in_bfloat16 = false;  // the tensors were rounded to it, and u is its roundoff, 2^-8
@@ -50,6 +51,8 @@ struct ErrorUnits {
   int64_t TermsOf(int64_t element) const;
   // The most units of a right device that keeps sums in a float type; UNKNOWN: in `unit_type`.
   std::optional<double> AllowedSums(int64_t element, DataType sums = DataType::kUnknown) const;
+  // Whether any value is right, beside a pole or where only FLOAT16 is infinite.
+  bool MayBeAnything(int64_t element) const;
   // Whether partial sums may be beyond that type, so that infinity and NaN may be right.
   bool MayOverflow(int64_t element, DataType sums = DataType::kUnknown) const;
 };

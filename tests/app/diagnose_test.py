@@ -348,6 +348,14 @@ FAULTS = {
 # A sanitized program takes ten times as long.
 TRIED = list(FAULTS.items())[::3 if os.environ.get("SANITIZE") else 1]
 
+LARGE = np.float16(256)
+
+
+def soft_signs(a, b):
+    sums = a.astype("f8") @ b.astype("f8")
+    return (sums / (1 + np.abs(sums))).astype(np.float16)
+
+
 HEALTHY = {
     "a product": (gemm(), [A, B, ("CTensor", C)], AB + C),
     "a product by pairs of terms": (gemm(), [A, B], (A[:, ::2] @ B[::2]) + (A[:, 1::2] @ B[1::2])),
@@ -355,6 +363,14 @@ HEALTHY = {
     "exponentials and their sums": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE)),
     "sums that are activated unrounded": (gemm(FusedActivation={"Type": "ACTIVATION_SIGMOID"}), [HALF_A, HALF_B],
                                           (1 / (1 + np.exp(-(HALF_A.astype("f8") @ HALF_B.astype("f8"))))).astype(np.float16)),
+    "sums that are too large for FLOAT16 before they are activated": (gemm(FusedActivation={"Type": "ACTIVATION_SOFTSIGN"}), [HALF_A * LARGE, HALF_B * LARGE],
+                                                                      soft_signs(HALF_A * LARGE, HALF_B * LARGE)),
+    "sums that round to a threshold": ({"type": "ELEMENT_WISE_ADD1", "FusedActivation": {"Type": "ACTIVATION_THRESHOLDED_RELU", "Alpha": 2048}},
+                                       [np.float16([[2048, 2046]]), np.float16([[1, 1]])], np.float16([[2048, 0]])),
+    "sums behind which nothing is activated": ({"type": "ELEMENT_WISE_ADD1", "FusedActivation": {"Type": "ACTIVATION_IDENTITY"}}, [CUBE, CUBE[::-1]],
+                                               np.nextafter(CUBE + CUBE[::-1], F4(0))),
+    "sums of FLOAT32 rounded to ties of FLOAT16": (gemm(), [np.float16([[4096, 1, 2**-11, 2**-15, -4096]] * 4 + [[0, 1, 0, 0, 0]] * 4),
+                                                            np.float16([[4096], [1], [1], [2**-15], [4096]])], np.ones((8, 1), "f2")),
     "means that are scaled unrounded": (MVN | {"FusedActivation": {"Type": "ACTIVATION_SCALED_TANH", "Alpha": 1.75, "Beta": 0.6}}, [HALVES],
                                         (1.75 * np.tanh(np.float32(0.6) * over(HALVES.astype("f8"), 2))).astype(np.float16)),
     "running sums": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG], LONG.cumsum(1)),

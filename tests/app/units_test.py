@@ -366,6 +366,14 @@ class UnitsTest(ProgramTest):
         self.judged(document, np.array([[0.2509765625]], "f2"), "--tolerance", "sums", status=0)
         self.judged(document, np.array([[0.275]], "f2"), "--tolerance", "sums", status=1)
 
+    def test_only_halves_are_infinite_before_an_activation(self):
+        """70000 is infinite in FLOAT16, and the SOFTSIGN of infinity NaN, but an infinite element is so for all devices."""
+        document = operator("GEMM", {"ATensor": "a.npy", "BTensor": "b.npy"}, Alpha=1, Beta=0, **GEMM, FusedActivation={"Type": "ACTIVATION_SOFTSIGN"})
+        for element, status in ((35000, 0), (np.inf, 1)):
+            self.bind((np.full((1, 2), element, "f2"), np.ones((2, 1), "f2")))
+            self.assertTrue(np.isnan(self.result_of(document).item()))
+            self.judged(document, np.array([[1]], "f2"), "--tolerance", "sums", status=status)
+
     def test_sums_beyond_the_type(self):
         """A device may overflow before it scales."""
         a = np.full((1, 4), 3e38, "f4")
