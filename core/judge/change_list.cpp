@@ -250,22 +250,23 @@ class ChangeList {
     for (const TensorSlot& slot : slots) Reread("/desc/" + slot.path, *slot.desc);
   }
 
-  // Readings of the same bytes: as numbers of the other signedness, with other strides.
+  // Readings of the same bytes: as numbers of the other signedness, with other strides, or the
+  // first part of a dimension for all of them.
   void Reread(const std::string& pointer, const TensorDesc& desc) {
     if (!IsFloat(*desc.data_type)) {
       const std::string name(Name(*desc.data_type));
       Add(pointer + "/DataType", name.front() == 'U' ? name.substr(1) : "U" + name);
     }
     if (desc.strides) Add(pointer + "/Strides", nullptr);
-    const Dims strides = LayoutOf(desc).strides;
+    const auto [sizes, strides] = LayoutOf(desc);
     for (size_t d = 0; d + 1 < strides.size(); ++d) {
-      for (const int64_t step : {-1, 1}) {
+      for (const int64_t stride : {strides[d] - 1, strides[d] + 1, int64_t{0}}) {
         std::vector<int64_t> others(strides.begin(), strides.end());
-        others[d] += step;
-        if (others[d] > 0) Add(pointer + "/Strides", others);
+        others[d] = stride;
+        if (stride > 0 || (stride == 0 && sizes[d] > 1)) Add(pointer + "/Strides", others);
       }
     }
-    Pitches(pointer, LayoutOf(desc).sizes);
+    Pitches(pointer, sizes);
   }
 
   // Rows that are shorter by one, or as long as a multiple of a power of two.

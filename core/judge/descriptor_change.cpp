@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "core/document/document_json.h"
@@ -73,7 +74,9 @@ class Application {
     try {
       if (!change.other.empty()) return Exchange(change);
       if (change.pointer.starts_with(kBindings)) return Fill(change);
-      Set(Json::json_pointer(change.pointer), Json::parse(change.value));
+      const Json value = Json::parse(change.value);
+      Set(Json::json_pointer(change.pointer), value);
+      if (change.pointer.ends_with("/DataType")) SetTiedTypes(change.pointer, value);
     } catch (const Json::exception&) {
       Refuse(change.pointer);
     }
@@ -108,6 +111,23 @@ class Application {
       json_.at(pointer) = value;
     } else {
       parent[pointer.back()] = value;
+    }
+  }
+
+  // Inputs that must have the same type are read alike, but for zero points, which keep their
+  // values.
+  void SetTiedTypes(const std::string& pointer, const Json& type) {
+    const auto slots = TensorSlots(original_.op, TensorRole::kInput);
+    const auto changed = std::ranges::find_if(slots, [&](const TensorSlot& slot) {
+      return pointer == std::string(kDesc) + slot.path + "/DataType";
+    });
+    if (changed == slots.end()) return;
+    for (const TensorSlot& slot : slots) {
+      const bool is_tied =
+          slot.type == changed->type && *slot.desc->data_type == *changed->desc->data_type;
+      if (!is_tied || &slot == &*changed) continue;
+      json_[Json::json_pointer(std::string(kDesc) + slot.path)]["DataType"] = type;
+      if (slot.path.ends_with("ZeroPointTensor")) kept_.insert(slot.path);
     }
   }
 
@@ -164,7 +184,7 @@ class Application {
     const auto found = views_.find(slot.path);
     if (found == views_.end()) return Missing(slot);
     ConstTensorView view = found->second;
-    view.type = *slot.desc->data_type;
+    if (!kept_.contains(slot.path)) view.type = *slot.desc->data_type;
     const Layout layout = LayoutOf(*slot.desc);
     const TensorDesc& before = descs_.at(slot.path);
     if (ByteWidth(view.type) != ByteWidth(*before.data_type)) return Missing(slot);
@@ -195,6 +215,7 @@ class Application {
   Json json_;
   NamedViews views_;
   std::map<std::string, TensorDesc> descs_;
+  std::set<std::string> kept_;  // paths of inputs that keep their values beside another type
   std::vector<std::shared_ptr<const void>> made_;
 };
 

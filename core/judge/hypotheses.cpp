@@ -289,12 +289,13 @@ class HypothesisList {
 
   // If an operator has functions, errors of many units but few digits are due to them.
   void FastFunctions() {
-    const bool is_one_value =
-        evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kOneValue;
+    using Bound = ErrorUnits::Bound;
+    const bool has_function = evidence_.units && (evidence_.units->bound == Bound::kOneValue ||
+                                                  evidence_.units->bound == Bound::kGenerous);
     const auto& [op, inputs, storage] = evidence_.computation;
     for (const ArithmeticVariation& variation :
          ArithmeticVariationsOf(op, inputs, evidence_.output)) {
-      if (variation.kind == ArithmeticKind::kFastFunctions && is_one_value) {
+      if (variation.kind == ArithmeticKind::kFastFunctions && has_function) {
         Add(WithinUnits(variation), kFunctions);
       }
     }
@@ -315,11 +316,13 @@ class HypothesisList {
   }
 
   static bool IsOfFastFunction(const Evidence& evidence, int64_t element) {
-    constexpr double kMostUnits = 4096;
+    // Several functions and sums have smaller errors than these sums in FLOAT16.
+    const bool is_one = evidence.units->bound == ErrorUnits::Bound::kOneValue;
+    const double most_units = is_one ? 4096 : 512;
     const double actual = evidence.actual.Value(element);
     if (std::isnan(actual)) return IsOfNegative(evidence, element);
     return evidence.units->UnitsOf(element, actual, evidence.expected.Value(element),
-                                   evidence.actual.type) <= kMostUnits;
+                                   evidence.actual.type) <= most_units;
   }
 
   // Powers that are computed by logarithms have no negative bases.

@@ -47,6 +47,9 @@ CUBE = numbers(3, 8, 40)
 LONG = numbers(4, 1000)
 LONG_TURNED = numbers(1000, 6)
 INDICES = np.random.default_rng(3).integers(0, 12, (12, 12)).astype(np.int32)
+BYTES, SIGNED_BYTES = (np.random.default_rng(5).integers(low, low + 256, shape).astype(kind)
+                       for low, shape, kind in ((0, (20, 40), np.uint8), (-128, (40, 24), np.int8)))
+BATCH, OTHER_BATCH = numbers(1, 3, 20, 30), numbers(1, 3, 30, 24)
 GEMM = {"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 1}
 CONVOLUTION = {"type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "DimensionCount": 2,
                "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 1], "EndPadding": [1, 1],
@@ -305,6 +308,12 @@ FAULTS = {
     "from the last row to the first": (conv(), [X, FILTER], CONVOLVED[:, :, ::-1], "reversed"),
     "channels last": (conv(), [X, FILTER], CONVOLVED.transpose(0, 2, 3, 1).reshape(CONVOLVED.shape), "permuted"),
     "a product transposed": (gemm(), [A, B], AB.T.reshape(AB.shape), "permuted"),
+    "integers read without a sign": ({"type": "MATRIX_MULTIPLY_INTEGER"}, [BYTES, SIGNED_BYTES, ("AZeroPointTensor", np.uint8([[3]])), ("BZeroPointTensor", np.int8([[-5]]))],
+                                     (BYTES.astype("i4") - 3) @ (SIGNED_BYTES.view("u1").astype("i4") + 5), '/desc/BTensor/DataType="UINT8"'),
+    "integers compared without a sign": ({"type": "ELEMENT_WISE_LOGICAL_LESS_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [12, 12]}}, [INDICES - 6, INDICES.T - 6],
+                                         ((INDICES - 6).view("u4") < (INDICES.T - 6).astype("i4").view("u4")).astype("u1"), '/desc/ATensor/DataType="UINT32"'),
+    "the first matrix of a batch taken for all": (gemm(), [BATCH, OTHER_BATCH], BATCH @ OTHER_BATCH[:, :1], "/desc/BTensor/Strides=[2160,0,24,1]"),
+    "softmax of fast exponentials": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE) * (1 + numbers(3, 8, 40, seed=2) * F4(2**-19)), "fast-functions"),
     "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
     # inputs
     "a matrix read by columns": (gemm(), [A, B], A.reshape(64, 40).T @ B, "other-layout"),
@@ -459,7 +468,7 @@ class DiagnoseTest(ProgramTest):
             for cause in self.diagnosis(document, inputs, actual)["causes"][:1]:
                 with self.subTest(name, check=cause["check"]):
                     words, ids = shlex.split(cause["check"]), cause["ids"]
-                    is_computed = not ids[0].startswith("not-written:blocks")
+                    is_computed = not ids[0].startswith(("not-written:blocks", "fast-functions"))
                     self.assertEqual(words[:3], ["dmlop", "run", "d.json"])
                     self.assertEqual([word for word, before in zip(words[1:], words) if before == "--as"], ids if is_computed else [])
                     self.assertIn(words[-1], ("--bits", "sums") if is_computed else ("--map",))
