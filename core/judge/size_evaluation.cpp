@@ -60,13 +60,22 @@ class SliceEvaluation {
     return shared_.IsSharedBy({ElementAt(0), ElementAt(count / 2), ElementAt(count - 1)});
   }
 
-  // Computes the elements with numbers [begin, end) in the slice.
-  void Evaluate(int64_t begin, int64_t end, SizeTable& table) {
-    const size_t last = SlotOf(*shared_.last());
+  // Evaluates what all elements share, once, before any of them is computed.
+  void Prepare() { last_ = SlotOf(*shared_.last()); }
+
+  // Computes the elements with numbers [begin, end) in the slice; several threads may do so at
+  // once.
+  void Evaluate(int64_t begin, int64_t end, SizeTable& table) const {
+    std::vector<Magnitude> values = values_;
+    std::vector<Magnitude> operands;
     for (int64_t i = begin; i < end; ++i) {
       const Region element = ElementAt(i);
-      for (const Step& step : steps_) values_[step.slot] = ValueOf(step, element);
-      table.Put(element.begin, values_[last]);
+      for (const Step& step : steps_) {
+        operands.clear();
+        for (const size_t operand : step.operands) operands.push_back(values[operand]);
+        values[step.slot] = ValueOf(step.node, operands, element);
+      }
+      table.Put(element.begin, values[last_]);
     }
   }
 
@@ -99,20 +108,18 @@ class SliceEvaluation {
     return slot;
   }
 
-  Magnitude ValueOf(const Step& step, const Region& element) {
+  Magnitude ValueOf(Node node, std::span<const Magnitude> operands, const Region& element) const {
     const Formula& formula = shared_.formula();
-    if (formula.operation(step.node) == FormulaOperation::kElement) {
-      const ConstTensorView& view = formula.inputs()[formula.tensor(step.node)];
-      return MagnitudeArithmetic::Element(
-          view, OffsetOf(view.layout, shared_.PlaceOf(step.node, element)));
+    if (formula.operation(node) == FormulaOperation::kElement) {
+      const ConstTensorView& view = formula.inputs()[formula.tensor(node)];
+      return MagnitudeArithmetic::Element(view,
+                                          OffsetOf(view.layout, shared_.PlaceOf(node, element)));
     }
-    operands_.clear();
-    for (const size_t operand : step.operands) operands_.push_back(values_[operand]);
-    if (formula.operation(step.node) == FormulaOperation::kElementWise) {
-      return MagnitudeArithmetic::Function(formula.function(step.node),
-                                           formula.parameters(step.node), operands_);
+    if (formula.operation(node) == FormulaOperation::kElementWise) {
+      return MagnitudeArithmetic::Function(formula.function(node), formula.parameters(node),
+                                           operands);
     }
-    return MagnitudeArithmetic::Apply(formula.operation(step.node), operands_);
+    return MagnitudeArithmetic::Apply(formula.operation(node), operands);
   }
 
   const Region slice_;
@@ -121,7 +128,7 @@ class SliceEvaluation {
   std::map<Node, size_t> slots_;
   std::vector<Magnitude> values_;
   std::vector<Step> steps_;
-  std::vector<Magnitude> operands_;  // of the step at hand
+  size_t last_ = 0;
 };
 
 class Evaluation {
@@ -132,8 +139,9 @@ class Evaluation {
 
   void Run() {
     const auto whole = DimensionsOfSlices(op_, sizes_.size());
-    if (whole && SliceEvaluation(op_, inputs_, SliceAlong(*whole)).IsPossible()) {
-      return RunSlices(SliceAlong(*whole));
+    if (whole) {
+      SliceEvaluation first(op_, inputs_, SliceAlong(*whole));
+      if (first.IsPossible()) return RunSlices(SliceAlong(*whole), first);
     }
     const int64_t count = Product(sizes_);
     const int64_t evaluated =
@@ -172,21 +180,22 @@ class Evaluation {
     return slice;
   }
 
-  void RunSlices(const Region& slice) {
+  void RunSlices(const Region& slice, SliceEvaluation& first) {
     Dims others = sizes_;
     for (size_t d = 0; d < others.size(); ++d) others[d] /= slice.sizes[d];
     if (Product(others) == 1) {
-      // Each piece makes the formula of the slice anew.
-      const int64_t piece = std::max<int64_t>(1024, SizeOfFormula(slice.begin));
-      return ParallelFor(slice.count(), piece, 0, [&](int64_t begin, int64_t end) {
-        SliceEvaluation(op_, inputs_, slice).Evaluate(begin, end, table_);
-      });
+      constexpr int64_t kPiece = 1024;
+      first.Prepare();
+      return ParallelFor(slice.count(), kPiece, 0,
+                         [&](int64_t begin, int64_t end) { first.Evaluate(begin, end, table_); });
     }
     ParallelFor(Product(others), 1, 0, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         Region one = slice;
         one.begin = IndexOf(others, i);
-        SliceEvaluation(op_, inputs_, one).Evaluate(0, one.count(), table_);
+        SliceEvaluation evaluation(op_, inputs_, one);
+        evaluation.Prepare();
+        evaluation.Evaluate(0, one.count(), table_);
       }
     });
   }

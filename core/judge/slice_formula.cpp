@@ -2,10 +2,13 @@
 #include "core/judge/element_formula.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <variant>
 
+#include "core/base/parallel.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
@@ -55,9 +58,13 @@ bool SliceFormula::MovesWithParts(Node node) const {
 
 bool SliceFormula::IsSharedBy(std::initializer_list<Region> elements) const {
   if (!last_ || sources_.empty() || OperationsOf(op_) != 0 || !Moves(*last_)) return false;
-  return std::ranges::all_of(elements, [this](const Region& element) {
-    return element.begin == own_ || IsLikeThatOf(element);
+  std::atomic<bool> is_shared = true;
+  ParallelFor(std::ssize(elements), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
+    for (const Region& element : std::span(elements.begin() + first, elements.begin() + past)) {
+      if (element.begin != own_ && !IsLikeThatOf(element)) is_shared = false;
+    }
   });
+  return is_shared;
 }
 
 // Whether an element's own formula has the same operations on the same numbers, and its elements

@@ -70,17 +70,30 @@ std::vector<Formula::Node> Formula::Elements(const Region& region, const Dims& s
   if (!is_numbered || dmlop::Product(counts) > static_cast<int64_t>(kMostNodes))
     is_too_long_ = true;
   if (is_too_long_) return {};
+  const int64_t count = dmlop::Product(counts);
   std::vector<Node> elements;
+  elements.reserve(static_cast<size_t>(count));
+  ReserveFor(static_cast<size_t>(count));
   regions_.push_back(region);
   const auto place = static_cast<uint32_t>(regions_.size() - 1);
   const Dims strides = PackedLayout(region.sizes).strides;
   Dims index = Dims::Filled(counts.size(), 0);
-  for (int64_t k = 0; k < dmlop::Product(counts); ++k, Advance(counts, index)) {
+  for (int64_t k = 0; k < count; ++k, Advance(counts, index)) {
     int64_t number = 0;
     for (size_t d = 0; d < index.size(); ++d) number += index[d] * steps[d] * strides[d];
     elements.push_back(Add({Operation::kElement, place, static_cast<uint32_t>(number)}));
   }
   return elements;
+}
+
+// A long list mostly becomes a few nodes for each of its elements. What is kept at least doubles,
+// so that repeated lists are not copied each time.
+void Formula::ReserveFor(size_t elements) {
+  constexpr size_t kMany = 1024, kNodesOfEach = 3;
+  const size_t wanted = nodes_.size() + kNodesOfEach * elements;
+  if (elements < kMany || wanted < 2 * nodes_.capacity()) return;
+  nodes_.reserve(wanted);
+  operands_.reserve(operands_.size() + kNodesOfEach * elements);
 }
 
 Formula::Node Formula::Element(const Region& region) {

@@ -126,6 +126,7 @@ class Formula {
   template <typename Function>
   std::vector<Node> Each(std::span<const Node> nodes, Function&& function) {
     std::vector<Node> results;
+    results.reserve(nodes.size());
     for (const Node node : nodes) results.push_back(function(node));
     return results;
   }
@@ -199,6 +200,7 @@ class Formula {
     std::optional<Node> definition;
   };
 
+  void ReserveFor(size_t elements);
   Node Add(Entry entry);
 
   InputViews inputs_;
