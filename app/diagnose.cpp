@@ -62,9 +62,8 @@ class OutputDiagnosis {
 
   void RequireOptionsOfOperator() const {
     if (options_.node.empty() && options_.from.empty()) return;
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("{}: is an operator; --node and --from are for models", descriptor_.name));
+    throw Error(ErrorKind::kUsage, "{}: is an operator; --node and --from are for models",
+                descriptor_.name);
   }
 
   ExitStatus Refuse() const {

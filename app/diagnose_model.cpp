@@ -74,9 +74,8 @@ class NodeDiagnosis {
       last = &node;
     }
     if (names.size() == 1) return last;
-    throw Error(ErrorKind::kUsage, fmt::format("{}: is a model; --node NAME says which of {} is "
-                                               "meant",
-                                               options_.descriptor, Listed(names)));
+    throw Error(ErrorKind::kUsage, "{}: is a model; --node NAME says which of {} is meant",
+                options_.descriptor, Listed(names));
   }
 
   // The numbers of the tensors that a node fills: its outputs, then what it only uses itself.
@@ -123,15 +122,14 @@ class NodeDiagnosis {
     if (!files.empty()) return files;
     if (dump_ == nullptr) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("a file is missing that a device has written for {}; expected one "
-                              "behind the model, or --from DIR with its dump",
-                              Listed(names)));
+                  "a file is missing that a device has written for {}; expected one behind the "
+                  "model, or --from DIR with its dump",
+                  Listed(names));
     }
     files = FilesInDump(node);
     if (!files.empty()) return files;
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: has no file of {} that {} fills; expected {}.npy", options_.from,
-                            Listed(names), NodeText(node), FileNameOf(numbers.front())));
+    throw Error(ErrorKind::kFileSystem, "{}: has no file of {} that {} fills; expected {}.npy",
+                options_.from, Listed(names), NodeText(node), FileNameOf(numbers.front()));
   }
 
   std::map<size_t, std::string> FilesInDump(const Node& node) const {
@@ -154,11 +152,10 @@ class NodeDiagnosis {
       if (!files.empty()) judged_.push_back({&node, std::move(files)});
     }
     if (!judged_.empty()) return;
-    throw Error(
-        ErrorKind::kFileSystem,
-        fmt::format("{}: has no tensor of the model; expected files such as {}.npy, which "
-                    "run --keep-all writes",
-                    options_.from, model_.outputs.empty() ? "0001-Conv_0.Y" : FileNameOf(0)));
+    throw Error(ErrorKind::kFileSystem,
+                "{}: has no tensor of the model; expected files such as {}.npy, which run "
+                "--keep-all writes",
+                options_.from, model_.outputs.empty() ? "0001-Conv_0.Y" : FileNameOf(0));
   }
 
   // --- on what the model computes here -----------------------------------------------------------
@@ -250,10 +247,9 @@ class NodeDiagnosis {
     }
     const bool is_asked = judged_.size() == 1 && !options_.node.empty();
     if (judged.missing.empty() || !is_asked) return;
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: has no file of what {} reads; expected {}{}", options_.from,
-                            NodeText(*judged.node), Listed(judged.missing),
-                            judged.lacks_input ? ", or -i for an input of the model" : ""));
+    throw Error(ErrorKind::kFileSystem, "{}: has no file of what {} reads; expected {}{}",
+                options_.from, NodeText(*judged.node), Listed(judged.missing),
+                judged.lacks_input ? ", or -i for an input of the model" : "");
   }
 
   void AddUnboundInput(size_t number, size_t input, JudgedNode& judged) const {

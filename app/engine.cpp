@@ -13,8 +13,8 @@ namespace dmlop {
 void SetEngine(std::optional<int> threads, const std::string& isa) {
   if (threads) SetThreadCount(*threads);
   if (isa.empty() || SelectIsa(isa)) return;
-  throw Error(ErrorKind::kUsage, fmt::format("this machine has no instruction set '{}'; it has {}",
-                                             isa, fmt::join(SupportedIsas(), ", ")));
+  throw Error(ErrorKind::kUsage, "this machine has no instruction set '{}'; it has {}", isa,
+              fmt::join(SupportedIsas(), ", "));
 }
 
 }  // namespace dmlop

@@ -160,8 +160,8 @@ std::string ManualPageOf(std::string_view name) {
     if (group.name == name) return ManualPage(group);
     names.push_back(group.name);
   }
-  throw Error(ErrorKind::kUsage, fmt::format("--manual {}: there is no such group of operators{}",
-                                             name, DidYouMeanOneOf(name, names)));
+  throw Error(ErrorKind::kUsage, "--manual {}: there is no such group of operators{}", name,
+              DidYouMeanOneOf(name, names));
 }
 
 // Shows the page with man on a terminal.
@@ -220,9 +220,8 @@ void PrintOperators(const std::vector<const OperatorInfo*>& operators, const Ops
 void PrintLike(const OpsOptions& options) {
   Likeness like = FindLike(options.like);
   if (like.operators.empty()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("no operator is called '{}' in ONNX, WebNN or PyTorch{}", options.like,
-                            DidYouMeanElsewhere(options.like)));
+    throw Error(ErrorKind::kUsage, "no operator is called '{}' in ONNX, WebNN or PyTorch{}",
+                options.like, DidYouMeanElsewhere(options.like));
   }
   std::erase_if(like.operators,
                 [&](const OperatorInfo* info) { return !IsAt(*info, options.level); });
@@ -265,8 +264,8 @@ const OperatorInfo* FindInAnyCase(const std::string& name) {
 void PrintOne(const OpsOptions& options) {
   const OperatorInfo* info = FindInAnyCase(options.name);
   if (info == nullptr) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' is not one of dmlop's operators{}",
-                                               options.name, DidYouMeanOperator(options.name)));
+    throw Error(ErrorKind::kUsage, "'{}' is not one of dmlop's operators{}", options.name,
+                DidYouMeanOperator(options.name));
   }
   if (options.is_template) return PrintResult(TemplateText(*info));
   const bool is_json = options.format == TextFormat::kJson;
@@ -282,9 +281,9 @@ void RequireOneName(const OpsOptions& options) {
                 "--like needs a value: --like NAME, or an operator: OPERATOR --like");
   }
   if (!options.like.empty() && !options.name.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("--like {} finds operators by a name; with the "
-                                               "operator {} it takes no value",
-                                               options.like, options.name));
+    throw Error(ErrorKind::kUsage,
+                "--like {} finds operators by a name; with the operator {} it takes no value",
+                options.like, options.name);
   }
 }
 

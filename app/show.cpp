@@ -254,8 +254,8 @@ class Show {
                   options_.picture + ": a picture shows one tensor; there are several");
     }
     if (IsModel(files[0])) {
-      throw Error(ErrorKind::kUsage, fmt::format("{}: a picture shows a tensor; {} is a model",
-                                                 options_.picture, files[0].path));
+      throw Error(ErrorKind::kUsage, "{}: a picture shows a tensor; {} is a model",
+                  options_.picture, files[0].path);
     }
     FileRoles roles;
     roles.ReadsTensor(files[0].path, "the tensor");

@@ -214,14 +214,14 @@ void WarnOfDxDispatch(const OperatorDesc& op) {
   const FeatureLevel level = MinimumFeatureLevel(op);
   if (level > kOfDxDispatch) {
     PrintMessage(
-        fmt::format("dmlop: warning: DxDispatch cannot run the model: it has no {}, but the "
-                    "operators up to feature level {}\n",
-                    op.info().name, ToString(kOfDxDispatch)));
+        "dmlop: warning: DxDispatch cannot run the model: it has no {}, but the operators up to "
+        "feature level {}\n",
+        op.info().name, ToString(kOfDxDispatch));
   } else if (level > kOfWindows) {
     PrintMessage(
-        fmt::format("dmlop: warning: the model needs feature level {}; the DirectML of "
-                    "Windows has {}, and its redistributable has more\n",
-                    ToString(level), ToString(kOfWindows)));
+        "dmlop: warning: the model needs feature level {}; the DirectML of Windows has {}, and its "
+        "redistributable has more\n",
+        ToString(level), ToString(kOfWindows));
   }
 }
 
@@ -229,7 +229,7 @@ void WarnOfDxDispatch(const OperatorDesc& op) {
 ExitStatus PrintModel(const ValidateOptions& options, Verdict& verdict,
                       const CommonOptions& common) {
   if (verdict.document.model) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} is a model already", verdict.descriptor.name));
+    throw Error(ErrorKind::kUsage, "{} is a model already", verdict.descriptor.name);
   }
   OperatorCase files(*verdict.document.op, {.shapes = options.shapes});
   RequireBindings(files, verdict);
@@ -252,7 +252,7 @@ void Report(Verdict& verdict, const ValidateOptions& options, const CommonOption
                      UseColor(common.color));
   }
   if (verdict.file_error) {
-    PrintMessage(fmt::format("dmlop: {}\n", Printable(verdict.file_error->what())));
+    PrintMessage("dmlop: {}\n", Printable(verdict.file_error->what()));
   }
   if (!verdict.valid() || options.to_model) return;
   if (options.print_complete) {
@@ -323,8 +323,8 @@ class ManifestVerdict {
   void PrintSummary() const {
     if (common_.quiet) return;
     if (invalid_ > 0) {
-      return PrintMessage(fmt::format("{}: {} of {} {} not valid\n", manifest_.name(), invalid_,
-                                      Counted(cases_, "case"), ForCount(cases_, "is", "are")));
+      return PrintMessage("{}: {} of {} {} not valid\n", manifest_.name(), invalid_,
+                          Counted(cases_, "case"), ForCount(cases_, "is", "are"));
     }
     PrintResult(
         fmt::format("{}: valid: {}; from feature level {} on all run; they read {} "
@@ -376,8 +376,8 @@ ExitStatus ValidateCommand(const ValidateOptions& options, const CommonOptions& 
       continue;
     }
     if (!options.cases_folder.empty()) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}: --cases is for ONNX models and serialized graphs", argument));
+      throw Error(ErrorKind::kUsage, "{}: --cases is for ONNX models and serialized graphs",
+                  argument);
     }
     Verdict verdict;
     Read(argument, options, verdict);

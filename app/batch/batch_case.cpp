@@ -189,18 +189,17 @@ void BatchCase::RequireBound(TensorRole role) const {
     if (binding == document_->bindings().end()) {
       unbound.push_back(DisplayName(slot.path));
     } else if (case_->PathOf(slot) == kStandardStream) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}: a case cannot use a standard stream", DisplayName(slot.path)));
+      throw Error(ErrorKind::kUsage, "{}: a case cannot use a standard stream",
+                  DisplayName(slot.path));
     } else if (role == TensorRole::kOutput && IsTerminal(binding->second.path)) {
-      throw Error(ErrorKind::kUsage, fmt::format("{} is a terminal; {} is binary",
-                                                 binding->second.path, DisplayName(slot.path)));
+      throw Error(ErrorKind::kUsage, "{} is a terminal; {} is binary", binding->second.path,
+                  DisplayName(slot.path));
     }
   }
   if (unbound.empty()) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} {} no {} in 'bindings'", Listed(unbound),
-                          unbound.size() == 1 ? "has" : "have",
-                          role == TensorRole::kInput ? "file or values" : "file"));
+  throw Error(ErrorKind::kUsage, "{} {} no {} in 'bindings'", Listed(unbound),
+              unbound.size() == 1 ? "has" : "have",
+              role == TensorRole::kInput ? "file or values" : "file");
 }
 
 bool BatchCase::IsUpToDate() const {

@@ -206,8 +206,8 @@ void BatchCase::CompareInputs() {
       ++compared;
     }
     if (compared > 0 || paths.empty() || !settings_.has_inputs) continue;
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: is not there; batch --inputs writes it", paths.front()));
+    throw Error(ErrorKind::kFileSystem, "{}: is not there; batch --inputs writes it",
+                paths.front());
   }
 }
 

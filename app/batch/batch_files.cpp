@@ -155,8 +155,8 @@ class BatchFiles {
     if (first->use.owner != 0 && first->use.owner != line) {
       first->role += fmt::format(" of line {}", first->use.owner);
     }
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{}:{}: {}", manifest_.name(), line, ConflictText(*first, *second)));
+    throw Error(ErrorKind::kUsage, "{}:{}: {}", manifest_.name(), line,
+                ConflictText(*first, *second));
   }
 
  private:

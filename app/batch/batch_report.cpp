@@ -222,8 +222,7 @@ void BatchSummary::Tell(std::optional<double> seconds) const {
     text += fmt::format(", {} not begun, which --keep-going takes too", total_ - ended);
   }
   const std::string time = seconds ? fmt::format(" in {:.2f} s", *seconds) : "";
-  PrintMessage(fmt::format("dmlop: {}{}{}{}\n", Counted(total_, "case"), time,
-                           text.empty() ? "" : ": ", text));
+  PrintMessage("dmlop: {}{}{}{}\n", Counted(total_, "case"), time, text.empty() ? "" : ": ", text);
 }
 
 void BatchSummary::TellInterruption(int64_t ended) const {
@@ -233,8 +232,7 @@ void BatchSummary::TellInterruption(int64_t ended) const {
     way =
         options_.resume ? "; the same command goes on" : "; the same command with --resume goes on";
   }
-  PrintMessage(fmt::format("dmlop: interrupted: {} of {} have ended{}\n", ended,
-                           Counted(total_, "case"), way));
+  PrintMessage("dmlop: interrupted: {} of {} have ended{}\n", ended, Counted(total_, "case"), way);
 }
 
 // Returns text such as "1 done, 2 failed".
@@ -266,8 +264,8 @@ void BatchSummary::TellFailures() const {
 
 void BatchSummary::TellRest(size_t count, const char* what) const {
   if (count == 0) return;
-  PrintMessage(fmt::format("dmlop: and {} more{}, which {}\n", count, what,
-                           options_.report.empty() ? "--report FILE lists" : "the report has"));
+  PrintMessage("dmlop: and {} more{}, which {}\n", count, what,
+               options_.report.empty() ? "--report FILE lists" : "the report has");
 }
 
 // A few passes among many failures are what users look for, as the right one of hypotheses.
@@ -279,9 +277,9 @@ void BatchSummary::TellPasses() const {
 
 void BatchSummary::TellMissing() const {
   if (missing_ == 0) return;
-  PrintMessage(fmt::format("dmlop: {} of outputs {} not there{}\n", Counted(missing_, "file"),
-                           ForCount(missing_, "is", "are"),
-                           options_.skip_missing ? "" : "; --skip-missing leaves them out"));
+  PrintMessage("dmlop: {} of outputs {} not there{}\n", Counted(missing_, "file"),
+               ForCount(missing_, "is", "are"),
+               options_.skip_missing ? "" : "; --skip-missing leaves them out");
 }
 
 // A command that tells more about the case: it runs the case alone or, if the case was run alone,

@@ -136,9 +136,8 @@ ModelCase::ModelCase(Settings settings, Descriptor descriptor, std::unique_ptr<M
 std::string ModelCase::InFolder(const std::string& path) const {
   const std::string whole = (fs::path(settings_.folder) / path).string();
   if (settings_.confine.empty() || LiesIn(whole, settings_.confine)) return whole;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("'{}' leads out of {}, to which --confine keeps this document", whole,
-                          settings_.confine));
+  throw Error(ErrorKind::kUsage, "'{}' leads out of {}, to which --confine keeps this document",
+              whole, settings_.confine);
 }
 
 // ONNX keeps the folders of test data in that of the model.
@@ -188,8 +187,8 @@ void ModelCase::AddFilled(const std::string& name, const std::string& path) {
   const std::vector<size_t> found = filled_->Find(name);
   if (found.size() > 1) throw Error(ErrorKind::kUsage, filled_->SayWhich(name, found));
   if (found.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("the model has no output '{}'{}", name,
-                                               DidYouMeanOneOf(name, filled_->ShortestNames())));
+    throw Error(ErrorKind::kUsage, "the model has no output '{}'{}", name,
+                DidYouMeanOneOf(name, filled_->ShortestNames()));
   }
   const FilledTensors::One& one = filled_->all()[found.front()];
   Add(Source::Kind::kFilled, found.front(),
@@ -210,8 +209,8 @@ void ModelCase::AddGraphOutputs() {
     } else if (!name.empty()) {
       AddFilled(name, path);
     } else {
-      throw Error(ErrorKind::kUsage, fmt::format("{}: the model has {} only", file,
-                                                 Counted(graph_->outputs.size(), "output")));
+      throw Error(ErrorKind::kUsage, "{}: the model has {} only", file,
+                  Counted(graph_->outputs.size(), "output"));
     }
   }
 }
@@ -220,7 +219,7 @@ void ModelCase::AddTestData() {
   const std::string folder = InFolder(data_);
   const std::vector<std::string> files = FilesOf(folder, "output");
   if (files.empty() && outputs_.empty()) {
-    throw Error(ErrorKind::kFileSystem, fmt::format("{}/output_0.pb: is not there", folder));
+    throw Error(ErrorKind::kFileSystem, "{}/output_0.pb: is not there", folder);
   }
   for (size_t i = 0; i < files.size(); ++i) {
     if (i == graph_->outputs.size()) {

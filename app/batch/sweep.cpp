@@ -84,7 +84,7 @@ class Sweep {
   void RequireAtMost(int64_t most) const {
     if (count_ <= most) return;
     if (count_ == kTooMany) Fail("the sweep has more than 2^53 cases");
-    Fail(fmt::format("the sweep has {} cases; --max-cases {} allows them", count_, count_));
+    Fail("the sweep has {} cases; --max-cases {} allows them", count_, count_);
   }
 
   // Returns text such as "/desc/Function = SUM, ...".
@@ -118,8 +118,10 @@ class Sweep {
  private:
   static constexpr int64_t kTooMany = int64_t{1} << 53;
 
-  [[noreturn]] void Fail(const std::string& message) const {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: {}", place_, message));
+  template <typename... Args>
+  [[noreturn]] void Fail(fmt::format_string<Args...> text, Args&&... args) const {
+    throw Error(ErrorKind::kUsage, "{}: {}", place_,
+                fmt::format(text, std::forward<Args>(args)...));
   }
 
   // An index beyond the end of an array would fill the gap before it.
@@ -131,7 +133,7 @@ class Sweep {
       const size_t size = json.at(parent).size();
       const bool is_short = index.size() <= std::to_string(size).size();
       if (is_short && std::strtoull(index.c_str(), nullptr, 10) <= size) continue;
-      Fail(fmt::format("'sweep' has the index {} of an array of {}", index, size));
+      Fail("'sweep' has the index {} of an array of {}", index, size);
     }
   }
 
@@ -140,7 +142,7 @@ class Sweep {
     std::set<std::string_view> keys;
     for (auto child = value.first_child(); child; child = child->next()) {
       if (value.is_object() && !keys.insert(child->key()).second) {
-        Fail(fmt::format("'{}' is given twice", child->key()));
+        Fail("'{}' is given twice", child->key());
       }
       RequireDistinctKeys(*child);
     }
@@ -159,21 +161,19 @@ class Sweep {
       begin = text.rfind('{', end);
       const std::string part = text.substr(begin + 1, end - begin - 1);
       if (std::find(known.begin(), known.end(), part) != known.end()) continue;
-      Fail(fmt::format("'{{{}}}' in '{}' is not replaced{}", part, text,
-                       DidYouMeanOneOf(part, known)));
+      Fail("'{{{}}}' in '{}' is not replaced{}", part, text, DidYouMeanOneOf(part, known));
     }
   }
 
   void AddAxis(const std::string& name, const Json& values) {
     if (!values.is_array() || values.empty()) {
-      Fail(fmt::format("the values of '{}' are not an array with one at least", name));
+      Fail("the values of '{}' are not an array with one at least", name);
     }
     Axis axis{PlacesOf(name), {}};
     const size_t width = axis.places.size();
     for (const Json& value : values) {
       if (width > 1 && (!value.is_array() || value.size() != width)) {
-        Fail(fmt::format("a value of '{}' is not an array of {}, one for each pointer", name,
-                         width));
+        Fail("a value of '{}' is not an array of {}, one for each pointer", name, width);
       }
       axis.rows.push_back(width > 1 ? std::vector<Json>(value.begin(), value.end())
                                     : std::vector<Json>{value});
@@ -194,11 +194,11 @@ class Sweep {
       try {
         place.pointer = Json::json_pointer(place.name);
       } catch (const Json::exception&) {
-        Fail(fmt::format("'{}' is not a JSON pointer such as /desc/Function", place.name));
+        Fail("'{}' is not a JSON pointer such as /desc/Function", place.name);
       }
       const bool has_comma = place.name.find(",/") != std::string::npos;
       if (has_comma && !base_.contains(place.pointer)) {
-        Fail(fmt::format("'{}': between pointers are a comma and a space", place.name));
+        Fail("'{}': between pointers are a comma and a space", place.name);
       }
       if (place.pointer.empty()) Fail("a sweep of whole descriptors is a manifest");
       begin = end + kBetween.size() - 1;
@@ -269,8 +269,8 @@ class Expansion {
       }
     }
     if (!common_.quiet) {
-      PrintMessage(fmt::format("dmlop: {}, {} left out\n", Counted(cases_, "case"),
-                               Counted(left_out_, "combination")));
+      PrintMessage("dmlop: {}, {} left out\n", Counted(cases_, "case"),
+                   Counted(left_out_, "combination"));
     }
     return status_;
   }
@@ -340,8 +340,8 @@ class Expansion {
         continue;
       }
       // A slip, a missing file or a wrong binding is no reason to leave a case out.
-      PrintMessage(fmt::format("{}:{}: {}: {}\n", manifest_.name(), line_number,
-                               Printable(combination), Printable(fault.text())));
+      PrintMessage("{}:{}: {}: {}\n", manifest_.name(), line_number, Printable(combination),
+                   Printable(fault.text()));
       status_ = outcomes[k].exit_status;
       return;
     }
@@ -362,8 +362,8 @@ class Expansion {
       const auto& [combination, number, count] = cause->second;
       if (common_.quiet) break;
       const std::string more = count == 1 ? "" : fmt::format(", and {} like it", count - 1);
-      PrintMessage(fmt::format("{}:{}: left out: {}: {}{}\n", manifest_.name(), line_number,
-                               Printable(combination), Printable(cause->first), more));
+      PrintMessage("{}:{}: left out: {}: {}{}\n", manifest_.name(), line_number,
+                   Printable(combination), Printable(cause->first), more);
     }
     causes_.clear();
   }

@@ -166,9 +166,8 @@ class Bench {
   void RequireMemoryFor(const BenchCase& of) const {
     const double needed = BytesNeeded(of);
     if (needed <= BytesOfMachine()) return;
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: needs {:.0f} bytes of memory; the machine has {:.0f}", of.name,
-                            needed, BytesOfMachine()));
+    throw Error(ErrorKind::kFileSystem, "{}: needs {:.0f} bytes of memory; the machine has {:.0f}",
+                of.name, needed, BytesOfMachine());
   }
 
   // Frees what other operators have left where it would take too much beside this one.
@@ -249,13 +248,14 @@ BenchPlan PlanOf(const BenchOptions& options, const Machine& machine,
   return plan;
 }
 
-void PrintNote(std::string_view text) {
-  PrintMessage(fmt::format("dmlop: note: {}\n", Printable(text)));
+template <typename... Args>
+void PrintNote(fmt::format_string<Args...> text, Args&&... args) {
+  PrintMessage("dmlop: note: {}\n", Printable(fmt::format(text, std::forward<Args>(args)...)));
 }
 
 void PrintWarnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
-    PrintMessage(fmt::format("dmlop: warning: {}\n", Printable(warning)));
+    PrintMessage("dmlop: warning: {}\n", Printable(warning));
   }
 }
 
@@ -272,18 +272,16 @@ ExitStatus Judge(const BenchReport& report, double fail_over, bool quiet) {
       continue;
     }
     status = ExitStatus::kDifferent;
-    PrintMessage(fmt::format(
-        "dmlop: {} takes {:.3f} times as long as in the baseline; {:.3f} is allowed{}\n",
-        KeyOf(row), *row.ratio, 1 + fail_over, p));
+    PrintMessage("dmlop: {} takes {:.3f} times as long as in the baseline; {:.3f} is allowed{}\n",
+                 KeyOf(row), *row.ratio, 1 + fail_over, p);
   }
   if (!by_chance.empty() && !quiet) {
-    PrintNote(
-        fmt::format("by the medians {} would be too slow, but the samples may be so by chance",
-                    NameAll(by_chance)));
+    PrintNote("by the medians {} would be too slow, but the samples may be so by chance",
+              NameAll(by_chance));
   }
   if (!untested.empty() && !quiet) {
-    PrintNote(fmt::format("{} judged by the median alone: the test needs {} samples in both files",
-                          NameAll(untested), kLeastTestedSamples));
+    PrintNote("{} judged by the median alone: the test needs {} samples in both files",
+              NameAll(untested), kLeastTestedSamples);
   }
   return status;
 }
@@ -334,7 +332,7 @@ ExitStatus BenchCommand(const BenchOptions& options, const CommonOptions& common
     PrintWarnings(WarningsAbout(*baseline, report.plan));
   }
   if (!common.quiet) {
-    for (const std::string& note : NotesAbout(report)) PrintNote(note);
+    for (const std::string& note : NotesAbout(report)) PrintNote("{}", note);
   }
   return options.fail_over ? Judge(report, *options.fail_over, common.quiet) : ExitStatus::kSuccess;
 }

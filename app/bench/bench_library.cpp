@@ -27,8 +27,8 @@ const BenchLibrary& LoadBenchLibrary() {
   void* module = dlopen(ModulePath().c_str(), RTLD_NOW | RTLD_LOCAL);
   void* symbol = module == nullptr ? nullptr : dlsym(module, kBenchLibrarySymbol);
   if (symbol == nullptr) {
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("bench needs a module that cannot be loaded: {}", dlerror()));
+    throw Error(ErrorKind::kFileSystem, "bench needs a module that cannot be loaded: {}",
+                dlerror());
   }
   return *reinterpret_cast<const BenchLibrary* (*)()>(symbol)();
 }

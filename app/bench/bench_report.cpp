@@ -186,9 +186,9 @@ BenchFormat FormatFor(const BenchOptions& options) {
   const bool is_text = extension.empty() || extension == ".txt" || IsDevice(options.output);
   if (is_text) return BenchFormat::kTable;
   throw Error(ErrorKind::kUsage,
-              fmt::format("{}: unknown kind of file; the known extensions are .json, .csv, .md and "
-                          ".txt, and --format chooses for any other",
-                          options.output));
+              "{}: unknown kind of file; the known extensions are .json, .csv, .md and .txt, and "
+              "--format chooses for any other",
+              options.output);
 }
 
 std::unique_ptr<ResultText> TextIn(BenchFormat format, const BenchPlan& plan,
@@ -274,7 +274,7 @@ void BenchOutput::Interrupt() {
     Finish();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kClosedPipe) return;
-    return PrintMessage(fmt::format("dmlop: {}\n", Printable(error.what())));
+    return PrintMessage("dmlop: {}\n", Printable(error.what()));
   }
   if (quiet_) return;
   const size_t rows = report_.rows.size();
@@ -282,8 +282,8 @@ void BenchOutput::Interrupt() {
                                ? ""
                                : fmt::format("; {} {}", Printable(options_.output),
                                              rows > 0 || device_ ? "has them" : "is not written");
-  PrintMessage(fmt::format("dmlop: note: interrupted after {} of {}{}\n", rows,
-                           Counted(report_.plan.row_count(), "row"), file));
+  PrintMessage("dmlop: note: interrupted after {} of {}{}\n", rows,
+               Counted(report_.plan.row_count(), "row"), file);
 }
 
 }  // namespace dmlop

@@ -98,15 +98,14 @@ std::vector<SlicedFile> FilesOf(const CompareOptions& options) {
   std::vector<SlicedFile> files = SlicedFilesOf(options.files);
   for (const SlicedFile& file : files) {
     if (file.slices.size() < 2) continue;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} has {} slices; one is compared", file.path, file.slices.size()));
+    throw Error(ErrorKind::kUsage, "{} has {} slices; one is compared", file.path,
+                file.slices.size());
   }
   if (files.size() == 2) return files;
-  const std::string third = files.size() > 2 ? files[2].path : "";
-  throw Error(ErrorKind::kUsage,
-              files.size() < 2
-                  ? fmt::format("{} is compared with nothing; EXPECTED is missing", files[0].path)
-                  : fmt::format("'{}' is one argument too many", third));
+  if (files.size() > 2) {
+    throw Error(ErrorKind::kUsage, "'{}' is one argument too many", files[2].path);
+  }
+  throw Error(ErrorKind::kUsage, "{} is compared with nothing; EXPECTED is missing", files[0].path);
 }
 
 // Otherwise the folder next to it would be called faulty, or its name not that of a tensor file,

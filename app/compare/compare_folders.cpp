@@ -240,9 +240,8 @@ class FolderComparison {
       pair.status = ExitStatus::kFileSystem;
     }
     if (pairs_.empty()) {
-      throw Error(ErrorKind::kFileSystem,
-                  fmt::format("{} and {} have no files to compare{}", actual_, expected_,
-                              undescribed_ > 0 ? UndescribedText() : ""));
+      throw Error(ErrorKind::kFileSystem, "{} and {} have no files to compare{}", actual_,
+                  expected_, undescribed_ > 0 ? UndescribedText() : "");
     }
   }
 
@@ -322,10 +321,10 @@ class FolderComparison {
     size_t count = 0;
     for (const FilePair& pair : pairs_) {
       if (pair.error.empty() || (++count > kShownFiles && !common_.verbose)) continue;
-      PrintMessage(fmt::format("dmlop: {}\n", Printable(pair.error)));
+      PrintMessage("dmlop: {}\n", Printable(pair.error));
     }
     if (count > kShownFiles && !common_.verbose) {
-      PrintMessage(fmt::format("dmlop: and {} more, which -v lists\n", count - kShownFiles));
+      PrintMessage("dmlop: and {} more, which -v lists\n", count - kShownFiles);
     }
   }
 

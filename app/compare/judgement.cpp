@@ -331,8 +331,8 @@ void Drawing::RequireOne(size_t comparisons) const {
     throw Error(ErrorKind::kUsage, "--picture takes a file here; compare -o - writes to a pipe");
   }
   if (comparisons == 1) return;
-  throw Error(ErrorKind::kUsage, fmt::format("{}: a picture shows one comparison; there are {}",
-                                             options_.picture, comparisons));
+  throw Error(ErrorKind::kUsage, "{}: a picture shows one comparison; there are {}",
+              options_.picture, comparisons);
 }
 
 JudgeDetails Drawing::details() const {

@@ -55,9 +55,8 @@ double ValueIn(const ConstTensorView& judged, const std::string& path, const Ten
                const Dims& index) {
   const Dims sizes = LayoutOf(desc).sizes;
   if (judged.layout.sizes != sizes) {
-    throw Error(ErrorKind::kTensorFile,
-                fmt::format("{}: has sizes {}; expected {}", path, ToString(judged.layout.sizes),
-                            ToString(sizes)));
+    throw Error(ErrorKind::kTensorFile, "{}: has sizes {}; expected {}", path,
+                ToString(judged.layout.sizes), ToString(sizes));
   }
   const auto width = static_cast<int64_t>(ByteWidth(judged.type));
   return ValueOf(judged.type, judged.data + OffsetOf(judged.layout, index) * width);

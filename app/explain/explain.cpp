@@ -41,9 +41,8 @@ class ElementExplanation {
 
   ExitStatus Execute() {
     if (options_.descriptor.ends_with(']') && !options_.element.ends_with(']')) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("the descriptor comes before the element: dmlop explain {} {}",
-                              PathWord(options_.element), ShellWord(options_.descriptor)));
+      throw Error(ErrorKind::kUsage, "the descriptor comes before the element: dmlop explain {} {}",
+                  PathWord(options_.element), ShellWord(options_.descriptor));
     }
     if (is_graph_ && options_.dispatchable.empty()) return ExplainGraph(options_, common_);
     if (!is_graph_) {
@@ -180,17 +179,15 @@ class ElementExplanation {
         fmt::format("{}: is a model; --dispatchable NAME says which of {} is meant",
                     descriptor_.name, Listed(names));
     if (!options_.dispatchable.empty()) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}, and there is no '{}'{}", meant, options_.dispatchable,
-                              DidYouMean(options_.dispatchable, std::vector<std::string_view>(
-                                                                    names.begin(), names.end()))));
+      throw Error(ErrorKind::kUsage, "{}, and there is no '{}'{}", meant, options_.dispatchable,
+                  DidYouMean(options_.dispatchable,
+                             std::vector<std::string_view>(names.begin(), names.end())));
     }
     const std::string tensor(ModelTensorIn(options_.element));
     const std::vector<std::string> tensors = TracedNames(model);
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{}, and the model has no tensor '{}'{}", meant, tensor,
-                            DidYouMeanOneOf(tensor, std::vector<std::string_view>(tensors.begin(),
-                                                                                  tensors.end()))));
+    throw Error(
+        ErrorKind::kUsage, "{}, and the model has no tensor '{}'{}", meant, tensor,
+        DidYouMeanOneOf(tensor, std::vector<std::string_view>(tensors.begin(), tensors.end())));
   }
 
   bool Check() {
@@ -222,7 +219,7 @@ class ElementExplanation {
                                    : options_.actual ? "--actual"
                                                      : "--judge";
     if (element.slot.role() != TensorRole::kOutput) {
-      throw Error(ErrorKind::kUsage, fmt::format("{} is for elements of outputs", asked));
+      throw Error(ErrorKind::kUsage, "{} is for elements of outputs", asked);
     }
     case_->RequireBoundInputs();
   }

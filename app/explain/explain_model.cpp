@@ -152,10 +152,8 @@ std::optional<Descriptor> NodeOfGraph(const ExplainOptions& options, const Commo
   const std::string& name = options.dispatchable;
   const std::vector<std::string> names = NamesOf(*read, ListedNames::kDispatchables);
   if (std::ranges::find(names, name) == names.end()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("the model has no node '{}'{}", name,
-                            DidYouMeanOneOf(
-                                name, std::vector<std::string_view>(names.begin(), names.end()))));
+    throw Error(ErrorKind::kUsage, "the model has no node '{}'{}", name,
+                DidYouMeanOneOf(name, std::vector<std::string_view>(names.begin(), names.end())));
   }
   const GraphOutputs outputs(read->graph);
   std::string text;

@@ -123,11 +123,10 @@ std::optional<ModelTraceReport> ModelTrace::Explain(const ElementName& name, Dia
   const auto start = Find(name, faults);
   if (!start) return std::nullopt;
   if (ask && !start->output) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("--as, --actual and --judge are for elements that an operator computes, "
-                    "and '{}' is not the tensor of one",
-                    name.field));
+    throw Error(ErrorKind::kUsage,
+                "--as, --actual and --judge are for elements that an operator computes, and '{}' "
+                "is not the tensor of one",
+                name.field);
   }
   const auto known = FindIndex(name, name.field, start->desc, faults);
   if (!known) return std::nullopt;
@@ -259,9 +258,9 @@ void RequireNoGraph(const ModelDocument& model, const std::string& name) {
     std::vector<std::string> names;
     for (const auto& named : dispatchable.operators()) names.push_back(named.name);
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} is a graph; --dispatchable takes one of its operators, {}, and the "
-                            "names of its edges need none",
-                            name, Listed(names)));
+                "{} is a graph; --dispatchable takes one of its operators, {}, and the names of "
+                "its edges need none",
+                name, Listed(names));
   }
 }
 
@@ -314,10 +313,10 @@ const ModelOperator* FindModelOperator(const ModelDocument& model,
   if (nodes.size() <= 1) return nodes.empty() ? nullptr : nodes.front();
   std::vector<std::string> names;
   for (const ModelOperator* node : nodes) names.push_back(node->name_in_graph);
-  throw Error(ErrorKind::kUsage,
-              fmt::format("--dispatchable {}: is the name of {} nodes, {}; the elements of their "
-                          "tensors need none",
-                          name, nodes.size(), Listed(names)));
+  throw Error(
+      ErrorKind::kUsage,
+      "--dispatchable {}: is the name of {} nodes, {}; the elements of their tensors need none",
+      name, nodes.size(), Listed(names));
 }
 
 }  // namespace dmlop

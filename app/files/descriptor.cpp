@@ -136,16 +136,14 @@ Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
 }
 
 void RefuseForModel(std::string_view options_are, std::string_view way) {
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("{} for operator descriptors; a model binds its tensors itself{}, and dmlop "
-                  "validate --print-complete makes descriptors of its dispatchables",
-                  options_are, way));
+  throw Error(ErrorKind::kUsage,
+              "{} for operator descriptors; a model binds its tensors itself{}, and dmlop validate "
+              "--print-complete makes descriptors of its dispatchables",
+              options_are, way);
 }
 
 void RefuseForOperator(std::string_view folders_are, std::string_view instead) {
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} for models; name the folder in {}", folders_are, instead));
+  throw Error(ErrorKind::kUsage, "{} for models; name the folder in {}", folders_are, instead);
 }
 
 }  // namespace dmlop

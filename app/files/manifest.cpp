@@ -325,8 +325,8 @@ size_t Manifest::ReadKept(std::span<std::byte> bytes) {
   is_read_ = size == 0;
   if (kept_ + size > kMostKept) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{}: a manifest that is no file may have {} bytes; write it to a file",
-                            name_, kMostKept));
+                "{}: a manifest that is no file may have {} bytes; write it to a file", name_,
+                kMostKept);
   }
   copy_->Write(kept_, bytes.first(size));
   kept_ += size;
@@ -340,11 +340,11 @@ const OperatorInfo* OperatorOfCase(const std::string& text) {
 
 void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count) {
   if (count == 1) return;
-  throw Error(ErrorKind::kUsage,
-              count == 0 ? fmt::format("{} has no case in line {}", manifest.name(), line)
-                         : fmt::format("{} has several cases in line {}; put each in a line of "
-                                       "its own",
-                                       manifest.name(), line));
+  if (count == 0) {
+    throw Error(ErrorKind::kUsage, "{} has no case in line {}", manifest.name(), line);
+  }
+  throw Error(ErrorKind::kUsage, "{} has several cases in line {}; put each in a line of its own",
+              manifest.name(), line);
 }
 
 }  // namespace dmlop

@@ -158,9 +158,8 @@ bool IsStandardOutput(const std::string& path) {
 
 void RequireNoTerminal(const std::string& path, const std::string& name) {
   if (!IsTerminal(path)) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} is a terminal; {} is binary",
-                          path == kStandardStream ? "standard output" : path, name));
+  throw Error(ErrorKind::kUsage, "{} is a terminal; {} is binary",
+              path == kStandardStream ? "standard output" : path, name);
 }
 
 void StandardOutput::AddTensor(const std::string& path, const std::string& name) {
@@ -176,13 +175,12 @@ void StandardOutput::RequireOneKind() const {
   const std::string& file = streamed_.empty() ? text_file_ : streamed_;
   if (!file.empty() && !printed_.empty()) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("standard output cannot be both the file of {} and the print of {}",
-                            file, printed_));
+                "standard output cannot be both the file of {} and the print of {}", file,
+                printed_);
   }
   if (!streamed_.empty() && !text_file_.empty()) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("standard output cannot be the file of both {} and {}", streamed_, text_file_));
+    throw Error(ErrorKind::kUsage, "standard output cannot be the file of both {} and {}",
+                streamed_, text_file_);
   }
 }
 

@@ -2,11 +2,13 @@
 // Prints results to standard output, which is checked, and messages to standard error.
 #pragma once
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "app/options/options.h"
 #include "core/io/file.h"
@@ -23,6 +25,10 @@ void OutliveReader();
 
 // Like PrintResult, erases the progress line first. Failures are ignored: nobody could be told.
 void PrintMessage(std::string_view text);
+template <typename... Args>
+requires(sizeof...(Args) > 0) void PrintMessage(fmt::format_string<Args...> text, Args&&... args) {
+  PrintMessage(fmt::format(text, std::forward<Args>(args)...));
+}
 
 // The text with control characters escaped, so that quoted text cannot control the terminal.
 std::string Printable(std::string_view text);

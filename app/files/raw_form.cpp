@@ -23,9 +23,8 @@ std::vector<uint32_t> SizesUpToEnd(const std::string& path, const RawForm& form)
   const uint64_t size = InputFile::Open(file).bytes().size();
   const uint64_t count = (size - std::min(size, offset.value_or(0))) / ByteWidth(*form.type);
   if (count == 0 || count > std::numeric_limits<uint32_t>::max()) {
-    throw Error(ErrorKind::kTensorFile,
-                fmt::format("{}: has {} of {}; --sizes says which tensor it is", path,
-                            Counted(count, "element"), Name(*form.type)));
+    throw Error(ErrorKind::kTensorFile, "{}: has {} of {}; --sizes says which tensor it is", path,
+                Counted(count, "element"), Name(*form.type));
   }
   return {static_cast<uint32_t>(count)};
 }
@@ -42,7 +41,7 @@ TensorDesc DescOf(const std::string& path, const RawForm& form) {
   ValidateTensorDesc(desc, TensorRole::kInput, "", std::nullopt, diagnostics);
   if (!diagnostics.has_errors()) return desc;
   const Diagnostic& fault = diagnostics.list().front();
-  throw Error(ErrorKind::kUsage, fmt::format("{} [{}]", fault.message, fault.code));
+  throw Error(ErrorKind::kUsage, "{} [{}]", fault.message, fault.code);
 }
 
 // Appends the form's offset, unless the path has one.
@@ -88,9 +87,8 @@ std::vector<SlicedFile> SlicedFilesOf(const std::vector<std::string>& arguments)
     }
     const std::string slice = argument.substr(0, argument.find_last_not_of(' ') + 1);
     if (files.empty()) {
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("the slice {0} has no file before it; a file of that name is ./{0}", slice));
+      throw Error(ErrorKind::kUsage,
+                  "the slice {0} has no file before it; a file of that name is ./{0}", slice);
     }
     files.back().slices.push_back(slice);
   }
@@ -100,8 +98,8 @@ std::vector<SlicedFile> SlicedFilesOf(const std::vector<std::string>& arguments)
 void PrintSliceError(const std::string& path, const std::string& slice, const SliceError& error,
                      bool color) {
   const std::string_view paint = color ? kErrorPaint : "";
-  PrintMessage(fmt::format("dmlop: {}: {}\n{}", Printable(path), error.what(),
-                           CaretText(slice, error.offset(), "  ", "  ", paint)));
+  PrintMessage("dmlop: {}: {}\n{}", Printable(path), error.what(),
+               CaretText(slice, error.offset(), "  ", "  ", paint));
 }
 
 }  // namespace dmlop

@@ -119,9 +119,9 @@ class DispatchModelWriter {
     is_small_ = inside <= kMostInside;
     if (is_small_ || !folder_.empty()) return;
     throw Error(ErrorKind::kUsage,
-                fmt::format("the constants have {} bytes, and {} are the most inside of a model; "
-                            "--output-path DIR makes files of them",
-                            inside, kMostInside));
+                "the constants have {} bytes, and {} are the most inside of a model; --output-path "
+                "DIR makes files of them",
+                inside, kMostInside);
   }
 
   std::string AddResource(size_t edge) {

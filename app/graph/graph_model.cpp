@@ -42,8 +42,7 @@ NamedFile TakeApart(const std::string& argument, const std::vector<std::string>&
   const bool has_folder = argument.find('/') < equals;
   if (equals == std::string::npos || has_folder || FileExists(argument)) return {"", argument};
   const std::string name = argument.substr(0, equals);
-  throw Error(ErrorKind::kUsage,
-              fmt::format("the model has no {} '{}'{}", what, name, Suggestion(name, names)));
+  throw Error(ErrorKind::kUsage, "the model has no {} '{}'{}", what, name, Suggestion(name, names));
 }
 
 // "NAME:NUMBER" of -f; the name may have colons.
@@ -55,8 +54,8 @@ std::pair<std::string, int64_t> FreeSizeOf(const std::string& argument) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(begin, end, size);
   if (colon == 0 || error != std::errc() || rest != end || size < 1 || size > 0x7FFFFFFF) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("-f {}: expected NAME:SIZE with a free size of the model", argument));
+    throw Error(ErrorKind::kUsage, "-f {}: expected NAME:SIZE with a free size of the model",
+                argument);
   }
   return {argument.substr(0, colon), size};
 }
@@ -76,8 +75,7 @@ std::pair<std::string, std::vector<int64_t>> ShapeOf(const std::string& argument
     }
     if (at == end) return {argument.substr(0, colon), sizes};
   }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("-b {}: expected INPUT:SIZES, such as X:1,3,224,224", argument));
+  throw Error(ErrorKind::kUsage, "-b {}: expected INPUT:SIZES, such as X:1,3,224,224", argument);
 }
 
 std::map<std::string, int64_t> FreeSizesOf(const std::vector<std::string>& arguments) {
@@ -145,20 +143,20 @@ std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
   for (const NamedFile& file : files) {
     if (file.name.empty()) continue;
     if (Has(taken, file.name)) {
-      throw Error(ErrorKind::kUsage, fmt::format("the {} '{}' has two files", what, file.name));
+      throw Error(ErrorKind::kUsage, "the {} '{}' has two files", what, file.name);
     }
     taken.push_back(file.name);
   }
   size_t next = 0;
   for (NamedFile& file : files) {
     if (file.path.empty()) {
-      throw Error(ErrorKind::kUsage, fmt::format("'{}=' names no file", file.name));
+      throw Error(ErrorKind::kUsage, "'{}=' names no file", file.name);
     }
     if (!file.name.empty()) continue;
     while (next < names.size() && Has(taken, names[next])) ++next;
     if (next == names.size()) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}: the model has {} only", file.path, Counted(names.size(), what)));
+      throw Error(ErrorKind::kUsage, "{}: the model has {} only", file.path,
+                  Counted(names.size(), what));
     }
     file.name = names[next++];
   }
@@ -196,8 +194,8 @@ void GraphModel::Assign() {
   input_files_ = AssignFiles(request_.inputs, names, "input");
   for (const auto& [name, shape] : sizes_.shapes) {
     if (Has(names, name)) continue;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("-b {}: the model has no such input{}", name, Suggestion(name, names)));
+    throw Error(ErrorKind::kUsage, "-b {}: the model has no such input{}", name,
+                Suggestion(name, names));
   }
 }
 
@@ -234,9 +232,9 @@ LoadedTensor GraphModel::Load(const NamedFile& file) const {
   if (const auto desc = DescOfInput(file.name)) return LoadInput(file.path, *desc);
   if (IsDescribedBy(FormatOf(file.path))) return LoadArray(file.path);
   throw Error(ErrorKind::kTensorFile,
-              fmt::format("{}: such a file does not say its shape, and neither does the input '{}' "
-                          "of the model; -b {}:SIZES does",
-                          file.path, file.name, file.name));
+              "{}: such a file does not say its shape, and neither does the input '{}' of the "
+              "model; -b {}:SIZES does",
+              file.path, file.name, file.name);
 }
 
 // The desc of an input, if the model has one and its file needs one.
@@ -276,10 +274,9 @@ void GraphModel::RequireBoundInputs() const {
       unbound.push_back("'" + port.name + "'");
   }
   if (unbound.empty()) return;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("{} {} no file: {}; bind with -i NAME=FILE", Counted(unbound.size(), "input"),
-                  ForCount(unbound.size(), "has", "have"), Listed(unbound)));
+  throw Error(ErrorKind::kUsage, "{} {} no file: {}; bind with -i NAME=FILE",
+              Counted(unbound.size(), "input"), ForCount(unbound.size(), "has", "have"),
+              Listed(unbound));
 }
 
 std::vector<ConstTensorView> GraphModel::InputViews() {
@@ -314,9 +311,8 @@ const std::byte* GraphModel::InBuffer(const LoadedTensor& tensor, const TensorDe
 std::string GraphModel::PathBeside(const std::string& name) const {
   const std::string path = PathIn(FolderOf(request_.path), name);
   if (!request_.confine.empty() && !LiesIn(path, request_.confine)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' leads out of {}, to which --confine keeps this model", path,
-                            request_.confine));
+    throw Error(ErrorKind::kUsage, "'{}' leads out of {}, to which --confine keeps this model",
+                path, request_.confine);
   }
   return path;
 }

@@ -48,7 +48,7 @@ struct ReadModel {
     if (!common.quiet || diagnostics.has_errors()) {
       PrintDiagnostics(diagnostics, path, "", UseColor(common.color));
     }
-    if (file_error) PrintMessage(fmt::format("dmlop: {}\n", Printable(file_error->what())));
+    if (file_error) PrintMessage("dmlop: {}\n", Printable(file_error->what()));
   }
 };
 

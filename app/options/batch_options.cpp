@@ -19,8 +19,7 @@ Shard ParseShard(const std::string& text) {
   const auto count =
       ParseWhole<int64_t>(std::string_view(text).substr(std::min(slash + 1, text.size())));
   if (number && count && *number >= 1 && *number <= *count) return {*number, *count};
-  throw CLI::ValidationError("--shard",
-                             fmt::format("'{}' is not K/N with K from 1 to N, such as 1/4", text));
+  throw Invalid("--shard", "'{}' is not K/N with K from 1 to N, such as 1/4", text);
 }
 
 std::string ParseOperator(const std::string& text) {
@@ -29,8 +28,7 @@ std::string ParseOperator(const std::string& text) {
   const OperatorInfo* const info =
       FindOperator(found == OperatorNames().end() ? text : std::string(*found));
   if (info != nullptr) return std::string(info->name);
-  throw CLI::ValidationError("--only", fmt::format("'{}' is not one of dmlop's operators{}", text,
-                                                   DidYouMeanOperator(text)));
+  throw Invalid("--only", "'{}' is not one of dmlop's operators{}", text, DidYouMeanOperator(text));
 }
 
 void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& options) {
@@ -130,9 +128,9 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
     RequireComparison(command, {"--check", "--judge"});
     if (compared->count() > 0 && !options->check && !options->judge) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("'{0}' is one argument too many; --output-path {0} writes to that "
-                              "folder, --check and --judge compare with it",
-                              options->output_folder));
+                  "'{0}' is one argument too many; --output-path {0} writes to that folder, "
+                  "--check and --judge compare with it",
+                  options->output_folder);
     }
     if (options->skip_missing && !options->check && !options->judge) {
       throw Error(ErrorKind::kUsage, "--skip-missing needs --check or --judge");
@@ -151,9 +149,8 @@ void AddThreadCounts(const std::string& text, std::vector<int>& counts) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const auto count = ParseWhole<int>(std::string_view(text).substr(begin, end - begin));
     if (!count || *count < 1 || *count > kMostThreads) {
-      throw CLI::ValidationError(
-          "--threads", fmt::format("'{}' is not a list such as 1,2 of numbers from 1 to {}", text,
-                                   kMostThreads));
+      throw Invalid("--threads", "'{}' is not a list such as 1,2 of numbers from 1 to {}", text,
+                    kMostThreads);
     }
     if (std::find(counts.begin(), counts.end(), *count) == counts.end()) counts.push_back(*count);
     begin = end + 1;
@@ -166,8 +163,7 @@ double ParsePercent(const std::string& text) {
   if (quantity && (quantity->second == "%" || quantity->second.empty())) {
     return quantity->first / 100;
   }
-  throw CLI::ValidationError("--fail-over",
-                             fmt::format("'{}' is not a percentage such as 5%", text));
+  throw Invalid("--fail-over", "'{}' is not a percentage such as 5%", text);
 }
 
 void AddRows(CLI::App& command, BenchOptions& options) {

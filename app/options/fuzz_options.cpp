@@ -80,8 +80,7 @@ void AddCases(CLI::App& command, FuzzOptions& options) {
             for (const std::string& text : ranks) {
               const auto rank = ParseWhole<size_t>(text);
               if (!rank || *rank < 1 || *rank > kMaxRank) {
-                throw CLI::ValidationError(
-                    "--rank", fmt::format("'{}' is not a rank from 1 to {}", text, kMaxRank));
+                throw Invalid("--rank", "'{}' is not a rank from 1 to {}", text, kMaxRank);
               }
               options.ranks.push_back(*rank);
             }
@@ -102,8 +101,7 @@ void AddCases(CLI::App& command, FuzzOptions& options) {
           "--seed",
           [&options](const std::string& text) {
             if (text != "random" && !ParseWhole<uint64_t>(text)) {
-              throw CLI::ValidationError(
-                  "--seed", fmt::format("'{}' is neither a whole number nor random", text));
+              throw Invalid("--seed", "'{}' is neither a whole number nor random", text);
             }
             options.seed = text;
           },
@@ -191,9 +189,7 @@ void RequireOptionsOfEngine(const CLI::App& command) {
     if (option->count() == 0 || std::ranges::find(kOfThisRun, name) != std::end(kOfThisRun))
       continue;
     throw Error(ErrorKind::kUsage,
-                fmt::format("--resume goes on with the options of that run: {} cannot be another "
-                            "one",
-                            name));
+                "--resume goes on with the options of that run: {} cannot be another one", name);
   }
 }
 
@@ -204,11 +200,10 @@ void RequireKnownCauses(const std::vector<std::string>& accepted) {
   for (const std::string& id : accepted) {
     const std::string base = id.substr(0, id.find_first_of("=:"));
     if (id.starts_with(kDescRoot) || std::ranges::find(known, base) != known.end()) continue;
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format(
-            "--accept '{}': there is no such cause{}", id,
-            DidYouMeanOneOf(base, {std::vector<std::string_view>(known.begin(), known.end())})));
+    throw Error(ErrorKind::kUsage,
+
+                "--accept '{}': there is no such cause{}", id,
+                DidYouMeanOneOf(base, {std::vector<std::string_view>(known.begin(), known.end())}));
   }
 }
 
@@ -244,8 +239,7 @@ FuzzOptions ParseFuzzWords(std::vector<std::string> words) {
   try {
     command.parse(words);
   } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("the options of that run are damaged: {}", error.what()));
+    throw Error(ErrorKind::kUsage, "the options of that run are damaged: {}", error.what());
   }
   TakeDefaultRules(command, options.findings.rules);
   options.findings.judging = JudgingWordsOf(command);

@@ -30,9 +30,8 @@ double ParseSeconds(const std::string& option, const std::string& text, double m
       return quantity->first * seconds;
     }
   }
-  throw CLI::ValidationError(
-      option, fmt::format("'{}' is not a time such as 0.5, 2s, 500ms or 1min, of at most {}", text,
-                          most == kSecondsPerHour ? "an hour" : "a year"));
+  throw Invalid(option, "'{}' is not a time such as 0.5, 2s, 500ms or 1min, of at most {}", text,
+                most == kSecondsPerHour ? "an hour" : "a year");
 }
 
 DataType ParseDataType(const std::string& option, const std::string& name) {
@@ -41,8 +40,7 @@ DataType ParseDataType(const std::string& option, const std::string& name) {
     return EqualIgnoringCase(known, name);
   });
   if (found != names.end()) return static_cast<DataType>(found - names.begin());
-  throw CLI::ValidationError(
-      option, fmt::format("'{}' is not a data type{}", name, DidYouMean(name, names)));
+  throw Invalid(option, "'{}' is not a data type{}", name, DidYouMean(name, names));
 }
 
 namespace {
@@ -60,8 +58,7 @@ std::optional<uint64_t> ParseLimit(const std::string& text, uint64_t) {
 DataType ParseRawType(const std::string& name) {
   const DataType type = ParseDataType("--type", name);
   if (BitWidth(type) >= 8) return type;
-  throw CLI::ValidationError("--type",
-                             fmt::format("elements of {} are not whole bytes", Name(type)));
+  throw Invalid("--type", "elements of {} are not whole bytes", Name(type));
 }
 
 // Parses "2,3,4" or "2x3x4".
@@ -71,7 +68,7 @@ std::vector<uint32_t> ParseNumbers(const std::string& option, const std::string&
     const size_t end = std::min(text.find_first_of(",xX", begin), text.size());
     const auto number = ParseWhole<uint32_t>(std::string_view(text).substr(begin, end - begin));
     if (!number) {
-      throw CLI::ValidationError(option, fmt::format("'{}' is not a list such as 2,3,4", text));
+      throw Invalid(option, "'{}' is not a list such as 2,3,4", text);
     }
     numbers.push_back(*number);
     begin = end + 1;
@@ -151,8 +148,7 @@ void AddForms(CLI::App& command, const std::vector<FormSide>& sides) {
               [](const std::string& option, const std::string& text, RawForm& form) {
                 form.offset = ParseOffset(text);
                 if (form.offset) return;
-                throw CLI::ValidationError(
-                    option, fmt::format("'{}' is no number of bytes, such as 1024 or 0x400", text));
+                throw Invalid(option, "'{}' is no number of bytes, such as 1024 or 0x400", text);
               })
       ->needs(type);
 }
@@ -168,9 +164,8 @@ CLI::Option* AddTypedRule(CLI::App& command, const std::string& name,
       const std::string number = text.substr(equals == std::string::npos ? 0 : equals + 1);
       const std::optional<T> limit = ParseLimit(number, T());
       if (!limit) {
-        throw CLI::ValidationError(name,
-                                   fmt::format("'{}' is not a {} of at least 0", number,
-                                               std::is_integral_v<T> ? "whole number" : "number"));
+        throw Invalid(name, "'{}' is not a {} of at least 0", number,
+                      std::is_integral_v<T> ? "whole number" : "number");
       }
       if (equals == std::string::npos) {
         of_all = *limit;
@@ -190,7 +185,7 @@ CLI::Option* AddLimit(CLI::App& command, const std::string& name, const std::str
   const auto store = [name, &limit](const std::string& text) {
     const std::optional<double> parsed = ParseLimit(text, double());
     if (!parsed) {
-      throw CLI::ValidationError(name, fmt::format("'{}' is not a number of at least 0", text));
+      throw Invalid(name, "'{}' is not a number of at least 0", text);
     }
     limit = *parsed;
   };
@@ -204,9 +199,8 @@ CLI::Option* AddToleranceByName(CLI::App& command, ComparisonRules& rules) {
     if (rules.webnn_tolerance) return;
     const std::optional<UnitTolerance> rule = ParseUnitRule(text);
     if (!rule) {
-      throw CLI::ValidationError(
-          "--tolerance",
-          fmt::format("'{}' is not one of webnn, sums, sums=FLOAT32, sums=FLOAT16, noise", text));
+      throw Invalid("--tolerance",
+                    "'{}' is not one of webnn, sums, sums=FLOAT32, sums=FLOAT16, noise", text);
     }
     rules.units.rule = rule->rule;
     rules.units.sums = rule->sums;
@@ -285,9 +279,8 @@ void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store)
     if (level) return store(*level);
     std::vector<std::string> names;
     for (const FeatureLevel known : FeatureLevels()) names.push_back(ToString(known));
-    throw CLI::ValidationError(
-        "--feature-level",
-        fmt::format("'{}' is not a feature level; there are {}", text, fmt::join(names, ", ")));
+    throw Invalid("--feature-level", "'{}' is not a feature level; there are {}", text,
+                  fmt::join(names, ", "));
   };
   command
       .add_option_function<std::string>("-L,--feature-level", parse,
@@ -386,7 +379,7 @@ void RequireComparison(const CLI::App& command, std::initializer_list<std::strin
        {"--atol", "--rtol", "--ulp", "--bits", "--squeeze", "--any-integers", "--any-floats",
         "--units", "--tolerance", "--list", "--map", "--picture", "--measure"}) {
     if (!is_given(rule)) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("{} needs {}", rule, fmt::join(compare, " or ")));
+    throw Error(ErrorKind::kUsage, "{} needs {}", rule, fmt::join(compare, " or "));
   }
 }
 

@@ -23,6 +23,13 @@
 
 namespace dmlop {
 
+// The fault of a value of an option.
+template <typename... Args>
+CLI::ValidationError Invalid(const std::string& option, fmt::format_string<Args...> text,
+                             Args&&... args) {
+  return CLI::ValidationError(option, fmt::format(text, std::forward<Args>(args)...));
+}
+
 // Adds the options that every command has.
 void AddCommon(CLI::App& command, CommonOptions& options);
 
@@ -47,9 +54,8 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::st
       return EqualIgnoringCase(choice, text);
     });
     if (found == names.end()) {
-      throw CLI::ValidationError(
-          name, fmt::format("'{}' is not {}{}", text, names.size() > 1 ? "one of " : "",
-                            fmt::join(names, ", ")));
+      throw Invalid(name, "'{}' is not {}{}", text, names.size() > 1 ? "one of " : "",
+                    fmt::join(names, ", "));
     }
     value = choices[static_cast<size_t>(found - names.begin())].second;
   };
@@ -80,7 +86,7 @@ CLI::Option* AddWhole(CLI::App& command, const std::string& name, const std::str
     const std::string bound = most == std::numeric_limits<T>::max()
                                   ? fmt::format("of at least {}", least)
                                   : fmt::format("from {} to {}", least, most);
-    throw CLI::ValidationError(shown, fmt::format("'{}' is not a whole number {}", text, bound));
+    throw Invalid(shown, "'{}' is not a whole number {}", text, bound);
   };
   return command.add_option_function<std::string>(name, store, description)->type_name("N");
 }

@@ -229,18 +229,16 @@ class CommandLine {
   static void CheckCommandName(const std::string& first) {
     if (first == "-h" || first == "--help" || first == "--version") return;
     if (CountBeforeCommand({&first, 1}) > 0) {
-      throw Error(ErrorKind::kUsage, fmt::format("a command is required behind '{}'", first));
+      throw Error(ErrorKind::kUsage, "a command is required behind '{}'", first);
     }
     if (first.starts_with('-')) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("there is no option '{}' before the command", first));
+      throw Error(ErrorKind::kUsage, "there is no option '{}' before the command", first);
     }
     std::vector<std::string_view> names;
     for (const CommandEntry& command : Commands()) names.push_back(command.name);
     if (std::find(names.begin(), names.end(), first) != names.end()) return;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("there is no command '{}'{}; the commands are {}", first,
-                            DidYouMean(first, names), fmt::join(names, ", ")));
+    throw Error(ErrorKind::kUsage, "there is no command '{}'{}; the commands are {}", first,
+                DidYouMean(first, names), fmt::join(names, ", "));
   }
 
   ExitStatus Explain(const CLI::ParseError& error, const std::string& command) const {
@@ -249,8 +247,8 @@ class CommandLine {
                                                        : HelpText());
       return ExitStatus::kSuccess;
     }
-    PrintMessage(fmt::format("dmlop: {}\n(dmlop {} --help lists the options)\n",
-                             Printable(FaultOf(error, *app_.get_subcommand(command))), command));
+    PrintMessage("dmlop: {}\n(dmlop {} --help lists the options)\n",
+                 Printable(FaultOf(error, *app_.get_subcommand(command))), command);
     return ExitStatus::kUsage;
   }
 
@@ -305,14 +303,14 @@ ExitStatus Main(int argc, char** argv) {
     return CommandLine().Run(Usual({argv + std::min(argc, 1), argv + argc}));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kClosedPipe) {
-      PrintMessage(fmt::format("dmlop: {}\n", Printable(error.what())));
+      PrintMessage("dmlop: {}\n", Printable(error.what()));
     }
     return StatusOf(error.kind());
   } catch (const std::bad_alloc&) {
     PrintMessage("dmlop: there is not enough memory for this\n");
     return ExitStatus::kFileSystem;
   } catch (const std::exception& error) {
-    PrintMessage(fmt::format("dmlop: internal error: {}\n", Printable(error.what())));
+    PrintMessage("dmlop: internal error: {}\n", Printable(error.what()));
     return ExitStatus::kInternal;
   }
 }

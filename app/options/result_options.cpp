@@ -76,8 +76,7 @@ std::vector<std::string> ParseKeys(const std::string& text) {
     keys.push_back(text.substr(begin, end - begin));
     begin = end + 1;
     if (std::ranges::find(kReportKeys, keys.back()) != std::end(kReportKeys)) continue;
-    throw CLI::ValidationError(
-        "--by", fmt::format("'{}' is not one of {}", keys.back(), fmt::join(kReportKeys, ", ")));
+    throw Invalid("--by", "'{}' is not one of {}", keys.back(), fmt::join(kReportKeys, ", "));
   }
   return keys;
 }

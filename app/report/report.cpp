@@ -138,7 +138,7 @@ ExitStatus ReportCommand(const ReportOptions& options) {
   try {
     for (const std::string& path : options.reports) reports.push_back(ReadReport(path));
   } catch (const ReportFault& fault) {
-    PrintMessage(fmt::format("dmlop: {}\n", Printable(fault.message)));
+    PrintMessage("dmlop: {}\n", Printable(fault.message));
     return ExitStatus::kInvalidDocument;
   }
   const std::string text = ReportText(reports, options);

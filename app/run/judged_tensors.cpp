@@ -159,10 +159,10 @@ void JudgedTensors::Finish() {
   }
   const bool are_asked = options_.rules.units.allows_any() || options_.rules.webnn_tolerance;
   if (!are_asked || without_units_.empty() || common_.quiet) return;
-  PrintMessage(fmt::format(
+  PrintMessage(
       "dmlop: warning: what operators before made of the inputs is in {}, so units and WebNN's "
       "tolerance do not hold there; dmlop diagnose --from judges a node on what it was given\n",
-      Listed(without_units_)));
+      Listed(without_units_));
 }
 
 }  // namespace dmlop

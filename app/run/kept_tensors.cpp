@@ -31,8 +31,8 @@ struct KeepArgument {
 KeepArgument ParseRequest(const std::string& argument) {
   const size_t sign = argument.rfind('=');
   if (sign == std::string::npos || sign == 0 || sign + 1 == argument.size()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--keep {}: expected NAME=FILE, with the name of a tensor", argument));
+    throw Error(ErrorKind::kUsage, "--keep {}: expected NAME=FILE, with the name of a tensor",
+                argument);
   }
   return {argument.substr(0, sign), argument.substr(sign + 1)};
 }
@@ -45,7 +45,7 @@ size_t NumberOf(const std::string& name, const std::string& argument, const Fill
                                 ? fmt::format("no operator of the model fills '{}'{}", name,
                                               DidYouMeanOneOf(name, filled.ShortestNames()))
                                 : filled.SayWhich(name, found);
-  throw Error(ErrorKind::kUsage, fmt::format("--keep {}: {}", argument, fault));
+  throw Error(ErrorKind::kUsage, "--keep {}: {}", argument, fault);
 }
 
 }  // namespace

@@ -253,9 +253,8 @@ class OperatorRun {
     varied_.empty() ? RunInto(desc, inputs, outputs) : ComputeVaried(inputs);
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
-      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms on {} with {}\n", desc.name(),
-                               times_.run_seconds * 1e3, Counted(SettledThreadCount(), "thread"),
-                               CurrentIsa()));
+      PrintMessage("dmlop: {} ran in {:.3g} ms on {} with {}\n", desc.name(),
+                   times_.run_seconds * 1e3, Counted(SettledThreadCount(), "thread"), CurrentIsa());
     }
   }
 
@@ -267,8 +266,8 @@ class OperatorRun {
     }
     reported_.as = varied_.ids();
     if (common_.quiet) return;
-    PrintMessage(fmt::format("dmlop: computed as {}, which is not DirectML's result\n",
-                             Printable(varied_.text())));
+    PrintMessage("dmlop: computed as {}, which is not DirectML's result\n",
+                 Printable(varied_.text()));
   }
 
   // Names an output that is printed, and what was computed in place of DirectML's result.

@@ -41,15 +41,15 @@ void RunComparisons::Compare(const Computed& computed, const std::string& path,
   if (!compared.judgement.passes()) {
     TellDifference(compared, explain);
   } else if (common_.verbose) {
-    PrintMessage(fmt::format("dmlop: {}\n", Printable(AgreesText(compared))));
+    PrintMessage("dmlop: {}\n", Printable(AgreesText(compared)));
   }
 }
 
 void RunComparisons::TellDifference(const ComparedFile& compared,
                                     const std::optional<Command>& explain) {
   if (compared.judgement.is_missing) {
-    return PrintMessage(fmt::format("dmlop: {}: {}\n", Printable(DiffersText(compared)),
-                                    JudgementLine(compared.judgement)));
+    return PrintMessage("dmlop: {}: {}\n", Printable(DiffersText(compared)),
+                        JudgementLine(compared.judgement));
   }
   if (common_.quiet || options_.format == TextFormat::kJson) return;
   PrintResult(fmt::format("{}: {}{}", Printable(DiffersText(compared)),

@@ -89,9 +89,8 @@ class GraphExecution {
     }
     const uint64_t available = AvailableMemory();
     if (needed && *needed <= available) return;
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("{}: needs {} of memory; {} are left", options_.descriptor,
-                            needed ? Counted(*needed, "byte") : "more than 2^64 bytes", available));
+    throw Error(ErrorKind::kFileSystem, "{}: needs {} of memory; {} are left", options_.descriptor,
+                needed ? Counted(*needed, "byte") : "more than 2^64 bytes", available);
   }
 
   void PlanOutputs() {
@@ -212,8 +211,8 @@ class GraphExecution {
     RunGraph(graph_->graph, inputs, outputs, watch);
     times_.run_seconds = SecondsSince(start);
     if (common_.verbose) {
-      PrintMessage(fmt::format("dmlop: {} ran in {:.3g} ms\n", Printable(options_.descriptor),
-                               times_.run_seconds * 1e3));
+      PrintMessage("dmlop: {} ran in {:.3g} ms\n", Printable(options_.descriptor),
+                   times_.run_seconds * 1e3);
     }
   }
 

@@ -228,9 +228,8 @@ class ModelExecution {
     const double seconds = SecondsSince(start);
     times_.run_seconds += seconds;
     if (!common_.verbose) return;
-    PrintMessage(fmt::format("dmlop: dispatch '{}' ran in {:.3g} ms\n",
-                             Printable(model_.dispatchables()[dispatch.dispatchable].name),
-                             seconds * 1e3));
+    PrintMessage("dmlop: dispatch '{}' ran in {:.3g} ms\n",
+                 Printable(model_.dispatchables()[dispatch.dispatchable].name), seconds * 1e3);
   }
 
   std::string Report(const ModelResources& resources) const {

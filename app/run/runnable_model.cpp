@@ -176,21 +176,19 @@ const RunnableModel::Node& RunnableModel::NodeCalled(const std::string& name) co
   if (found.empty()) {
     std::vector<std::string_view> names;
     for (const Node& node : nodes) names.push_back(node.name);
-    throw Error(ErrorKind::kUsage,
-                fmt::format("the model has no node '{}'{}", name, DidYouMeanOneOf(name, names)));
+    throw Error(ErrorKind::kUsage, "the model has no node '{}'{}", name,
+                DidYouMeanOneOf(name, names));
   }
   const Node& last = *found.back();  // of several dispatches, as tensors are kept as last filled
   for (const Node* node : found) {
     if (node->full_name == last.full_name) continue;
-    throw Error(ErrorKind::kUsage,
-                fmt::format("'{}' is the name of several nodes; say which, as '{}' or '{}'", name,
-                            node->full_name, last.full_name));
+    throw Error(ErrorKind::kUsage, "'{}' is the name of several nodes; say which, as '{}' or '{}'",
+                name, node->full_name, last.full_name);
   }
   if (last.begin < last.end) return last;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("node '{}' ({}) is known while the model is read; no operator computes it",
-                  last.name, last.type));
+  throw Error(ErrorKind::kUsage,
+              "node '{}' ({}) is known while the model is read; no operator computes it", last.name,
+              last.type);
 }
 
 TensorDesc ListIn(const ModelResources& resources, size_t number) {

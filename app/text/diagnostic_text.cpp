@@ -160,7 +160,7 @@ void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std
     PrintMessage(DiagnosticText(list[i], name, text, positions, is_text && is_last, color));
   }
   if (diagnostics.omitted() > 0) {
-    PrintMessage(fmt::format("{}: and {} more\n", name, diagnostics.omitted()));
+    PrintMessage("{}: and {} more\n", name, diagnostics.omitted());
   }
 }
 

@@ -258,8 +258,8 @@ MapLimits MapLimitsOf(const Dims& sizes, const MapStyle& style) {
 
 void RequireElements(const std::string& name, const ConstTensorView& tensor) {
   if (tensor.layout.element_count() > 0) return;
-  throw Error(ErrorKind::kTensorFile, fmt::format("{} has no elements to draw a map of: Sizes {}",
-                                                  name, ToString(tensor.layout.sizes)));
+  throw Error(ErrorKind::kTensorFile, "{} has no elements to draw a map of: Sizes {}", name,
+              ToString(tensor.layout.sizes));
 }
 
 MapSpace MapSpaceOf(const Dims& sizes, const MapStyle& style) {

@@ -197,10 +197,8 @@ std::string PngBytes(const Picture& picture) {
 void CheckPicturePath(const std::string& path) {
   RequireNoTerminal(path, "a picture");
   if (path.ends_with(".png") || path == kStandardStream || IsStream(path)) return;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("{}: a picture is written to a file with the extension .png, or to a pipe",
-                  path));
+  throw Error(ErrorKind::kUsage,
+              "{}: a picture is written to a file with the extension .png, or to a pipe", path);
 }
 
 // --- marks ---------------------------------------------------------------------------------------

@@ -4,9 +4,12 @@
 // reported.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace dmlop {
 
@@ -23,6 +26,11 @@ class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string_view message)
       : std::runtime_error(WithoutNul(message)), kind_(kind) {}
+
+  template <typename... Args>
+  requires(sizeof...(Args) > 0)
+      Error(ErrorKind kind, fmt::format_string<Args...> text, Args&&... args)
+      : Error(kind, fmt::format(text, std::forward<Args>(args)...)) {}
 
   ErrorKind kind() const { return kind_; }
 

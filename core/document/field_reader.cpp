@@ -156,8 +156,8 @@ class FieldReader {
     const OperatorInfo* info = ReadOperatorType(value, values_, fusable);
     if (info == nullptr) return std::nullopt;
     if (!info->fusable.In(field_.host)) {
-      values_.Error(value, "FUS-2",
-                    fmt::format("{} cannot be fused{}", info->name, CounterpartOf(*info, fusable)));
+      values_.Error(value, "FUS-2", "{} cannot be fused{}", info->name,
+                    CounterpartOf(*info, fusable));
       return std::nullopt;
     }
     const auto desc = values_.FindEither(value, "Desc", "desc");
@@ -278,9 +278,8 @@ const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& value
   const OperatorInfo* info = FindOperator(type->string());
   if (info == nullptr) {
     const std::string meant = DidYouMeanOperator(type->string(), among);
-    values.Error(*type, "JSON-3",
-                 fmt::format("'{}' is not a known name{}", type->string(),
-                             meant.empty() ? OneOf(among) : meant));
+    values.Error(*type, "JSON-3", "'{}' is not a known name{}", type->string(),
+                 meant.empty() ? OneOf(among) : meant);
   }
   return info;
 }

@@ -53,16 +53,14 @@ class InlineReader {
  private:
   void ReadArray(JsonCursor source, size_t d) {
     if (!source.is_array()) {
-      values_.Error(source, "DOC-4",
-                    fmt::format("expected an array of {}, found {}", Counted(sizes_[d], "value"),
-                                Describe(source.kind())));
+      values_.Error(source, "DOC-4", "expected an array of {}, found {}",
+                    Counted(sizes_[d], "value"), Describe(source.kind()));
       return;
     }
     const int64_t count = static_cast<int64_t>(source.child_count());
     if (count != sizes_[d]) {
-      values_.Error(
-          source, "DOC-4",
-          fmt::format("the array has {}; expected {}", Counted(count, "value"), sizes_[d]));
+      values_.Error(source, "DOC-4", "the array has {}; expected {}", Counted(count, "value"),
+                    sizes_[d]);
       if (to_ != nullptr) return;
     }
     for (auto child = source.first_child(); child; child = child->next()) {
@@ -114,8 +112,7 @@ class InlineReader {
     const auto number = values_.Uint32(*count);
     if (!number) return false;
     if (*number == place_count_ || *number == Product(sizes_)) return true;
-    values_.Error(*count, "DOC-4",
-                  fmt::format("{}; expected {}", Counted(*number, "value"), place_count_));
+    values_.Error(*count, "DOC-4", "{}; expected {}", Counted(*number, "value"), place_count_);
     return false;
   }
 

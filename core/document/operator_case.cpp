@@ -21,15 +21,13 @@ namespace {
 void TakeSizes(const ConstTensorView& view, const std::string& path, TensorDesc& desc) {
   std::vector<uint32_t> sizes;
   if (view.layout.rank() > kMaxRank) {
-    throw Error(ErrorKind::kTensorFile,
-                fmt::format("{}: has {} dimensions; tensors have at most {}", path,
-                            view.layout.rank(), kMaxRank));
+    throw Error(ErrorKind::kTensorFile, "{}: has {} dimensions; tensors have at most {}", path,
+                view.layout.rank(), kMaxRank);
   }
   for (const int64_t size : view.layout.sizes) {
     if (size < 1 || size > std::numeric_limits<uint32_t>::max()) {
-      throw Error(ErrorKind::kTensorFile,
-                  fmt::format("{}: has a size of {}; tensors have sizes in [1, {}]", path, size,
-                              std::numeric_limits<uint32_t>::max()));
+      throw Error(ErrorKind::kTensorFile, "{}: has a size of {}; tensors have sizes in [1, {}]",
+                  path, size, std::numeric_limits<uint32_t>::max());
     }
     sizes.push_back(static_cast<uint32_t>(size));
   }
@@ -261,10 +259,9 @@ std::vector<std::string> OperatorCase::UnboundInputs(bool only_incomplete) const
 void OperatorCase::RequireBoundInputs(bool only_incomplete) const {
   const std::vector<std::string> unbound = UnboundInputs(only_incomplete);
   if (unbound.empty()) return;
-  throw Error(ErrorKind::kUsage, fmt::format("{} {} no {}; -i NAME=FILE binds one", Listed(unbound),
-                                             unbound.size() == 1 ? "has" : "have",
-                                             only_incomplete ? "file that tells DataType and Sizes"
-                                                             : "file or values"));
+  throw Error(ErrorKind::kUsage, "{} {} no {}; -i NAME=FILE binds one", Listed(unbound),
+              unbound.size() == 1 ? "has" : "have",
+              only_incomplete ? "file that tells DataType and Sizes" : "file or values");
 }
 
 void OperatorCase::LoadInputs(Diagnostics& diagnostics) {

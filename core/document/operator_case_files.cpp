@@ -141,13 +141,12 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
     if (is_unknown && FileExists(argument)) file = {"", argument};  // the file's name has an =
     if (file.name.empty()) continue;
     if (is_unknown) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{} has no {} '{}'; it has {}; a file of that name is written ./{}",
-                              document_.op().name(), KindOf(role), DisplayName(file.name),
-                              NamesOf(slots), argument));
+      throw Error(
+          ErrorKind::kUsage, "{} has no {} '{}'; it has {}; a file of that name is written ./{}",
+          document_.op().name(), KindOf(role), DisplayName(file.name), NamesOf(slots), argument);
     }
     if (!taken.insert(file.name).second) {
-      throw Error(ErrorKind::kUsage, fmt::format("'{}' is given twice", DisplayName(file.name)));
+      throw Error(ErrorKind::kUsage, "'{}' is given twice", DisplayName(file.name));
     }
   }
   auto slot = slots.begin();
@@ -155,10 +154,9 @@ std::vector<FileArgument> OperatorCase::Assign(TensorRole role,
     if (!file.name.empty()) continue;
     while (slot != slots.end() && taken.contains(slot->path)) ++slot;
     if (slot == slots.end()) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}: one file too many; {} has {}{}", file.path,
-                              document_.op().name(), Counted(slots.size(), KindOf(role)),
-                              OptionalTensorText(role, document_.op(), file.path)));
+      throw Error(ErrorKind::kUsage, "{}: one file too many; {} has {}{}", file.path,
+                  document_.op().name(), Counted(slots.size(), KindOf(role)),
+                  OptionalTensorText(role, document_.op(), file.path));
     }
     file.name = (slot++)->path;
   }
@@ -227,13 +225,11 @@ bool FileExists(const std::string& path) {
 FileArgument FileArgument::Parse(const std::string& text) {
   FileArgument argument = TakeApart(text);
   if (text.starts_with('=') && !FileExists(text)) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("'{0}' has no name before the '='; a file of that name is written ./{0}",
-                    text));
+    throw Error(ErrorKind::kUsage,
+                "'{0}' has no name before the '='; a file of that name is written ./{0}", text);
   }
   if (argument.path.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("'{}' names no file", text));
+    throw Error(ErrorKind::kUsage, "'{}' names no file", text);
   }
   return argument;
 }

@@ -69,10 +69,9 @@ void OperatorDocument::ReadBindings(JsonCursor object, const ValueReader& values
     } else if (role == TensorRole::kInput && (value.is_array() || value.is_object())) {
       bindings_[path] = {"", value, std::nullopt};
     } else {
-      values.Error(value, "DOC-1",
-                   fmt::format("expected a file name{}, found {}",
-                               role == TensorRole::kInput ? ", values or an initializer" : "",
-                               Describe(value.kind())));
+      values.Error(value, "DOC-1", "expected a file name{}, found {}",
+                   role == TensorRole::kInput ? ", values or an initializer" : "",
+                   Describe(value.kind()));
     }
   };
   const std::vector<const Field*> fields = TensorFieldsOf(op().info());
@@ -98,9 +97,8 @@ void OperatorDocument::ReadExpected(JsonCursor object, const ValueReader& values
     if (value.is_array() || value.is_object()) {
       expected_[path].push_back(value);
     } else {
-      values.Error(
-          value, "DOC-1",
-          fmt::format("expected values or an initializer, found {}", Describe(value.kind())));
+      values.Error(value, "DOC-1", "expected values or an initializer, found {}",
+                   Describe(value.kind()));
     }
   };
   const auto take = [&](JsonCursor value, TensorRole, const std::string& path) {

@@ -230,7 +230,7 @@ std::optional<RandomValues> ReadRandom(JsonCursor initializer, DataType type, ui
     }
     if (!values.Element(*member, type, bound->data())) return std::nullopt;
     if (IsFinite(type, *bound)) continue;
-    values.Error(*member, "DOC-2", fmt::format("'{}' is not finite in {}", name, Name(type)));
+    values.Error(*member, "DOC-2", "'{}' is not finite in {}", name, Name(type));
     return std::nullopt;
   }
   std::string_view fault;

@@ -73,9 +73,8 @@ bool IsTooLarge(std::string_view token) {
 bool ValueReader::Expect(JsonCursor value, JsonKind kind, std::string_view example) const {
   if (value.kind() == kind) return true;
   const std::string shown = example.empty() ? ExampleOf(kind, value) : std::string(example);
-  Error(value, "DOC-1",
-        fmt::format("expected {}{}, found {}", Describe(kind),
-                    shown.empty() ? "" : fmt::format(" ({})", shown), Describe(value.kind())));
+  Error(value, "DOC-1", "expected {}{}, found {}", Describe(kind),
+        shown.empty() ? "" : fmt::format(" ({})", shown), Describe(value.kind()));
   return false;
 }
 
@@ -89,9 +88,8 @@ std::optional<T> ValueReader::Integer(JsonCursor value, DataType type) const {
   const auto [least, most] = RangeOf<T>(type);
   const bool is_whole = error == std::errc() && end == token.data() + token.size();
   if (is_whole && least <= number && number <= most) return number;
-  Error(
-      value, "DOC-2",
-      fmt::format("{} is out of range for {} [{}, {}]", Abridged(token), Name(type), least, most));
+  Error(value, "DOC-2", "{} is out of range for {} [{}, {}]", Abridged(token), Name(type), least,
+        most);
   return std::nullopt;
 }
 
@@ -114,13 +112,12 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
          {std::pair{"nan", std::nan("")}, {"inf", INFINITY}, {"-inf", -INFINITY}}) {
       if (EqualIgnoringCase(value.string(), name)) return number;
     }
-    Error(value, "DOC-2",
-          fmt::format("'{}' is not a number; as text there are 'nan', 'inf' and '-inf'",
-                      value.string()));
+    Error(value, "DOC-2", "'{}' is not a number; as text there are 'nan', 'inf' and '-inf'",
+          value.string());
     return std::nullopt;
   }
   if (value.kind() != JsonKind::kInteger && value.kind() != JsonKind::kFraction) {
-    Error(value, "DOC-1", fmt::format("expected a number, found {}", Describe(value.kind())));
+    Error(value, "DOC-1", "expected a number, found {}", Describe(value.kind()));
     return std::nullopt;
   }
   const std::string_view token = value.token();
@@ -137,9 +134,9 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
   if (value.kind() == JsonKind::kFraction) return number;
   if (fmt::format("{:.0f}", number) == token) return number;
   Error(value, "DOC-2",
-        fmt::format("{} is not exact as a floating-point number; write it with a fraction, {}.0, "
-                    "to have it rounded",
-                    Abridged(token), Abridged(token)));
+        "{} is not exact as a floating-point number; write it with a fraction, {}.0, to have it "
+        "rounded",
+        Abridged(token), Abridged(token));
   return std::nullopt;
 }
 
@@ -282,9 +279,8 @@ std::optional<Scalar> ValueReader::ScalarOf(JsonCursor value, DataType type, boo
   }
   const UnionMember& known = MemberFor(type);
   if (member->key() != known.name) {
-    Error(*member, "UNI-2",
-          fmt::format("'{}' is not the member for {}, which is '{}'", member->key(), Name(type),
-                      known.name));
+    Error(*member, "UNI-2", "'{}' is not the member for {}, which is '{}'", member->key(),
+          Name(type), known.name);
     return std::nullopt;
   }
   return read(*member, known.type) ? std::optional(scalar) : std::nullopt;

@@ -112,8 +112,19 @@ class ValueReader {
   void Error(JsonCursor value, std::string_view code, std::string message) const {
     diagnostics_.Error(code, PointerTo(value), std::move(message), value.offset());
   }
+  template <typename... Args>
+  requires(sizeof...(Args) > 0) void Error(JsonCursor value, std::string_view code,
+                                           fmt::format_string<Args...> text, Args&&... args) const {
+    Error(value, code, fmt::format(text, std::forward<Args>(args)...));
+  }
   void Warning(JsonCursor value, std::string_view code, std::string message) const {
     diagnostics_.Warning(code, PointerTo(value), std::move(message), value.offset());
+  }
+  template <typename... Args>
+  requires(sizeof...(Args) > 0) void Warning(JsonCursor value, std::string_view code,
+                                             fmt::format_string<Args...> text,
+                                             Args&&... args) const {
+    Warning(value, code, fmt::format(text, std::forward<Args>(args)...));
   }
 
   // Reports that an object lacks its "type", or has it misspelled: without it, the meaning of the

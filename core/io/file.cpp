@@ -95,8 +95,7 @@ InputFile InputFile::Open(const std::string& path, size_t stream_limit) {
     const auto read =
         std::make_shared<const std::vector<std::byte>>(ReadToEnd(file.get(), path, stream_limit));
     if (read->size() > stream_limit) {
-      throw Error(ErrorKind::kTensorFile,
-                  fmt::format("{}: has more than {} bytes", path, stream_limit));
+      throw Error(ErrorKind::kTensorFile, "{}: has more than {} bytes", path, stream_limit);
     }
     return InputFile(*read, read);
   }

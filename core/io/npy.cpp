@@ -102,8 +102,10 @@ class DictionaryParser {
   }
 
  private:
-  [[noreturn]] void Malformed(const std::string& what) const {
-    FailTensorFile(name_, "not a valid .npy header: " + what);
+  template <typename... Args>
+  [[noreturn]] void Malformed(fmt::format_string<Args...> what, Args&&... args) const {
+    FailTensorFile(name_, "not a valid .npy header: {}",
+                   fmt::format(what, std::forward<Args>(args)...));
   }
 
   void SkipSpaces() {
@@ -118,7 +120,7 @@ class DictionaryParser {
   }
 
   void Expect(char c) {
-    if (!Accept(c)) Malformed(fmt::format("expected '{}' at byte {} of the dictionary", c, at_));
+    if (!Accept(c)) Malformed("expected '{}' at byte {} of the dictionary", c, at_);
   }
 
   void ParseEntry() {
@@ -134,12 +136,12 @@ class DictionaryParser {
       Once(key, has_shape_);
       ParseShape();
     } else {
-      Malformed(fmt::format("unknown key '{}'", key));
+      Malformed("unknown key '{}'", key);
     }
   }
 
   void Once(std::string_view key, bool& seen) const {
-    if (seen) Malformed(fmt::format("'{}' is given twice", key));
+    if (seen) Malformed("'{}' is given twice", key);
     seen = true;
   }
 
@@ -147,7 +149,7 @@ class DictionaryParser {
     SkipSpaces();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
     const size_t end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : text_.npos;
-    if (end == text_.npos) Malformed(fmt::format("expected a string at byte {}", at_));
+    if (end == text_.npos) Malformed("expected a string at byte {}", at_);
     const std::string_view value = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
     return value;
@@ -187,16 +189,15 @@ class DictionaryParser {
       header_.big_endian = order == '>';
       return;
     }
-    FailTensorFile(name_, fmt::format("has dtype '{}', which is no DirectML data type{}", descr,
-                                      HintOf(code)));
+    FailTensorFile(name_, "has dtype '{}', which is no DirectML data type{}", descr, HintOf(code));
   }
 
   [[noreturn]] void FailShape(size_t begin) const {
     constexpr size_t kShown = 40;
     const std::string_view shape = text_.substr(begin, kShown);
     const size_t end = shape.rfind(')');  // the dictionary goes on after it
-    Malformed(fmt::format("'shape' is not a tuple of sizes: {}",
-                          shape.substr(0, end == shape.npos ? shape.size() : end + 1)));
+    Malformed("'shape' is not a tuple of sizes: {}",
+              shape.substr(0, end == shape.npos ? shape.size() : end + 1));
   }
 
   void ParseShape() {
@@ -213,7 +214,7 @@ class DictionaryParser {
       at_ += static_cast<size_t>(end - begin);
       if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 writes it
       if (header_.shape.size() == Dims::kMaxCount) {
-        FailTensorFile(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
+        FailTensorFile(name_, "has more than {} dimensions", Dims::kMaxCount);
       }
       bytes = CheckedMul(bytes, std::max<uint64_t>(size, 1));
       if (!bytes || *bytes > static_cast<uint64_t>(INT64_MAX)) {
@@ -247,10 +248,6 @@ std::string_view CodeOf(DataType type) {
 
 }  // namespace
 
-void FailTensorFile(const std::string& name, const std::string& message) {
-  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}", name, message));
-}
-
 bool HasNpyMagic(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return text.starts_with(kNpyMagic);
@@ -259,22 +256,20 @@ bool HasNpyMagic(std::span<const std::byte> bytes) {
 size_t NpyHeaderSize(std::span<const std::byte> preamble, const std::string& name) {
   if (!HasNpyMagic(preamble)) {
     const std::string_view kind = preamble.empty() ? "empty" : KindOfContent(preamble);
-    FailTensorFile(name, kind.empty() ? "is not a .npy file: it does not begin with \\x93NUMPY"
-                                      : fmt::format("is not a .npy file, but {}", kind));
+    if (!kind.empty()) FailTensorFile(name, "is not a .npy file, but {}", kind);
+    FailTensorFile(name, "is not a .npy file: it does not begin with \\x93NUMPY");
   }
   if (preamble.size() < kNpyPreambleSize) FailTensorFile(name, "is truncated within its header");
   const unsigned version = std::to_integer<unsigned>(preamble[6]);
   const unsigned minor = std::to_integer<unsigned>(preamble[7]);
   if (version < 1 || version > 3 || minor != 0) {
-    FailTensorFile(name,
-                   fmt::format("has .npy format version {}.{}; versions 1.0, 2.0 and 3.0 are read",
-                               version, minor));
+    FailTensorFile(name, "has .npy format version {}.{}; versions 1.0, 2.0 and 3.0 are read",
+                   version, minor);
   }
   const size_t size = version == 1 ? kVersion1Preamble + LittleEndian(preamble.subspan(8, 2))
                                    : kNpyPreambleSize + LittleEndian(preamble.subspan(8, 4));
   if (size > kMaxNpyHeaderSize) {
-    FailTensorFile(name, fmt::format("has a header of {} bytes; at most {} are read", size,
-                                     kMaxNpyHeaderSize));
+    FailTensorFile(name, "has a header of {} bytes; at most {} are read", size, kMaxNpyHeaderSize);
   }
   return std::max(size, kNpyPreambleSize);
 }

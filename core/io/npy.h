@@ -2,12 +2,16 @@
 // The header of NumPy's .npy files (format versions 1.0, 2.0 and 3.0).
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "core/base/error.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/layout.h"
 
@@ -32,7 +36,12 @@ struct NpyHeader {
 };
 
 // Throws an Error of kind kTensorFile.
-[[noreturn]] void FailTensorFile(const std::string& name, const std::string& message);
+template <typename... Args>
+[[noreturn]] void FailTensorFile(const std::string& name, fmt::format_string<Args...> text,
+                                 Args&&... args) {
+  throw Error(ErrorKind::kTensorFile, "{}: {}", name,
+              fmt::format(text, std::forward<Args>(args)...));
+}
 
 // The first kNpyPreambleSize bytes tell how long the whole header is, themselves included. `name`
 // is the file's, for messages; failures are Errors of kind kTensorFile.

@@ -138,9 +138,10 @@ class Archive {
     const Bytes packed = PackedBytes(member, shown);
     if (member.method == Member::kStored) return Map(member, packed, shown);
     if (member.method == Member::kDeflated) return Unpack(member, packed, shown);
-    FailTensorFile(shown, fmt::format("is packed by method {} of ZIP; those that numpy.savez and "
-                                      "numpy.savez_compressed use are read, 0 and 8",
-                                      member.method));
+    FailTensorFile(shown,
+                   "is packed by method {} of ZIP; those that numpy.savez and "
+                   "numpy.savez_compressed use are read, 0 and 8",
+                   member.method);
   }
 
   bool BeginsAsNpy(const std::string& name) const {
@@ -172,8 +173,8 @@ class Archive {
       FailTensorFile(path_, "is cut off: an archive ends with the list of its arrays");
     }
     const std::string_view kind = KindOfContent(bytes);
-    FailTensorFile(path_, kind.empty() ? "is not a .npz archive"
-                                       : fmt::format("is not a .npz archive, but {}", kind));
+    if (!kind.empty()) FailTensorFile(path_, "is not a .npz archive, but {}", kind);
+    FailTensorFile(path_, "is not a .npz archive");
   }
 
   void ReadList(Bytes list) {
@@ -317,8 +318,8 @@ NpyBytes OpenNpzArray(const NpzArray& array) {
   for (const std::string& name : {array.name, array.name + std::string(kArrayExtension)}) {
     if (archive->Has(name)) return archive->Read(name, array.archive + ":" + array.name);
   }
-  FailTensorFile(array.archive,
-                 fmt::format("has no array '{}'; it has {}", array.name, NpzNames(array.archive)));
+  FailTensorFile(array.archive, "has no array '{}'; it has {}", array.name,
+                 NpzNames(array.archive));
 }
 
 std::vector<std::string> ArraysOf(const std::string& path) {

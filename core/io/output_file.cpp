@@ -320,8 +320,8 @@ void NewFolders::MakeFor(const std::string& path) {
     }
     if (error == std::errc::file_exists) error = std::make_error_code(std::errc::not_a_directory);
     if (error) {
-      throw Error(ErrorKind::kFileSystem,
-                  fmt::format("{}: cannot be created: {}", parent.string(), error.message()));
+      throw Error(ErrorKind::kFileSystem, "{}: cannot be created: {}", parent.string(),
+                  error.message());
     }
   }
   const std::lock_guard lock(mutex_);

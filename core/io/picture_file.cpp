@@ -36,13 +36,13 @@ void CheckSize(uint64_t width, uint64_t height, const std::string& name) {
   constexpr uint64_t kMostPixels = uint64_t{1} << 27;
   const uint64_t most = std::min<uint64_t>(kMostPixels, AvailableMemory() / 16);
   if (width * height > most) {
-    FailTensorFile(name, fmt::format("is a picture of {} x {} pixels; at most {} are read", width,
-                                     height, most));
+    FailTensorFile(name, "is a picture of {} x {} pixels; at most {} are read", width, height,
+                   most);
   }
 }
 
 [[noreturn]] void FailDamaged(const std::string& name, std::string_view message) {
-  FailTensorFile(name, fmt::format("is a damaged picture: {}", message));
+  FailTensorFile(name, "is a damaged picture: {}", message);
 }
 
 // --- PNG -----------------------------------------------------------------------------------------
@@ -262,8 +262,8 @@ void VisitImageType(DataType type, Body&& body) {
 
 ImageForm ImageFormOf(DataType type, const Dims& sizes, const std::string& name, ErrorKind kind) {
   const auto fail = [&](std::string_view what) {
-    throw Error(kind, fmt::format("{}: a picture is {}; the tensor is {} of {}", name, what,
-                                  ToString(sizes), Name(type)));
+    throw Error(kind, "{}: a picture is {}; the tensor is {} of {}", name, what, ToString(sizes),
+                Name(type));
   };
   if (type != DataType::kFloat32 && type != DataType::kFloat16 && type != DataType::kUint8) {
     fail("FLOAT32, FLOAT16 or UINT8");
@@ -328,9 +328,8 @@ LoadedTensor LoadPicture(const std::string& path, const TensorDesc& desc) {
   const InputFile file = InputFile::Open(path);
   const Pixels pixels = DecodePicture(file.bytes(), path);
   if (pixels.height != form.height || pixels.width != form.width) {
-    FailTensorFile(
-        path, fmt::format("is a picture of {} x {} pixels; expected {} x {} for {}", pixels.width,
-                          pixels.height, form.width, form.height, ToString(sizes)));
+    FailTensorFile(path, "is a picture of {} x {} pixels; expected {} x {} for {}", pixels.width,
+                   pixels.height, form.width, form.height, ToString(sizes));
   }
   return FitToDesc(TensorOf(ElementsOf(pixels, form), form.type, sizes, file), desc, path);
 }

@@ -99,8 +99,8 @@ void TemporaryFile::FailToCreate(int error) const {
   if (error != ENOENT || access(folder_.c_str(), F_OK) == 0) {
     FailFile(name_, "cannot be created", error);
   }
-  throw Error(ErrorKind::kFileSystem,
-              fmt::format("{}: cannot be created: there is no folder {}", name_, folder_));
+  throw Error(ErrorKind::kFileSystem, "{}: cannot be created: there is no folder {}", name_,
+              folder_);
 }
 
 OpenFile TemporaryFile::OpenAgain() const {
@@ -150,7 +150,7 @@ void* Map(int descriptor, size_t size, int protection, int flags, const std::str
 }  // namespace
 
 void FailFile(const std::string& name, std::string_view what, int error) {
-  throw Error(ErrorKind::kFileSystem, fmt::format("{}: {}: {}", name, what, std::strerror(error)));
+  throw Error(ErrorKind::kFileSystem, "{}: {}: {}", name, what, std::strerror(error));
 }
 
 MappedFile::MappedFile(int descriptor, size_t size, int protection, int flags,

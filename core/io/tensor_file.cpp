@@ -96,13 +96,13 @@ void CheckRawSize(uint64_t size, const TensorDesc& desc, std::string_view longer
   const std::string rounding =
       least == needed ? "" : fmt::format(", or {} rounded up to a multiple of 4", needed);
   if (size < least) {
-    FailTensorFile(name, fmt::format("is too small: it has {}; expected at least {}{}",
-                                     Counted(size, "byte"), least, rounding));
+    FailTensorFile(name, "is too small: it has {}; expected at least {}{}", Counted(size, "byte"),
+                   least, rounding);
   }
   if (size > needed) {
-    FailTensorFile(name, fmt::format("is too large: it has {}; expected {}{} ({}@OFFSET is "
-                                     "what begins at a byte of it{})",
-                                     Counted(size, "byte"), least, rounding, name, longer));
+    FailTensorFile(
+        name, "is too large: it has {}; expected {}{} ({}@OFFSET is what begins at a byte of it{})",
+        Counted(size, "byte"), least, rounding, name, longer);
   }
 }
 
@@ -112,9 +112,8 @@ std::span<const std::byte> RawPart(std::span<const std::byte> file, uint64_t off
   const uint64_t needed =
       BufferBytes(*desc.data_type, static_cast<uint64_t>(Extent(dmlop::LayoutOf(desc))));
   if (offset > file.size() || file.size() - offset < needed) {
-    FailTensorFile(name, fmt::format("is too small: it has {}; expected at least {} from "
-                                     "byte {} on",
-                                     Counted(file.size(), "byte"), needed, offset));
+    FailTensorFile(name, "is too small: it has {}; expected at least {} from byte {} on",
+                   Counted(file.size(), "byte"), needed, offset);
   }
   return file.subspan(offset, needed);
 }
@@ -197,8 +196,8 @@ LoadedTensor FromNpyBytes(std::span<const std::byte> bytes, std::shared_ptr<cons
   const NpyHeader header = ParseNpyHeader(bytes, name, types);
   const size_t present = bytes.size() - header.data_begin;
   if (present < header.data_size()) {
-    FailTensorFile(name, fmt::format("is truncated: its header promises {} of data, it has {}",
-                                     Counted(header.data_size(), "byte"), present));
+    FailTensorFile(name, "is truncated: its header promises {} of data, it has {}",
+                   Counted(header.data_size(), "byte"), present);
   }
   const std::byte* data = bytes.data() + header.data_begin;
   if (header.big_endian || header.is_bfloat16) {
@@ -282,7 +281,7 @@ InputFile OpenBytes(const std::string& path, size_t stream_limit) {
   const InputFile file = InputFile::Open(file_path, stream_limit);
   if (!offset) return file;
   if (*offset > file.bytes().size()) {
-    FailTensorFile(path, fmt::format("has {} bytes, and none at that offset", file.bytes().size()));
+    FailTensorFile(path, "has {} bytes, and none at that offset", file.bytes().size());
   }
   return {file.bytes().subspan(*offset), std::make_shared<const InputFile>(file)};
 }
@@ -339,19 +338,17 @@ std::string KindOfOther(const std::string& path) {
 
 [[noreturn]] void RefuseKind(const std::string& path) {
   if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
-    throw Error(ErrorKind::kFileSystem, fmt::format("{}: is a folder, not a tensor file", path));
+    throw Error(ErrorKind::kFileSystem, "{}: is a folder, not a tensor file", path);
   }
   if (IsNpz(path)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{0}: is an archive of arrays; one of them is written {0}:NAME, and it "
-                            "has {1}",
-                            path, NpzNames(path)));
+                "{0}: is an archive of arrays; one of them is written {0}:NAME, and it has {1}",
+                path, NpzNames(path));
   }
   std::vector<std::string_view> extensions;
   for (const TensorExtension& known : kTensorExtensions) extensions.push_back(known.extension);
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{}: {}; the known extensions are {} and, of archives, .npz:NAME", path,
-                          KindOfOther(path), fmt::join(extensions, ", ")));
+  throw Error(ErrorKind::kUsage, "{}: {}; the known extensions are {} and, of archives, .npz:NAME",
+              path, KindOfOther(path), fmt::join(extensions, ", "));
 }
 
 }  // namespace
@@ -373,9 +370,8 @@ FileFormat FormatOf(const std::string& path) {
   if (const auto format = FindFormat(path)) return *format;
   const auto [file, offset] = ParseRawPath(path);
   if (!offset) RefuseKind(path);
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{}: an offset is for raw files ({}), which {} is not", path,
-                          fmt::join(ExtensionsOf(FileFormat::kRaw), ", "), file));
+  throw Error(ErrorKind::kUsage, "{}: an offset is for raw files ({}), which {} is not", path,
+              fmt::join(ExtensionsOf(FileFormat::kRaw), ", "), file);
 }
 
 }  // namespace dmlop

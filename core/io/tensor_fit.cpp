@@ -74,11 +74,10 @@ void CheckSharedPlaces(const ConstTensorView& tensor, const Dims& desc_strides,
       return false;
     });
     if (clash == end) continue;
-    FailTensorFile(
-        name,
-        fmt::format("by the Strides of the tensor, some of its elements share place {} of the "
-                    "buffer, but the file has different values for them",
-                    clash));
+    FailTensorFile(name,
+                   "by the Strides of the tensor, some of its elements share place {} of the "
+                   "buffer, but the file has different values for them",
+                   clash);
   }
 }
 
@@ -97,10 +96,9 @@ void RequireNibbles(const ConstTensorView& tensor, DataType type, const std::str
     Walk<1> walk(nest, 0);
     int64_t place = 0;
     for (; fits(elements[walk.offset(0)]); ++place) walk.Next();
-    FailTensorFile(
-        name, fmt::format("has the value {} at [{}]; those of {} are in [{}, {}]",
-                          elements[walk.offset(0)], fmt::join(IndexOf(layout.sizes, place), ", "),
-                          Name(type), range.least, range.most));
+    FailTensorFile(name, "has the value {} at [{}]; those of {} are in [{}, {}]",
+                   elements[walk.offset(0)], fmt::join(IndexOf(layout.sizes, place), ", "),
+                   Name(type), range.least, range.most);
   });
 }
 
@@ -144,9 +142,9 @@ Dims RequireFit(const StoredArray& array, const TensorDesc& desc, FileShapes sha
   if (type != expected_type && type != StoredAs(expected_type)) {
     const std::string stored =
         HasNibbles(expected_type) ? fmt::format(", whose values are {}", Name(expected_type)) : "";
-    FailTensorFile(name, fmt::format("has the data type {}{}; expected {}{}",
-                                     is_bool ? "bool, which is taken for " : "", Name(type),
-                                     Name(StoredAs(expected_type)), stored));
+    FailTensorFile(name, "has the data type {}{}; expected {}{}",
+                   is_bool ? "bool, which is taken for " : "", Name(type),
+                   Name(StoredAs(expected_type)), stored);
   }
   const Layout expected = LayoutOf(desc);
   const Dims sizes = BehindRepeated(shape.empty() ? Dims{1} : shape, expected);
@@ -154,12 +152,12 @@ Dims RequireFit(const StoredArray& array, const TensorDesc& desc, FileShapes sha
   for (const Dims& other : ShapesOf(expected)) {
     if (Product(other) != Product(sizes)) continue;
     if (shapes == FileShapes::kByCount) return other;
-    FailTensorFile(name, fmt::format("has the shape {}; expected {}, of as many elements, which "
-                                     "--reshape takes it for",
-                                     ToString(shape), ToString(other)));
+    FailTensorFile(
+        name, "has the shape {}; expected {}, of as many elements, which --reshape takes it for",
+        ToString(shape), ToString(other));
   }
-  FailTensorFile(name, fmt::format("has the shape {}; expected {}{}", ToString(shape),
-                                   ToString(expected.sizes), RepetitionHint(shape, desc)));
+  FailTensorFile(name, "has the shape {}; expected {}{}", ToString(shape), ToString(expected.sizes),
+                 RepetitionHint(shape, desc));
 }
 
 LoadedTensor ByCount(LoadedTensor tensor, const Dims& sizes, const std::string& name,

@@ -170,9 +170,9 @@ class TensorProtoParser {
 
   void AddSize(int64_t size) {
     if (proto_.shape.size() == Dims::kMaxCount) {
-      FailTensorFile(name_, fmt::format("has more than {} dimensions", Dims::kMaxCount));
+      FailTensorFile(name_, "has more than {} dimensions", Dims::kMaxCount);
     }
-    if (size < 0) FailTensorFile(name_, fmt::format("has a dimension of size {}", size));
+    if (size < 0) FailTensorFile(name_, "has a dimension of size {}", size);
     const auto factor = static_cast<uint64_t>(std::max<int64_t>(size, 1));
     bytes_ = CheckedMul(bytes_, factor);
     if (!bytes_ || *bytes_ > static_cast<uint64_t>(INT64_MAX)) {
@@ -271,9 +271,8 @@ class RawNumbers {
 };
 
 [[noreturn]] void FailSize(const TensorProto& proto, size_t present, const std::string& name) {
-  FailTensorFile(name,
-                 fmt::format("has {} of data; {} of the shape {} need {}", Counted(present, "byte"),
-                             proto.type.name, ToString(proto.shape), proto.data_size()));
+  FailTensorFile(name, "has {} of data; {} of the shape {} need {}", Counted(present, "byte"),
+                 proto.type.name, ToString(proto.shape), proto.data_size());
 }
 
 // Returns the numbers in the fields of the message as raw data.
@@ -324,7 +323,7 @@ TensorProto ParseTensorProto(std::span<const std::byte> bytes, const std::string
   try {
     return TensorProtoParser(name).Parse(bytes);
   } catch (const protozero::exception& fault) {
-    FailTensorFile(name, fmt::format("is no tensor of ONNX, or is truncated ({})", fault.what()));
+    FailTensorFile(name, "is no tensor of ONNX, or is truncated ({})", fault.what());
   }
 }
 
@@ -332,10 +331,9 @@ LoadedTensor TensorIn(const TensorProto& proto, std::span<const std::byte> data,
                       std::shared_ptr<const void> owner, const std::string& name,
                       Placement placement) {
   if (proto.type.type == DataType::kUnknown) {
-    FailTensorFile(name, fmt::format("holds {}, which is no DirectML data type",
-                                     proto.type.name.empty()
-                                         ? fmt::format("elements of type {}", proto.type.number)
-                                         : std::string(proto.type.name)));
+    FailTensorFile(name, "holds {}, which is no DirectML data type",
+                   proto.type.name.empty() ? fmt::format("elements of type {}", proto.type.number)
+                                           : std::string(proto.type.name));
   }
   if (data.size() != proto.data_size()) FailSize(proto, data.size(), name);
   if (HasNibbles(proto.type.type)) return Unpacked(proto, data);
@@ -356,7 +354,7 @@ LoadedTensor TensorOf(const TensorProto& proto, std::shared_ptr<const void> owne
     const auto data = RawDataOf(proto, name);
     return TensorIn(proto, data->bytes(), data, name, placement);
   } catch (const protozero::exception& fault) {
-    FailTensorFile(name, fmt::format("has a damaged list of numbers ({})", fault.what()));
+    FailTensorFile(name, "has a damaged list of numbers ({})", fault.what());
   }
 }
 
@@ -367,9 +365,8 @@ LoadedTensor LoadTensorProto(const std::string& path, Placement placement) {
   }
   const TensorProto proto = ParseTensorProto(file->bytes(), path);
   if (proto.external) {
-    FailTensorFile(path, fmt::format("has its elements in another file, '{}'; a tensor file has "
-                                     "them itself",
-                                     proto.external->location));
+    FailTensorFile(path, "has its elements in another file, '{}'; a tensor file has them itself",
+                   proto.external->location);
   }
   LoadedTensor tensor = TensorOf(proto, file, path, placement);
   tensor.file_bytes = file->bytes();

@@ -88,17 +88,16 @@ class Binder {
     const auto found = bindings_.by_field.find(field);
     if (found == bindings_.by_field.end()) {
       if (!wanted.empty()) {
-        values_.Error(bindings_.place, "MB-2", fmt::format("'{}' is bound to no resource", field));
+        values_.Error(bindings_.place, "MB-2", "'{}' is bound to no resource", field);
       }
     } else if (wanted.empty()) {
-      values_.Error(*bindings_.place.Find(field), "MB-4",
-                    owned ? fmt::format("'{}' is not OWNED_BY_DML; the dispatch binds it", field)
-                          : fmt::format("'{}' is OWNED_BY_DML; the dispatchable binds it", field));
+      values_.Error(*bindings_.place.Find(field), "MB-4", "'{}' is {}", field,
+                    owned ? "not OWNED_BY_DML; the dispatch binds it"
+                          : "OWNED_BY_DML; the dispatchable binds it");
     } else if (found->second.size() != wanted.size()) {
-      values_.Error(*bindings_.place.Find(field), "MB-1",
-                    fmt::format("'{}' requires {}, but {} {} bound", field,
-                                Counted(wanted.size(), "resource"), found->second.size(),
-                                ForCount(found->second.size(), "was", "were")));
+      values_.Error(*bindings_.place.Find(field), "MB-1", "'{}' requires {}, but {} {} bound",
+                    field, Counted(wanted.size(), "resource"), found->second.size(),
+                    ForCount(found->second.size(), "was", "were"));
     } else {
       for (size_t i = 0; i < wanted.size(); ++i) {
         bound[wanted[i]] = BindSlot(slots_[wanted[i]], found->second[i]);
@@ -128,11 +127,9 @@ class Binder {
       return;
     }
     if (!retyped_.emplace(binding.resource, type).second) return;
-    values_.Warning(
-        binding.place, "MB-6",
-        fmt::format("resource '{}' holds {}; {} {} its bytes as {}",
+    values_.Warning(binding.place, "MB-6", "resource '{}' holds {}; {} {} its bytes as {}",
                     resources_.name(binding.resource), Name(held), DisplayName(slot.path),
-                    slot.role() == TensorRole::kInput ? "reads" : "writes", Name(type)));
+                    slot.role() == TensorRole::kInput ? "reads" : "writes", Name(type));
   }
 
   bool CheckRange(const TensorSlot& slot, const ModelBinding& binding, CheckedU64 offset) const {
@@ -145,10 +142,9 @@ class Binder {
     const bool is_aligned = CheckAlignment(slot, binding, *offset);
     const std::optional<uint64_t> size = resources_.shape(binding.resource).size;
     if (size && *end > *size) {
-      values_.Error(binding.place, "BIND-2",
-                    fmt::format("{} needs {}{}; the resource has {}", DisplayName(slot.path),
-                                Counted(needed, "byte"),
-                                offset == 0u ? "" : fmt::format(" from byte {}", *offset), *size));
+      values_.Error(binding.place, "BIND-2", "{} needs {}{}; the resource has {}",
+                    DisplayName(slot.path), Counted(needed, "byte"),
+                    offset == 0u ? "" : fmt::format(" from byte {}", *offset), *size);
       return false;
     }
     return is_aligned;
@@ -158,8 +154,8 @@ class Binder {
     const uint64_t alignment =
         std::max<uint64_t>(kMinimumAlignment, slot.desc->guaranteed_base_offset_alignment);
     if (offset % alignment == 0) return true;
-    values_.Error(binding.place, "BIND-3",
-                  fmt::format("byte offset {} is not a multiple of {}", offset, alignment));
+    values_.Error(binding.place, "BIND-3", "byte offset {} is not a multiple of {}", offset,
+                  alignment);
     return false;
   }
 
@@ -215,8 +211,7 @@ class Binder {
 
   void ReportHazard(const PlacedTensor& first, const PlacedTensor& second) const {
     if (first.slot.role() == second.slot.role()) {
-      values_.Error(second.place, "BIND-5",
-                    fmt::format("{} overlaps {}", Area(second), Area(first)));
+      values_.Error(second.place, "BIND-5", "{} overlaps {}", Area(second), Area(first));
     } else if (first.slot.role() == TensorRole::kOutput) {
       CheckInPlace(first, second);
     } else {
@@ -235,15 +230,15 @@ class Binder {
     if (!identical || op == nullptr || !op->info().in_place) {
       return values_.Error(
           output.place, "BIND-7",
-          fmt::format(
-              "{} overlaps {}{}", Area(output), Area(input),
-              identical ? fmt::format("; {} does not run in place", dispatchable_.type()) : ""));
+
+          "{} overlaps {}{}", Area(output), Area(input),
+          identical ? fmt::format("; {} does not run in place", dispatchable_.type()) : "");
     }
     const auto different = Differences(*output.slot.desc, *input.slot.desc);
     if (different.empty()) return;
-    values_.Error(output.place, "BIND-8",
-                  fmt::format("in place, {} must have the {} of {}", DisplayName(output.slot.path),
-                              fmt::join(different, " and the "), DisplayName(input.slot.path)));
+    values_.Error(output.place, "BIND-8", "in place, {} must have the {} of {}",
+                  DisplayName(output.slot.path), fmt::join(different, " and the "),
+                  DisplayName(input.slot.path));
   }
 
   const ModelDispatchable& dispatchable_;
@@ -275,8 +270,8 @@ class CommandChecker {
     const ModelResources::Shape& shape = resources_.shape(resource);
     if (shape.type != DataType::kUnknown || !shape.is_known) return;
     values_.Error(*command.place.Find("resource"), "CMD-1",
-                  fmt::format("'{}' has values of several types and cannot be {}",
-                              model_.resources()[resource].name, what));
+                  "'{}' has values of several types and cannot be {}",
+                  model_.resources()[resource].name, what);
   }
 
   void CheckWrite(const ModelCommand& command, const WriteFileCommand& write) const {
@@ -292,9 +287,8 @@ class CommandChecker {
     CheckTyped(command, write.resource, is_picture ? "written as a picture" : "written as .npy");
     if (is_picture) CheckPicture(command, write);
     if (write.dimensions.size() > Dims::kMaxCount) {
-      values_.Error(*dimensions, "CMD-1",
-                    fmt::format("{} dimensions; at most {} are written", write.dimensions.size(),
-                                Dims::kMaxCount));
+      values_.Error(*dimensions, "CMD-1", "{} dimensions; at most {} are written",
+                    write.dimensions.size(), Dims::kMaxCount);
       return;
     }
     const ModelResources::Shape& shape = resources_.shape(write.resource);
@@ -302,11 +296,9 @@ class CommandChecker {
     CheckedU64 bytes = ByteWidth(shape.type);
     for (const uint32_t size : write.dimensions) bytes = CheckedMul(bytes, std::max(size, 1u));
     if (!bytes || *bytes > *shape.size) {
-      values_.Error(
-          *dimensions, "CMD-1",
-          fmt::format("{} of {} do not fit into the {} of '{}'", ToString(write.dimensions),
-                      Name(shape.type), Counted(*shape.size, "byte"),
-                      model_.resources()[write.resource].name));
+      values_.Error(*dimensions, "CMD-1", "{} of {} do not fit into the {} of '{}'",
+                    ToString(write.dimensions), Name(shape.type), Counted(*shape.size, "byte"),
+                    model_.resources()[write.resource].name);
     }
   }
 

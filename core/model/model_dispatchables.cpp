@@ -52,7 +52,7 @@ void CheckKeys(const ValueReader& values, JsonCursor object,
     if (std::ranges::find(known, name) != known.end()) continue;
     all.push_back(name);
     if (const auto member = values.Find(object, name)) {
-      values.Warning(*member, "JSON-3", fmt::format("'{}' is ignored: {}", name, reason));
+      values.Warning(*member, "JSON-3", "'{}' is ignored: {}", name, reason);
     }
   }
   values.CheckKeys(object, all);
@@ -126,9 +126,8 @@ bool DispatchableReader::IsOurs(JsonCursor value) const {
   const std::string what = WhatElse(type->string());
   if (what.empty()) return true;
   const bool is_shader = EqualIgnoringCase(type->string(), "hlsl");
-  values_.Error(*type, "DISP-1",
-                fmt::format("'{}' is {}, which dmlop does not run{}", value.key(), what,
-                            is_shader ? SameAsShader(value) : DidYouMeanOperator(type->string())));
+  values_.Error(*type, "DISP-1", "'{}' is {}, which dmlop does not run{}", value.key(), what,
+                is_shader ? SameAsShader(value) : DidYouMeanOperator(type->string()));
   return false;
 }
 
@@ -172,8 +171,7 @@ void OnnxDispatchables::Read(JsonCursor dispatchable) {
   for (const std::string_view key : kOfSessions) {
     const auto member = dispatchable.Find(key);
     if (!member) continue;
-    values_.Warning(*member, "JSON-3",
-                    fmt::format("'{}' is ignored: nodes run as they are written", key));
+    values_.Warning(*member, "JSON-3", "'{}' is ignored: nodes run as they are written", key);
     break;
   }
   is_complete_ = Open(dispatchable) && is_complete_;

@@ -76,9 +76,8 @@ class InitialValuesReader {
     if (source.is_string() && source.string() == "deferred") {
       if (HasType(source)) return InitialValues{type_, InitialValues::Sequence{{}, 0}, true};
     } else {
-      values_.Error(source, "DOC-1",
-                    fmt::format("expected an array or an initializer object, found {}",
-                                Describe(source.kind())));
+      values_.Error(source, "DOC-1", "expected an array or an initializer object, found {}",
+                    Describe(source.kind()));
     }
     return std::nullopt;
   }
@@ -126,8 +125,8 @@ class InitialValuesReader {
     if (!type) return false;
     const DataType data_type = static_cast<DataType>(*type);
     if (!CanBeMixed(data_type)) {
-      values_.Error(*type_name, "RES-2",
-                    fmt::format("{} cannot stand in a list of mixed types", Name(data_type)));
+      values_.Error(*type_name, "RES-2", "{} cannot stand in a list of mixed types",
+                    Name(data_type));
       return false;
     }
     ElementBytes element{};
@@ -142,7 +141,7 @@ class InitialValuesReader {
     if (source.Find("value")) {
       for (const std::string_view other : {"valueStart", "sourcePath"}) {
         if (const auto member = source.Find(other)) {
-          values_.Error(*member, "RES-1", fmt::format("'{}' and 'value' are both given", other));
+          values_.Error(*member, "RES-1", "'{}' and 'value' are both given", other);
           return std::nullopt;
         }
       }
@@ -200,8 +199,7 @@ class InitialValuesReader {
       const auto sizes = values_.Uint32Array(*size);
       if (!sizes) return std::nullopt;
       if (sizes->size() != 4) {
-        values_.Error(*size, "RES-4",
-                      fmt::format("{} sizes; expected four, 1 first", sizes->size()));
+        values_.Error(*size, "RES-4", "{} sizes; expected four, 1 first", sizes->size());
         return std::nullopt;
       }
       picture.picture_sizes.emplace(sizes->begin(), sizes->end());
@@ -255,7 +253,7 @@ std::optional<InitialValues> ReadInitialValues(JsonCursor resource, const ValueR
     if (!index) return std::nullopt;
     type = static_cast<DataType>(*index);
     if (HasNibbles(type)) {
-      values.Error(*name, "RES-2", fmt::format("{} is not supported", Name(type)));
+      values.Error(*name, "RES-2", "{} is not supported", Name(type));
       return std::nullopt;
     }
   }

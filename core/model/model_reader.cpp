@@ -59,8 +59,8 @@ class ModelReader {
     std::map<std::string_view, JsonCursor> seen;
     for (auto member = object.first_child(); member; member = member->next()) {
       if (!seen.emplace(member->key(), *member).second) {
-        values_.Warning(*member, "JSON-5",
-                        fmt::format("'{}' is given twice; the later one counts", member->key()));
+        values_.Warning(*member, "JSON-5", "'{}' is given twice; the later one counts",
+                        member->key());
       }
       body(*member);
     }
@@ -132,12 +132,10 @@ class ModelReader {
     for (auto member = value.first_child(); member; member = member->next()) {
       const std::string& field = member->key();
       if (std::find(known.begin(), known.end(), field) == known.end()) {
-        values_.Warning(*member, "MB-3",
-                        fmt::format("{} has no bind point '{}'{}; it is ignored",
-                                    dispatchable.type(), field, DidYouMean(field, known)));
+        values_.Warning(*member, "MB-3", "{} has no bind point '{}'{}; it is ignored",
+                        dispatchable.type(), field, DidYouMean(field, known));
       } else if (bindings.by_field.contains(field)) {
-        values_.Warning(*member, "JSON-5",
-                        fmt::format("'{}' is given twice; it is ignored", field));
+        values_.Warning(*member, "JSON-5", "'{}' is given twice; it is ignored", field);
       } else {
         bindings.by_field[field] =
             ReadBindPoint(*member, OnnxDispatchables::IsOnnx(dispatchable.place));
@@ -163,10 +161,9 @@ class ModelReader {
       return binding;
     }
     if (!value.is_object()) {
-      values_.Error(
-          value, "DOC-1",
-          fmt::format("expected the name of a resource, or an object with 'name', found {}",
-                      Describe(value.kind())));
+      values_.Error(value, "DOC-1",
+                    "expected the name of a resource, or an object with 'name', found {}",
+                    Describe(value.kind()));
       return binding;
     }
     CheckKeys(values_, value, std::span(kKeys).first(has_shape ? 4 : 3), kIgnoredBindingKeys);
@@ -191,10 +188,8 @@ class ModelReader {
       if (diagnostics_.full() || candidates.size() == kMaxCandidates) break;
       candidates.push_back(candidate);
     }
-    values_.Error(
-        name, "JSON-6",
-        fmt::format("there is no {} '{}'{}", kind, name.string(),
-                    DidYouMeanOneOf(name.string(), candidates, names.size() - candidates.size())));
+    values_.Error(name, "JSON-6", "there is no {} '{}'{}", kind, name.string(),
+                  DidYouMeanOneOf(name.string(), candidates, names.size() - candidates.size()));
     return kUnreadable;
   }
 
@@ -211,13 +206,12 @@ class ModelReader {
     if (name == "writefile") return ReadWriteFile(value);
     for (const std::string_view ignored : kIgnoredCommands) {
       if (name != LowerCase(ignored)) continue;
-      return values_.Warning(
-          *type, "JSON-3", fmt::format("'{}' is ignored: there is no such memory", type->string()));
+      return values_.Warning(*type, "JSON-3", "'{}' is ignored: there is no such memory",
+                             type->string());
     }
     constexpr std::array<std::string_view, 3> kTypes = {"dispatch", "print", "writeFile"};
-    values_.Error(*type, "JSON-3",
-                  fmt::format("'{}' is not a known command; expected one of {}{}", type->string(),
-                              fmt::join(kTypes, ", "), DidYouMean(type->string(), kTypes)));
+    values_.Error(*type, "JSON-3", "'{}' is not a known command; expected one of {}{}",
+                  type->string(), fmt::join(kTypes, ", "), DidYouMean(type->string(), kTypes));
   }
 
   void ReadDispatch(JsonCursor value) {

@@ -47,8 +47,8 @@ std::vector<std::byte> Scaled(std::vector<std::byte> elements, const ImageForm& 
 PictureValues ReadPicture(const InputFile& file, const std::string& path, DataType type,
                           const std::optional<Dims>& sizes) {
   if (type != DataType::kFloat32 && type != DataType::kFloat16) {
-    throw Error(ErrorKind::kTensorFile,
-                fmt::format("{}: a picture is FLOAT32 or FLOAT16, not {}", path, Name(type)));
+    throw Error(ErrorKind::kTensorFile, "{}: a picture is FLOAT32 or FLOAT16, not {}", path,
+                Name(type));
   }
   std::optional<ImageForm> wanted;
   if (sizes) wanted = ImageFormOf(type, *sizes, path, ErrorKind::kTensorFile);
@@ -117,12 +117,11 @@ void RequireInsideOfModel(const std::string& location) {
   const std::filesystem::path path = PathIn("", location);
   const bool climbs = std::ranges::find(path, "..") != path.end();
   if (location.find('\0') != std::string::npos) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("the name of its external data, '{}', has a byte 0", location));
+    throw Error(ErrorKind::kUsage, "the name of its external data, '{}', has a byte 0", location);
   }
   if (!location.empty() && !path.is_absolute() && !climbs) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("its external data '{}' lies outside of the model's folder", location));
+  throw Error(ErrorKind::kUsage, "its external data '{}' lies outside of the model's folder",
+              location);
 }
 
 InputFile OpenMapped(const std::string& path) {
@@ -200,14 +199,12 @@ void ModelResources::OpenNpy(SourceFile& file, Shape& shape, JsonCursor place,
                              const ValueReader& values) const {
   const NpyHeader header = ParseNpyHeader(file.file.bytes(), file.path);
   if (header.fortran_order) {
-    throw Error(ErrorKind::kTensorFile,
-                fmt::format("{}: is in Fortran order, which DxDispatch does not read", file.path));
+    throw Error(ErrorKind::kTensorFile, "{}: is in Fortran order, which DxDispatch does not read",
+                file.path);
   }
   if (shape.type != DataType::kUnknown && shape.type != header.type) {
-    throw Error(
-        ErrorKind::kTensorFile,
-        fmt::format("{}: holds {}; resource '{}' has the type {}", file.path, Name(header.type),
-                    model_.resources()[file.resource].name, Name(shape.type)));
+    throw Error(ErrorKind::kTensorFile, "{}: holds {}; resource '{}' has the type {}", file.path,
+                Name(header.type), model_.resources()[file.resource].name, Name(shape.type));
   }
   shape.type = header.type;
   file.data_begin = header.data_begin;
@@ -215,9 +212,8 @@ void ModelResources::OpenNpy(SourceFile& file, Shape& shape, JsonCursor place,
   const uint64_t present = file.file.bytes().size() - header.data_begin;
   shape.initial_bytes = std::max<uint64_t>(present, header.data_size());
   if (present < header.data_size()) {
-    values.Warning(place, "RES-5",
-                   fmt::format("the file has {} of data, its shape needs {}; the rest is zero",
-                               Counted(present, "byte"), header.data_size()));
+    values.Warning(place, "RES-5", "the file has {} of data, its shape needs {}; the rest is zero",
+                   Counted(present, "byte"), header.data_size());
   }
 }
 
@@ -230,11 +226,10 @@ void ModelResources::SetSize(size_t resource, const ValueReader& values) {
   const CheckedU64 needed = CheckedAdd(of.initial_values_offset_in_bytes, shape.initial_bytes);
   if (needed && *needed <= *shape.size) return;
   const auto size = of.place.Find("sizeInBytes");
-  values.Error(
-      size.value_or(of.place), "RES-3",
-      fmt::format("{} of initial values at offset {} {} not fit into {}",
-                  Counted(shape.initial_bytes, "byte"), of.initial_values_offset_in_bytes,
-                  ForCount(shape.initial_bytes, "does", "do"), Counted(*shape.size, "byte")));
+  values.Error(size.value_or(of.place), "RES-3",
+               "{} of initial values at offset {} {} not fit into {}",
+               Counted(shape.initial_bytes, "byte"), of.initial_values_offset_in_bytes,
+               ForCount(shape.initial_bytes, "does", "do"), Counted(*shape.size, "byte"));
 }
 
 void ModelResources::Fill() {

@@ -75,8 +75,8 @@ LoadedTensor OnnxBuilder::ElementsOf(const TensorProto& tensor, const std::strin
   const std::span<const std::byte> bytes = file->bytes();
   const uint64_t size = length.value_or(tensor.data_size());
   if (offset > bytes.size() || size > bytes.size() - offset) {
-    FailTensorFile(location, fmt::format("has {}; its tensor wants {} from byte {} on",
-                                         Counted(bytes.size(), "byte"), size, offset));
+    FailTensorFile(location, "has {}; its tensor wants {} from byte {} on",
+                   Counted(bytes.size(), "byte"), size, offset);
   }
   return TensorIn(tensor, bytes.subspan(offset, size), file, place, Placement::kAsStored);
 }

@@ -65,28 +65,29 @@ bool OnnxFunctions::Take(const FunctionCall& call) {
   const OnnxFunction& function = call.function;
   if (call.node.inputs.size() > function.inputs.size() ||
       call.node.outputs.size() > function.outputs.size()) {
-    throw OnnxRefusal{{{"ONX-3", "it has more inputs or outputs than its function"}}};
+    throw Refusal("ONX-3", "it has more inputs or outputs than its function");
   }
   std::set<std::string_view> given;
   for (const OnnxAttribute& attribute : call.node.attributes) given.insert(attribute.name);
   for (const std::string_view name : function.required) {
     if (given.contains(name)) continue;
-    throw OnnxRefusal{{{"ONX-3", fmt::format("the attribute '{}' is missing", name)}}};
+    throw Refusal("ONX-3", "the attribute '{}' is missing", name);
   }
   return true;
 }
 
 OnnxRefusal OnnxFunctions::RefusalOfMany() {
-  return {{{"ONX-1", fmt::format("functions are called more than {} deep, or have more than {} "
-                                 "nodes or {} bytes of names and attributes in all",
-                                 kMostCalls, kMostCalledNodes, kMostCalledBytes)}}};
+  return Refusal("ONX-1",
+                 "functions are called more than {} deep, or have more than {} nodes or {} bytes "
+                 "of names and attributes in all",
+                 kMostCalls, kMostCalledNodes, kMostCalledBytes);
 }
 
 void OnnxFunctions::RequireBounded(const FunctionCall& call) {
   int depth = 1;
   for (const FunctionCall* outer = call.outer; outer != nullptr; outer = outer->outer, ++depth) {
     if (&outer->function == &call.function) {
-      throw OnnxRefusal{{{"ONX-1", "the function calls itself"}}};
+      throw Refusal("ONX-1", "the function calls itself");
     }
   }
   has_many_calls_ = depth > kMostCalls;

@@ -173,9 +173,9 @@ class Importer {
   void CheckType(const OnnxValueInfo& input) {
     ports_of_.emplace(input.name);
     if (!input.is_tensor) {
-      throw OnnxRefusal{
-          {{"ONX-6",
-            "the file does not say that it is a tensor; sequences, optionals and maps are none"}}};
+      throw Refusal(
+          "ONX-6",
+          "the file does not say that it is a tensor; sequences, optionals and maps are none");
     }
     const OnnxType type = RequireType(OnnxTypeOf(input.element_type));
     const LoadedTensor* bound = sizes_.BoundTo(input.name);
@@ -342,16 +342,15 @@ class Importer {
 
   void ReadIf(const OnnxNode& node, const OnnxValue* condition, const std::string& label,
               const std::string& place, std::vector<OnnxValue*>& outputs) {
-    if (condition == nullptr) throw OnnxRefusal{{{"ONX-3", "input 1 is left out"}}};
+    if (condition == nullptr) throw Refusal("ONX-3", "input 1 is left out");
     const auto known = builder_.Known(*condition);
     if (!known || known->count < 1) {
-      throw OnnxRefusal{{{"ONX-9", fmt::format("its condition '{}' is not known while the model is "
-                                               "read",
-                                               condition->name)}}};
+      throw Refusal("ONX-9", "its condition '{}' is not known while the model is read",
+                    condition->name);
     }
     const OnnxAttribute* branch = node.Find(known->Integer(0) != 0 ? "then_branch" : "else_branch");
     if (branch == nullptr || !branch->graph || branch->graph->outputs.size() != outputs.size()) {
-      throw OnnxRefusal{{{"ONX-3", "it lacks the branch, or the branch has other outputs"}}};
+      throw Refusal("ONX-3", "it lacks the branch, or the branch has other outputs");
     }
     nodes_.push_back({label, "If", "", builder_.node_count(), builder_.node_count(), {}});
     in_.scopes.emplace_back();

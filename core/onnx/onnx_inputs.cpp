@@ -33,9 +33,8 @@ const LoadedTensor* OnnxInputSizes::BoundTo(std::string_view name) const {
 void OnnxInputSizes::RequireType(const LoadedTensor& bound, OnnxType type) {
   const bool may_be = !bound.is_bool || type.is_bool();
   if (bound.view.type == type.type && may_be) return;
-  throw Error(ErrorKind::kTensorFile,
-              fmt::format("its file has elements of type {}; the model wants {}", TypeName(bound),
-                          type.is_bool() ? "BOOL" : Name(type.type)));
+  throw Error(ErrorKind::kTensorFile, "its file has elements of type {}; the model wants {}",
+              TypeName(bound), type.is_bool() ? "BOOL" : Name(type.type));
 }
 
 // The sizes that are stated beside the file's: those of the bound tensor, or of -b.
@@ -114,9 +113,8 @@ OnnxSizes OnnxInputSizes::Of(const OnnxValueInfo& input) {
     return *stated;
   }
   if (!input.sizes) {
-    throw OnnxRefusal{{{"ONX-4", fmt::format("nothing says its shape; bind a file to '{0}' or "
-                                             "give -b {0}:SIZES",
-                                             input.name)}}};
+    throw Refusal("ONX-4", "nothing says its shape; bind a file to '{0}' or give -b {0}:SIZES",
+                  input.name);
   }
   OnnxSizes sizes;
   for (const OnnxDimension& dimension : *input.sizes) {
@@ -154,7 +152,7 @@ void OnnxInputSizes::RequireShape(const OnnxValueInfo& input, const OnnxSizes& s
   const std::string message = fmt::format("the shape {} does not fit; the model wants [{}]",
                                           ToString(stated), fmt::join(wanted, ", "));
   if (BoundTo(input.name) != nullptr) throw Error(ErrorKind::kTensorFile, message);
-  throw OnnxRefusal{{{"ONX-4", message}}};
+  throw Refusal("ONX-4", "{}", message);
 }
 
 std::string OnnxInputSizes::WarningOfUnknown() const {

@@ -189,7 +189,7 @@ OnnxNode ReadNode(WireMessage message, int depth) {
 // Reads the node of a field.
 void AddNode(WireMessage& message, int depth, std::vector<OnnxNode>& nodes) {
   if (nodes.size() == kMostNodes) {
-    message.Fail(fmt::format("has a graph of more than {} nodes", kMostNodes));
+    message.Fail("has a graph of more than {} nodes", kMostNodes);
   }
   nodes.push_back(ReadNode(message.Message(), depth));
 }
@@ -209,7 +209,7 @@ std::string_view NameOfSparse(WireMessage message) {
 
 OnnxGraph ReadGraph(WireMessage message, int depth) {
   if (depth > kMostNested) {
-    message.Fail(fmt::format("has graphs nested more than {} deep", kMostNested));
+    message.Fail("has graphs nested more than {} deep", kMostNested);
   }
   OnnxGraph graph;
   while (message.Next()) {

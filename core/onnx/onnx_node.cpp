@@ -17,8 +17,7 @@ namespace {
 using Kind = OnnxAttribute::Kind;
 
 [[noreturn]] void RefuseNumber(const Field& field, int64_t number) {
-  throw OnnxRefusal{{{"ONX-3", fmt::format("{} would be {}, which does not fit into 32 bits",
-                                           field.name, number)}}};
+  throw Refusal("ONX-3", "{} would be {}, which does not fit into 32 bits", field.name, number);
 }
 
 template <typename T>
@@ -144,9 +143,8 @@ bool DropEmptyOutputs(const OperatorInfo& info, OnnxSettings& settings) {
 
 void RequireFewDimensions(const OnnxOperand& operand) {
   if (!operand.desc.sizes || operand.desc.sizes->size() <= kMaxRank) return;
-  throw OnnxRefusal{
-      {{"ONX-1", fmt::format("'{}' has {} dimensions; tensors of DirectML have 1 to {}",
-                             operand.value->name, operand.desc.sizes->size(), kMaxRank)}}};
+  throw Refusal("ONX-1", "'{}' has {} dimensions; tensors of DirectML have 1 to {}",
+                operand.value->name, operand.desc.sizes->size(), kMaxRank);
 }
 
 // Refuses a tensor that is larger in the descriptor than it is: a row has not looked at its sizes.
@@ -154,8 +152,8 @@ void RequireRoom(const OnnxValue& value, const TensorDesc& desc) {
   const int64_t has = SaturatedProduct({CountOf(value.sizes), BitWidth(value.type.type)});
   const int64_t needs = SaturatedProduct({Extent(LayoutOf(desc)), BitWidth(*desc.data_type)});
   if (needs <= has) return;
-  throw OnnxRefusal{{{"ONX-4", fmt::format("'{}' of {} has other sizes than are expected of it",
-                                           value.name, ToString(value.sizes))}}};
+  throw Refusal("ONX-4", "'{}' of {} has other sizes than are expected of it", value.name,
+                ToString(value.sizes));
 }
 
 // "GEMM: ATensor/Sizes: 2 dimensions are ..."

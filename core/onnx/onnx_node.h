@@ -141,6 +141,10 @@ struct OnnxRefusal {
   };
   std::vector<Fault> faults;
 };
+template <typename... Args>
+OnnxRefusal Refusal(std::string_view code, fmt::format_string<Args...> text, Args&&... args) {
+  return {{{std::string(code), fmt::format(text, std::forward<Args>(args)...)}}};
+}
 
 // A fault that does not count if the descriptor's outputs are known while the model is read, as no
 // device computes them then.
@@ -175,7 +179,7 @@ class OnnxCall {
   template <typename... Args>
   [[noreturn]] void Refuse(std::string_view code, fmt::format_string<Args...> text,
                            Args&&... args) const {
-    throw OnnxRefusal{{{std::string(code), fmt::format(text, std::forward<Args>(args)...)}}};
+    throw Refusal(code, text, std::forward<Args>(args)...);
   }
 
   // Says once what differs in ORT's DirectML provider, for `validate`.

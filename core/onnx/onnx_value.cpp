@@ -35,15 +35,14 @@ const OnnxSizes& RequireSizes(const OnnxSizes& sizes) {
   constexpr int64_t kMost = 0x7FFFFFFF;
   for (const int64_t size : sizes) {
     if (size >= 0 && size <= kMost) continue;
-    throw OnnxRefusal{{{"ONX-1", fmt::format("size {} of {} is out of range [0, {}]", size,
-                                             ToString(sizes), kMost)}}};
+    throw Refusal("ONX-1", "size {} of {} is out of range [0, {}]", size, ToString(sizes), kMost);
   }
   return sizes;
 }
 
 const OnnxType& RequireType(const OnnxType& type) {
   if (type.type != DataType::kUnknown) return type;
-  throw OnnxRefusal{{{"ONX-6", fmt::format("DirectML has no type {}", NameOf(type))}}};
+  throw Refusal("ONX-6", "DirectML has no type {}", NameOf(type));
 }
 
 std::string NameOf(const OnnxType& type) {
@@ -152,8 +151,8 @@ OnnxOperand RepeatedTo(OnnxValue& value, const OnnxSizes& own, const OnnxSizes& 
   OnnxSizes strides = StridesOf(all);
   for (size_t d = 0; d < all.size(); ++d) {
     if (all.size() != sizes.size() || (all[d] != 1 && all[d] != sizes[d])) {
-      throw OnnxRefusal{{{"ONX-4", fmt::format("'{}' of {} does not broadcast to {}", value.name,
-                                               ToString(own), ToString(sizes))}}};
+      throw Refusal("ONX-4", "'{}' of {} does not broadcast to {}", value.name, ToString(own),
+                    ToString(sizes));
     }
     if (all[d] == 1) strides[d] = 0;
   }
@@ -162,8 +161,8 @@ OnnxOperand RepeatedTo(OnnxValue& value, const OnnxSizes& own, const OnnxSizes& 
 
 OnnxOperand Along(OnnxValue& value, size_t axis, size_t rank) {
   if (axis >= rank) {
-    throw OnnxRefusal{{{"ONX-4", fmt::format("'{}' is for axis {} of {}", value.name, axis,
-                                             Counted(rank, "dimension"))}}};
+    throw Refusal("ONX-4", "'{}' is for axis {} of {}", value.name, axis,
+                  Counted(rank, "dimension"));
   }
   OnnxSizes sizes(rank, 1);
   sizes[axis] = CountOf(value.sizes);

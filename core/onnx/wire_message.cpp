@@ -22,15 +22,15 @@ auto WireMessage::Guarded(Body&& body) {
   }
 }
 
-void WireMessage::Fail(std::string_view what) const {
+void WireMessage::FailAt(std::string_view what) const {
   const auto* at = reinterpret_cast<const std::byte*>(reader_.data().data());
-  throw Error(ErrorKind::kTensorFile, fmt::format("{}: {}, at byte {} of {}", name_, what,
-                                                  at - file_.data(), file_.size()));
+  throw Error(ErrorKind::kTensorFile, "{}: {}, at byte {} of {}", name_, what, at - file_.data(),
+              file_.size());
 }
 
 void WireMessage::Expect(Type type, std::string_view what) const {
   if (reader_.wire_type() != type) {
-    Fail(fmt::format("is damaged: field {} is not {}", tag(), what));
+    Fail("is damaged: field {} is not {}", tag(), what);
   }
 }
 
@@ -47,7 +47,7 @@ std::string_view WireMessage::Text() {
   const std::span<const std::byte> bytes = Bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.size() > kLongestText) {
-    Fail(fmt::format("has a text of {} bytes; {} are the most", text.size(), kLongestText));
+    Fail("has a text of {} bytes; {} are the most", text.size(), kLongestText);
   }
   if (ValidCharacters(text) != text.size()) Fail("has a text that is not UTF-8");
   return text;

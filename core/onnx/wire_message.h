@@ -3,6 +3,7 @@
 // no byte is trusted: what does not fit is an Error of kind kTensorFile that names its place.
 #pragma once
 
+#include <fmt/format.h>
 #include <protozero/pbf_reader.hpp>
 
 #include <cstddef>
@@ -46,11 +47,15 @@ class WireMessage {
   void EachFloat(const std::function<void(float)>& take);
 
   // Fails at the current place: "x.onnx: ... at byte 12".
-  [[noreturn]] void Fail(std::string_view what) const;
+  template <typename... Args>
+  [[noreturn]] void Fail(fmt::format_string<Args...> text, Args&&... args) const {
+    FailAt(fmt::format(text, std::forward<Args>(args)...));
+  }
 
   static constexpr size_t kLongestText = 64 << 10;
 
  private:
+  [[noreturn]] void FailAt(std::string_view what) const;
   template <typename Body>
   auto Guarded(Body&& body);
   void Expect(protozero::pbf_wire_type type, std::string_view what) const;
