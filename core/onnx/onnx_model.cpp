@@ -20,77 +20,41 @@ OnnxGraph ReadGraph(WireMessage message, int depth);
 TensorProto ParseTensor(WireMessage& message) {
   const std::span<const std::byte> bytes = message.Bytes();
   std::string_view name;
-  for (WireMessage tensor = message.Within(bytes); tensor.Next();) {
-    tensor.tag() == 8 ? static_cast<void>(name = tensor.Text()) : tensor.Skip();
-  }
+  message.Within(bytes).Read({{8, name}});
   return ParseTensorProto(bytes, fmt::format("tensor '{}'", name));
 }
 
-void ReadDimension(WireMessage message, OnnxDimension& dimension) {
-  while (message.Next()) {
-    switch (message.tag()) {
-      case 1:
-        dimension.size = message.Integer();
-        break;
-      case 2:
-        dimension.name = message.Text();
-        break;
-      case 3:
-        dimension.denotation = message.Text();
-        break;
-      default:
-        message.Skip();
-    }
-  }
+OnnxDimension ReadDimension(WireMessage message) {
+  OnnxDimension dimension;
+  message.Read({{1, [&] { dimension.size = message.Integer(); }},
+                {2, dimension.name},
+                {3, dimension.denotation}});
+  return dimension;
 }
 
 std::vector<OnnxDimension> ReadShape(WireMessage message) {
   std::vector<OnnxDimension> sizes;
-  while (message.Next()) {
-    if (message.tag() != 1) {
-      message.Skip();
-      continue;
-    }
+  const auto add = [&] {
     if (sizes.size() == kMostDimensions) message.Fail("has a value of more than 1024 dimensions");
-    ReadDimension(message.Message(), sizes.emplace_back());
-  }
+    sizes.push_back(ReadDimension(message.Message()));
+  };
+  message.Read({{1, add}});
   return sizes;
 }
 
 void ReadTensorType(WireMessage message, OnnxValueInfo& value) {
   value.is_tensor = true;
-  while (message.Next()) {
-    if (message.tag() == 1) {
-      value.element_type = static_cast<int32_t>(message.Integer());
-    } else if (message.tag() == 2) {
-      value.sizes = ReadShape(message.Message());
-    } else {
-      message.Skip();
-    }
-  }
+  message.Read({{1, [&] { value.element_type = static_cast<int32_t>(message.Integer()); }},
+                {2, [&] { value.sizes = ReadShape(message.Message()); }}});
 }
 
 void ReadType(WireMessage message, OnnxValueInfo& value) {
-  while (message.Next()) {
-    if (message.tag() == 1) {
-      ReadTensorType(message.Message(), value);
-    } else {
-      message.Skip();
-    }
-  }
+  message.Read({{1, [&] { ReadTensorType(message.Message(), value); }}});
 }
 
 OnnxValueInfo ReadValueInfo(WireMessage message) {
   OnnxValueInfo value;
-  while (message.Next()) {
-    if (message.tag() == 1) {
-      value.name = message.Text();
-    } else if (message.tag() == 2) {
-      ReadType(message.Message(), value);
-    } else {
-      message.Skip();
-    }
-  }
+  message.Read({{1, value.name}, {2, [&] { ReadType(message.Message(), value); }}});
   if (value.name.empty()) message.Fail("has an input or output without a name");
   return value;
 }
@@ -112,186 +76,92 @@ OnnxAttribute::Kind ImpliedKind(const OnnxAttribute& attribute) {
 
 OnnxAttribute ReadAttribute(WireMessage message, int depth) {
   OnnxAttribute attribute;
-  while (message.Next()) {
-    switch (message.tag()) {
-      case 1:
-        attribute.name = message.Text();
-        break;
-      case 2:
-        attribute.floats.push_back(message.Float());
-        break;
-      case 3:
-        attribute.ints.push_back(message.Integer());
-        break;
-      case 4:
-      case 9:
-        attribute.strings.push_back(message.Text());
-        break;
-      case 5:
-        attribute.tensor = ParseTensor(message);
-        break;
-      case 6:
-        attribute.graph = std::make_shared<OnnxGraph>(ReadGraph(message.Message(), depth + 1));
-        break;
-      case 7:
-        message.EachFloat([&](float number) { attribute.floats.push_back(number); });
-        break;
-      case 8:
-        message.EachInteger([&](int64_t number) { attribute.ints.push_back(number); });
-        break;
-      case 20:
-        attribute.kind = KindOf(message.Integer());
-        break;
-      case 21:
-        attribute.reference = message.Text();
-        break;
-      default:
-        message.Skip();
-    }
-  }
+  const auto read_graph = [&] {
+    attribute.graph = std::make_shared<OnnxGraph>(ReadGraph(message.Message(), depth + 1));
+  };
+  message.Read({
+      {1, attribute.name},
+      {2, [&] { attribute.floats.push_back(message.Float()); }},
+      {3, [&] { attribute.ints.push_back(message.Integer()); }},
+      {4, attribute.strings},
+      {5, [&] { attribute.tensor = ParseTensor(message); }},
+      {6, read_graph},
+      {7, [&] { message.EachFloat([&](float number) { attribute.floats.push_back(number); }); }},
+      {8, [&] { message.EachInteger([&](int64_t number) { attribute.ints.push_back(number); }); }},
+      {9, attribute.strings},
+      {20, [&] { attribute.kind = KindOf(message.Integer()); }},
+      {21, attribute.reference},
+  });
   if (attribute.kind == OnnxAttribute::Kind::kNone) attribute.kind = ImpliedKind(attribute);
   return attribute;
 }
 
 OnnxNode ReadNode(WireMessage message, int depth) {
   OnnxNode node;
-  while (message.Next()) {
-    switch (message.tag()) {
-      case 1:
-        node.inputs.push_back(message.Text());
-        break;
-      case 2:
-        node.outputs.push_back(message.Text());
-        break;
-      case 3:
-        node.name = message.Text();
-        break;
-      case 4:
-        node.op_type = message.Text();
-        break;
-      case 5:
-        node.attributes.push_back(ReadAttribute(message.Message(), depth));
-        break;
-      case 7:
-        node.domain = DomainOf(message.Text());
-        break;
-      case 8:
-        node.overload = message.Text();
-        break;
-      default:
-        message.Skip();
-    }
-  }
+  message.Read({
+      {1, node.inputs},
+      {2, node.outputs},
+      {3, node.name},
+      {4, node.op_type},
+      {5, [&] { node.attributes.push_back(ReadAttribute(message.Message(), depth)); }},
+      {7, [&] { node.domain = DomainOf(message.Text()); }},
+      {8, node.overload},
+  });
   if (node.op_type.empty()) message.Fail("has a node without an operator");
   return node;
 }
 
 // Reads the node of a field.
 void AddNode(WireMessage& message, int depth, std::vector<OnnxNode>& nodes) {
-  if (nodes.size() == kMostNodes) {
-    message.Fail("has a graph of more than {} nodes", kMostNodes);
-  }
+  if (nodes.size() == kMostNodes) message.Fail("has a graph of more than {} nodes", kMostNodes);
   nodes.push_back(ReadNode(message.Message(), depth));
 }
 
 // A sparse tensor has the name of its values.
 std::string_view NameOfSparse(WireMessage message) {
   std::string_view name = "?";
-  while (message.Next()) {
-    if (message.tag() == 1) {
-      name = ParseTensor(message).name;
-    } else {
-      message.Skip();
-    }
-  }
+  message.Read({{1, [&] { name = ParseTensor(message).name; }}});
   return name;
 }
 
 OnnxGraph ReadGraph(WireMessage message, int depth) {
-  if (depth > kMostNested) {
-    message.Fail("has graphs nested more than {} deep", kMostNested);
-  }
+  if (depth > kMostNested) message.Fail("has graphs nested more than {} deep", kMostNested);
   OnnxGraph graph;
-  while (message.Next()) {
-    switch (message.tag()) {
-      case 1:
-        AddNode(message, depth, graph.nodes);
-        break;
-      case 2:
-        graph.name = message.Text();
-        break;
-      case 5:
-        graph.initializers.push_back(ParseTensor(message));
-        break;
-      case 11:
-        graph.inputs.push_back(ReadValueInfo(message.Message()));
-        break;
-      case 12:
-        graph.outputs.push_back(ReadValueInfo(message.Message()));
-        break;
-      case 13:
-        graph.values.push_back(ReadValueInfo(message.Message()));
-        break;
-      case 15:
-        graph.sparse_initializers.push_back(NameOfSparse(message.Message()));
-        break;
-      default:
-        message.Skip();
-    }
-  }
+  const auto add_info = [&](std::vector<OnnxValueInfo>& infos) {
+    return [&] { infos.push_back(ReadValueInfo(message.Message())); };
+  };
+  message.Read({
+      {1, [&] { AddNode(message, depth, graph.nodes); }},
+      {2, graph.name},
+      {5, [&] { graph.initializers.push_back(ParseTensor(message)); }},
+      {11, add_info(graph.inputs)},
+      {12, add_info(graph.outputs)},
+      {13, add_info(graph.values)},
+      {15, [&] { graph.sparse_initializers.push_back(NameOfSparse(message.Message())); }},
+  });
   return graph;
 }
 
 void ReadOpset(WireMessage message, OnnxOpsets& opsets) {
   std::string_view domain;
   int64_t version = 0;
-  while (message.Next()) {
-    if (message.tag() == 1) {
-      domain = DomainOf(message.Text());
-    } else if (message.tag() == 2) {
-      version = message.Integer();
-    } else {
-      message.Skip();
-    }
-  }
+  message.Read({{1, [&] { domain = DomainOf(message.Text()); }}, {2, version}});
   opsets[domain] = version;
 }
 
 OnnxFunction ReadFunction(WireMessage message) {
   OnnxFunction function;
-  while (message.Next()) {
-    switch (message.tag()) {
-      case 1:
-        function.name = message.Text();
-        break;
-      case 4:
-        function.inputs.push_back(message.Text());
-        break;
-      case 5:
-        function.outputs.push_back(message.Text());
-        break;
-      case 6:
-        function.required.push_back(message.Text());
-        break;
-      case 7:
-        AddNode(message, 1, function.nodes);
-        break;
-      case 9:
-        ReadOpset(message.Message(), function.opsets);
-        break;
-      case 10:
-        function.domain = DomainOf(message.Text());
-        break;
-      case 11:
-        function.defaults.push_back(ReadAttribute(message.Message(), 1));
-        break;
-      case 13:
-        function.overload = message.Text();
-        break;
-      default:
-        message.Skip();
-    }
-  }
+  message.Read({
+      {1, function.name},
+      {4, function.inputs},
+      {5, function.outputs},
+      {6, function.required},
+      {7, [&] { AddNode(message, 1, function.nodes); }},
+      {9, [&] { ReadOpset(message.Message(), function.opsets); }},
+      {10, [&] { function.domain = DomainOf(message.Text()); }},
+      {11, [&] { function.defaults.push_back(ReadAttribute(message.Message(), 1)); }},
+      {13, function.overload},
+  });
   return function;
 }
 
@@ -306,28 +176,17 @@ OnnxModel ReadOnnxModel(std::span<const std::byte> file, const std::string& name
   OnnxModel model;
   WireMessage message(file, file, name);
   bool has_graph = false;
-  while (message.Next()) {
-    switch (message.tag()) {
-      case 1:
-        model.ir_version = message.Integer();
-        break;
-      case 2:
-        model.producer = message.Text();
-        break;
-      case 7:
-        model.graph = ReadGraph(message.Message(), 1);
-        has_graph = true;
-        break;
-      case 8:
-        ReadOpset(message.Message(), model.opsets);
-        break;
-      case 25:
-        model.functions.push_back(ReadFunction(message.Message()));
-        break;
-      default:
-        message.Skip();
-    }
-  }
+  const auto read_graph = [&] {
+    model.graph = ReadGraph(message.Message(), 1);
+    has_graph = true;
+  };
+  message.Read({
+      {1, model.ir_version},
+      {2, model.producer},
+      {7, read_graph},
+      {8, [&] { ReadOpset(message.Message(), model.opsets); }},
+      {25, [&] { model.functions.push_back(ReadFunction(message.Message())); }},
+  });
   if (!has_graph) message.Fail("is no ONNX model: it has no graph");
   if (model.opsets.empty()) message.Fail("is no ONNX model, or cut off: it states no opset_import");
   return model;

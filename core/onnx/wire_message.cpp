@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/io/wire_bytes.h"
@@ -29,13 +31,27 @@ void WireMessage::FailAt(std::string_view what) const {
 }
 
 void WireMessage::Expect(Type type, std::string_view what) const {
-  if (reader_.wire_type() != type) {
-    Fail("is damaged: field {} is not {}", tag(), what);
-  }
+  if (reader_.wire_type() != type) Fail("is damaged: field {} is not {}", tag(), what);
 }
 
-bool WireMessage::Next() {
-  return Guarded([&] { return reader_.next(); });
+WireField::WireField(uint32_t tag_, std::string_view& text)
+    : tag(tag_), take([&text](WireMessage& message) { text = message.Text(); }) {}
+
+WireField::WireField(uint32_t tag_, std::vector<std::string_view>& texts)
+    : tag(tag_), take([&texts](WireMessage& message) { texts.push_back(message.Text()); }) {}
+
+WireField::WireField(uint32_t tag_, int64_t& number)
+    : tag(tag_), take([&number](WireMessage& message) { number = message.Integer(); }) {}
+
+void WireMessage::Read(std::initializer_list<WireField> fields) {
+  while (Guarded([&] { return reader_.next(); })) {
+    const auto* field = std::ranges::find(fields, tag(), &WireField::tag);
+    if (field != fields.end()) {
+      field->take(*this);
+    } else {
+      Guarded([&] { SkipField(reader_); });
+    }
+  }
 }
 
 std::span<const std::byte> WireMessage::Bytes() {
@@ -61,10 +77,6 @@ int64_t WireMessage::Integer() {
 float WireMessage::Float() {
   Expect(Type::fixed32, "a number of 32 bits");
   return Guarded([&] { return reader_.get_float(); });
-}
-
-void WireMessage::Skip() {
-  Guarded([&] { SkipField(reader_); });
 }
 
 void WireMessage::EachInteger(const std::function<void(int64_t)>& take) {

@@ -6,14 +6,33 @@
 #include <fmt/format.h>
 #include <protozero/pbf_reader.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dmlop {
+
+class WireMessage;
+
+// The number of a field, and what takes each value of it: a variable, a list of texts, or a
+// function that reads it from the message.
+struct WireField {
+  WireField(uint32_t tag_, std::string_view& text);
+  WireField(uint32_t tag_, std::vector<std::string_view>& texts);
+  WireField(uint32_t tag_, int64_t& number);
+  WireField(uint32_t tag_, std::invocable auto read)
+      : tag(tag_), take([read](WireMessage&) { read(); }) {}
+
+  uint32_t tag;
+  std::function<void(WireMessage&)> take;
+};
 
 class WireMessage {
  public:
@@ -24,13 +43,10 @@ class WireMessage {
         name_(name),
         reader_(reinterpret_cast<const char*>(message.data()), message.size()) {}
 
-  // Goes to the next field; false at the end.
-  bool Next();
+  // Reads the message to its end; fields that are not listed are skipped.
+  void Read(std::initializer_list<WireField> fields);
 
-  // The number of the field.
-  uint32_t tag() const { return static_cast<uint32_t>(reader_.tag()); }
-
-  // The field's value, which must be of that kind.
+  // The value of the current field, which must be of that kind.
   std::span<const std::byte> Bytes();
   std::string_view Text();  // characters in UTF-8, at most kLongestText bytes
   WireMessage Message() { return Within(Bytes()); }
@@ -39,8 +55,6 @@ class WireMessage {
 
   // A message in bytes of the same file.
   WireMessage Within(std::span<const std::byte> bytes) const { return {bytes, file_, name_}; }
-
-  void Skip();
 
   // Calls take(number) for each number of a repeated field, packed or not.
   void EachInteger(const std::function<void(int64_t)>& take);
@@ -55,6 +69,7 @@ class WireMessage {
   static constexpr size_t kLongestText = 64 << 10;
 
  private:
+  uint32_t tag() const { return static_cast<uint32_t>(reader_.tag()); }
   [[noreturn]] void FailAt(std::string_view what) const;
   template <typename Body>
   auto Guarded(Body&& body);
