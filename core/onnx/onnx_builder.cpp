@@ -68,9 +68,7 @@ LoadedTensor OnnxBuilder::ElementsOf(const TensorProto& tensor, const std::strin
   const auto& [location, offset, length, fault] = *tensor.external;
   if (!fault.empty()) throw Error(ErrorKind::kTensorFile, fault);
   auto known = files_.find(location);
-  if (known == files_.end()) {
-    known = files_.emplace(location, source_.external(location)).first;
-  }
+  if (known == files_.end()) known = files_.emplace(location, source_.external(location)).first;
   const auto file = std::make_shared<const InputFile>(known->second);
   const std::span<const std::byte> bytes = file->bytes();
   const uint64_t size = length.value_or(tensor.data_size());
@@ -86,9 +84,7 @@ void OnnxBuilder::SetTensor(OnnxValue& value, const TensorProto& tensor) {
   const auto size = static_cast<size_t>(elements.view.element_bytes());
   const std::span<const std::byte> bytes(elements.view.data, size);
   const bool is_mapped = tensor.external || (tensor.raw_data && source_.is_mapped);
-  if (!HasNibbles(value.type.type)) {
-    return SetConstant(value, {bytes, elements.storage, is_mapped});
-  }
+  if (!HasNibbles(value.type.type)) return SetConstant(value, {bytes, elements.storage, is_mapped});
   std::vector<std::byte> packed(tensor.data_size());
   PackNibbles(bytes, packed);
   SetCopied(value, packed);

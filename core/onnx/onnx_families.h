@@ -4,6 +4,10 @@
 
 #include "core/onnx/onnx_node.h"
 
+namespace dmlop {
+inline constexpr std::string_view kContrib = "com.microsoft";  // the domain of ORT's operators
+}
+
 // Functions of elements, and activations.
 namespace dmlop::onnx_element_wise {
 std::span<const OnnxRow> Rows();

@@ -86,9 +86,7 @@ OnnxRefusal OnnxFunctions::RefusalOfMany() {
 void OnnxFunctions::RequireBounded(const FunctionCall& call) {
   int depth = 1;
   for (const FunctionCall* outer = call.outer; outer != nullptr; outer = outer->outer, ++depth) {
-    if (&outer->function == &call.function) {
-      throw Refusal("ONX-1", "the function calls itself");
-    }
+    if (&outer->function == &call.function) throw Refusal("ONX-1", "the function calls itself");
   }
   has_many_calls_ = depth > kMostCalls;
   if (has_many_calls_) throw RefusalOfMany();

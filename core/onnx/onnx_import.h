@@ -67,7 +67,6 @@ std::vector<std::string> OnnxInputNames(const OnnxModel& model);
 
 // The sizes of a model's inputs: those that the file states, those of the tensors that are bound,
 // and those of free dimensions, which have names.
-
 class OnnxInputSizes {
  public:
   explicit OnnxInputSizes(const OnnxSource& source) : source_(source) {}

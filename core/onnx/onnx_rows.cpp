@@ -11,70 +11,28 @@
 namespace dmlop {
 namespace {
 
-struct WithoutRow {
-  std::string_view name;
-  std::string_view versions;
-};
-
-// Operators of ONNX that no DirectML operator computes. Source: onnx/defs of ONNX 1.23.
-constexpr WithoutRow kWithoutRow[] = {
-    {"AffineGrid", "20"},
-    {"Bernoulli", "15 22"},
-    {"BitCast", "26"},
-    {"BlackmanWindow", "17"},
-    {"CausalConvWithState", "27"},
-    {"CenterCropPad", "18"},
-    {"Compress", "9 11"},
-    {"ConcatFromSequence", "11"},
-    {"DFT", "17 20"},
-    {"DeformConv", "19 22"},
-    {"Det", "11 22"},
-    {"GridSample", "16 20 22"},
-    {"HammingWindow", "17"},
-    {"HannWindow", "17"},
-    {"If", "1 11 13 16 19 21 23 24 25"},
-    {"ImageDecoder", "20"},
-    {"LinearAttention", "27"},
-    {"Loop", "1 11 13 16 19 21 23 24 25"},
-    {"MelWeightMatrix", "17"},
-    {"Mish", "18 22"},
-    {"Multinomial", "7 22"},
-    {"NegativeLogLikelihoodLoss", "12 13 22"},
-    {"NonMaxSuppression", "10 11"},
-    {"Optional", "15"},
-    {"OptionalGetElement", "15 18"},
-    {"OptionalHasElement", "15 18"},
-    {"RandomNormal", "1 22"},
-    {"RandomNormalLike", "1 22"},
-    {"RandomUniform", "1 22"},
-    {"RandomUniformLike", "1 22"},
-    {"RegexFullMatch", "20"},
-    {"RotaryEmbedding", "23"},
-    {"STFT", "17"},
-    {"Scan", "8 9 11 16 19 21 23 24 25"},
-    {"SequenceAt", "11"},
-    {"SequenceConstruct", "11"},
-    {"SequenceEmpty", "11"},
-    {"SequenceErase", "11"},
-    {"SequenceInsert", "11"},
-    {"SequenceLength", "11"},
-    {"SequenceMap", "17"},
-    {"SoftmaxCrossEntropyLoss", "12 13"},
-    {"SplitToSequence", "11 24"},
-    {"StringConcat", "20"},
-    {"StringNormalizer", "10"},
-    {"StringSplit", "20"},
-    {"SwiGLU", "28"},
-    {"TensorScatter", "24"},
-    {"TfIdfVectorizer", "9"},
-    {"Unique", "11"},
+// Operators of ONNX that no DirectML operator computes, each with its versions. Source: onnx/defs
+// of ONNX 1.23.
+constexpr std::string_view kWithoutRow[] = {
+    "AffineGrid 20", "Bernoulli 15 22", "BitCast 26", "BlackmanWindow 17", "CausalConvWithState 27",
+    "CenterCropPad 18", "Compress 9 11", "ConcatFromSequence 11", "DFT 17 20", "DeformConv 19 22",
+    "Det 11 22", "GridSample 16 20 22", "HammingWindow 17", "HannWindow 17",
+    "If 1 11 13 16 19 21 23 24 25", "ImageDecoder 20", "LinearAttention 27",
+    "Loop 1 11 13 16 19 21 23 24 25", "MelWeightMatrix 17", "Mish 18 22", "Multinomial 7 22",
+    "NegativeLogLikelihoodLoss 12 13 22", "NonMaxSuppression 10 11", "Optional 15",
+    "OptionalGetElement 15 18", "OptionalHasElement 15 18", "RandomNormal 1 22",
+    "RandomNormalLike 1 22", "RandomUniform 1 22", "RandomUniformLike 1 22", "RegexFullMatch 20",
+    "RotaryEmbedding 23", "STFT 17", "Scan 8 9 11 16 19 21 23 24 25", "SequenceAt 11",
+    "SequenceConstruct 11", "SequenceEmpty 11", "SequenceErase 11", "SequenceInsert 11",
+    "SequenceLength 11", "SequenceMap 17", "SoftmaxCrossEntropyLoss 12 13", "SplitToSequence 11 24",
+    "StringConcat 20", "StringNormalizer 10", "StringSplit 20", "SwiGLU 28", "TensorScatter 24",
+    "TfIdfVectorizer 9", "Unique 11",
     // Removed from ONNX, or experimental.
-    {"Affine", "1"},
-    {"Crop", "1"},
-    {"ImageScaler", "1"},
-    {"ParametricSoftplus", "1"},
-    {"ScaledTanh", "1"},
-};
+    "Affine 1", "Crop 1", "ImageScaler 1", "ParametricSoftplus 1", "ScaledTanh 1"};
+
+std::string_view NameIn(std::string_view row) {
+  return row.substr(0, row.find(' '));
+}
 
 }  // namespace
 
@@ -122,7 +80,7 @@ int VersionIn(int64_t opset, std::string_view versions) {
 
 std::vector<std::string_view> OnnxNamesWithoutRow() {
   std::vector<std::string_view> names;
-  for (const WithoutRow& row : kWithoutRow) names.push_back(row.name);
+  for (const std::string_view row : kWithoutRow) names.push_back(NameIn(row));
   return names;
 }
 
@@ -143,8 +101,8 @@ std::string WhyWithoutRow(std::string_view domain, std::string_view name) {
 }
 
 std::string_view VersionsWithoutRow(std::string_view name) {
-  for (const WithoutRow& row : kWithoutRow) {
-    if (row.name == name) return row.versions;
+  for (const std::string_view row : kWithoutRow) {
+    if (NameIn(row) == name) return row.substr(name.size() + 1);
   }
   return {};
 }

@@ -15,6 +15,12 @@ OnnxOperand EmitUnary(OnnxCall& call, std::string_view op, OnnxOperand x, OnnxOp
   return out;
 }
 
+void EmitElements(OnnxCall& call, std::string_view op, const OnnxType& type,
+                  const OnnxSettings& more) {
+  OnnxValue& x = call.In(0);
+  EmitUnary(call, op, Packed(x), call.Out(0, type, x.sizes), more);
+}
+
 OnnxOperand EmitBinary(OnnxCall& call, std::string_view op, OnnxOperand a, OnnxOperand b,
                        OnnxOperand out) {
   call.Emit(op, {{"ATensor", std::move(a)}, {"BTensor", std::move(b)}, {"OutputTensor", out}});

@@ -7,6 +7,8 @@
 namespace dmlop {
 
 inline const OnnxType kOnnxFloat = OnnxTypeOf(DataType::kFloat32, /*is_bool=*/false);
+inline const OnnxType kOnnxInt32 = OnnxTypeOf(DataType::kInt32, /*is_bool=*/false);
+inline const OnnxType kOnnxUint8 = OnnxTypeOf(DataType::kUint8, /*is_bool=*/false);
 inline const OnnxType kOnnxInt64 = OnnxTypeOf(DataType::kInt64, /*is_bool=*/false);
 inline const OnnxType kOnnxBool = OnnxTypeOf(DataType::kUint8, /*is_bool=*/true);
 
@@ -19,6 +21,9 @@ inline OnnxOperand AsType(OnnxOperand operand, DataType type) {
 
 OnnxOperand EmitUnary(OnnxCall& call, std::string_view op, OnnxOperand x, OnnxOperand out,
                       OnnxSettings more = {});
+// Computes the first output from each element of the first input.
+void EmitElements(OnnxCall& call, std::string_view op, const OnnxType& type,
+                  const OnnxSettings& more = {});
 OnnxOperand EmitBinary(OnnxCall& call, std::string_view op, OnnxOperand a, OnnxOperand b,
                        OnnxOperand out);
 

@@ -26,7 +26,7 @@ OnnxSizes CommonSizes(const OnnxCall& call) {
 
 void Copy(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  EmitUnary(call, "ELEMENT_WISE_IDENTITY", Packed(x), call.Out(0, x.type, x.sizes));
+  EmitElements(call, "ELEMENT_WISE_IDENTITY", x.type);
 }
 
 // The operator of two inputs, then of the next one and what there is, each step rounded.
@@ -110,8 +110,8 @@ void Clip(OnnxCall& call) {
   const DataType type = x.type.type;
   if (call.version() < 11) {
     constexpr float kMost = std::numeric_limits<float>::max();
-    EmitUnary(call, "ELEMENT_WISE_CLIP", Packed(x), call.Out(0, x.type, x.sizes),
-              {{"Min", call.Float("min", -kMost)}, {"Max", call.Float("max", kMost)}});
+    EmitElements(call, "ELEMENT_WISE_CLIP", x.type,
+                 {{"Min", call.Float("min", -kMost)}, {"Max", call.Float("max", kMost)}});
     return;
   }
   const auto is_known = [&](size_t input) { return !call.Has(input) || call.Known(input); };
@@ -126,8 +126,8 @@ void Clip(OnnxCall& call) {
     call.Note("ORT's DirectML provider clips at -INT64_MAX here");
   }
   if (IsGreater(type, least, most)) least = most;  // in ONNX, the maximum wins
-  EmitUnary(call, "ELEMENT_WISE_CLIP1", Packed(x), call.Out(0, x.type, x.sizes),
-            {{"MinMaxDataType", type}, {"Min", least}, {"Max", most}});
+  EmitElements(call, "ELEMENT_WISE_CLIP1", x.type,
+               {{"MinMaxDataType", type}, {"Min", least}, {"Max", most}});
 }
 
 void IsInf(OnnxCall& call) {
@@ -232,7 +232,7 @@ void Gelu(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   if (call.Text("approximate", "none") == "tanh") return EmitTanhGelu(call, x);
   call.RequireText("approximate", "none");
-  EmitUnary(call, "ACTIVATION_GELU", Packed(x), call.Out(0, x.type, x.sizes));
+  EmitElements(call, "ACTIVATION_GELU", x.type);
 }
 
 void FastGelu(OnnxCall& call) {
@@ -281,7 +281,6 @@ void BiasSplitGelu(OnnxCall& call) {
   e.Finish("ELEMENT_WISE_MULTIPLY", *left.value, e.Unary("ACTIVATION_GELU", *right.value));
 }
 
-constexpr std::string_view kContrib = "com.microsoft";
 constexpr std::string_view kTanhGelu =
     "ELEMENT_WISE_CONSTANT_POW ELEMENT_WISE_MULTIPLY ELEMENT_WISE_ADD ACTIVATION_TANH";
 

@@ -11,9 +11,6 @@
 namespace dmlop::onnx_attention {
 namespace {
 
-constexpr std::string_view kContrib = "com.microsoft";
-const OnnxType kInt32 = OnnxTypeOf(DataType::kInt32, /*is_bool=*/false);
-
 // The numbers of an attention: of batch items, query heads, queries, and past and new keys.
 struct Counts {
   int64_t batch, heads, queries, keys;
@@ -300,7 +297,7 @@ void GroupQueryAttention(OnnxCall& call) {
     settings.emplace_back("PastKeyTensor", Wide(call, 3));
     settings.emplace_back("PastValueTensor", Wide(call, 4));
   }
-  OnnxValue& zero = NumberOf(call, kInt32, 0);
+  OnnxValue& zero = NumberOf(call, kOnnxInt32, 0);
   settings.emplace_back("PastSequenceLengthsTensor",
                         queries == 1 ? Reshaped(call.In(5), {batch}) : BroadcastTo(zero, {batch}));
   AddScale(call, head, settings);

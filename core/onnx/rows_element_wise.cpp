@@ -1,36 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/onnx/onnx_families.h"
+#include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_element_wise {
 namespace {
 
-const OnnxType kBool = OnnxTypeOf(DataType::kUint8, /*is_bool=*/true);
-
 // --- functions of one element --------------------------------------------------------------------
 
-void EmitUnary(OnnxCall& call, std::string_view op, const OnnxType& type, OnnxSettings more = {}) {
-  OnnxValue& x = call.In(0);
-  more.insert(more.begin(),
-              {{"InputTensor", Packed(x)}, {"OutputTensor", call.Out(0, type, x.sizes)}});
-  call.Emit(op, more);
-}
+// A field of an operator that is an attribute's number, or always the same one.
+struct NumberField {
+  std::string_view op, field;
+  std::string_view attribute;  // empty if ONNX has none
+  float number;                // without the attribute
+};
+
+constexpr NumberField kNumberFields[] = {
+    {"ACTIVATION_CELU", "Alpha", "alpha", 1},
+    {"ACTIVATION_ELU", "Alpha", "alpha", 1},
+    {"ACTIVATION_HARD_SIGMOID", "Alpha", "alpha", 0.2F},
+    {"ACTIVATION_HARD_SIGMOID", "Beta", "beta", 0.5F},
+    {"ACTIVATION_HARD_SWISH", "Alpha", "", 1.0F / 6},
+    {"ACTIVATION_HARD_SWISH", "Beta", "", 0.5F},
+    {"ACTIVATION_LEAKY_RELU", "Alpha", "alpha", 0.01F},
+    {"ACTIVATION_SCALED_ELU", "Alpha", "alpha", 1.67326319217681884765625F},
+    {"ACTIVATION_SCALED_ELU", "Gamma", "gamma", 1.05070102214813232421875F},
+    {"ACTIVATION_SHRINK", "Bias", "bias", 0},
+    {"ACTIVATION_SHRINK", "Threshold", "lambd", 0.5F},
+    {"ACTIVATION_SOFTPLUS", "Steepness", "", 1},
+    {"ACTIVATION_SWISH", "SigmoidInputScale", "alpha", 1},
+    {"ACTIVATION_THRESHOLDED_RELU", "Alpha", "alpha", 1},
+};
 
 void Unary(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type);
+  OnnxSettings numbers;
+  for (const auto& [op, field, attribute, number] : kNumberFields) {
+    if (op != call.row().operators) continue;
+    numbers.emplace_back(field, attribute.empty() ? number : call.Float(attribute, number));
+  }
+  EmitElements(call, call.row().operators, call.In(0).type, numbers);
 }
 
 void Predicate(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, kBool);
+  EmitElements(call, call.row().operators, kOnnxBool);
 }
 
 void Round(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type,
-            {{"RoundingMode", "HALVES_TO_NEAREST_EVEN"}});
+  EmitElements(call, call.row().operators, call.In(0).type,
+               {{"RoundingMode", "HALVES_TO_NEAREST_EVEN"}});
 }
 
 void Abs(OnnxCall& call) {
   const bool is_signed = IsSigned(call.In(0).type.type);
-  EmitUnary(call, is_signed ? "ELEMENT_WISE_ABS" : "ELEMENT_WISE_IDENTITY", call.In(0).type);
+  EmitElements(call, is_signed ? "ELEMENT_WISE_ABS" : "ELEMENT_WISE_IDENTITY", call.In(0).type);
 }
 
 // --- functions of two elements and more ----------------------------------------------------------
@@ -50,7 +71,7 @@ void Binary(OnnxCall& call) {
 }
 
 void Comparison(OnnxCall& call) {
-  EmitBinary(call, kBool);
+  EmitBinary(call, kOnnxBool);
 }
 
 void Where(OnnxCall& call) {
@@ -70,12 +91,12 @@ void Where(OnnxCall& call) {
 void EmitCastToBool(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   OnnxValue& zero = call.Constant(x.type, {}, std::array<std::byte, 8>{});
-  const OnnxOperand is_zero = call.Temporary(kBool, x.sizes);
+  const OnnxOperand is_zero = call.Temporary(kOnnxBool, x.sizes);
   call.Emit(
       "ELEMENT_WISE_LOGICAL_EQUALS",
       {{"ATensor", Packed(x)}, {"BTensor", BroadcastTo(zero, x.sizes)}, {"OutputTensor", is_zero}});
   call.Emit("ELEMENT_WISE_LOGICAL_NOT",
-            {{"InputTensor", is_zero}, {"OutputTensor", call.Out(0, kBool, x.sizes)}});
+            {{"InputTensor", is_zero}, {"OutputTensor", call.Out(0, kOnnxBool, x.sizes)}});
   if (IsFloat(x.type.type)) {
     call.Note("ORT's DirectML provider casts to UINT8 first: false for 0.5, -1.0 and NaN");
   }
@@ -83,7 +104,7 @@ void EmitCastToBool(OnnxCall& call) {
 
 void EmitCast(OnnxCall& call, const OnnxType& type) {
   if (type.is_bool() && !call.In(0).type.is_bool()) return EmitCastToBool(call);
-  EmitUnary(call, "CAST", type);
+  EmitElements(call, "CAST", type);
 }
 
 void Cast(OnnxCall& call) {
@@ -96,43 +117,6 @@ void CastLike(OnnxCall& call) {
 }
 
 // --- activations ---------------------------------------------------------------------------------
-
-void LeakyRelu(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type, {{"Alpha", call.Float("alpha", 0.01F)}});
-}
-
-void Alpha1(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type, {{"Alpha", call.Float("alpha", 1)}});
-}
-
-void Selu(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type,
-            {{"Alpha", call.Float("alpha", 1.67326319217681884765625F)},
-             {"Gamma", call.Float("gamma", 1.05070102214813232421875F)}});
-}
-
-void HardSigmoid(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type,
-            {{"Alpha", call.Float("alpha", 0.2F)}, {"Beta", call.Float("beta", 0.5F)}});
-}
-
-void HardSwish(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type, {{"Alpha", 1.0F / 6}, {"Beta", 0.5}});
-}
-
-void Shrink(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type,
-            {{"Bias", call.Float("bias", 0)}, {"Threshold", call.Float("lambd", 0.5F)}});
-}
-
-void Softplus(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type, {{"Steepness", 1}});
-}
-
-void Swish(OnnxCall& call) {
-  EmitUnary(call, call.row().operators, call.In(0).type,
-            {{"SigmoidInputScale", call.Float("alpha", 1)}});
-}
 
 OnnxSizes ChannelSizes(const OnnxValue& slope, size_t rank) {
   OnnxSizes sizes(rank, 1);
@@ -170,21 +154,21 @@ const OnnxRow kRows[] = {
      "to bool: ELEMENT_WISE_LOGICAL_EQUALS, ELEMENT_WISE_LOGICAL_NOT"},
     {"CastLike", "15 19 21 23 24 25", "CAST", CastLike, "as Cast"},
     {"Ceil", "7 13", "ELEMENT_WISE_CEIL", Unary},
-    {"Celu", "12 28", "ACTIVATION_CELU", Alpha1},
+    {"Celu", "12 28", "ACTIVATION_CELU", Unary},
     {"Cos", "7 22", "ELEMENT_WISE_COS", Unary},
     {"Cosh", "9 22", "ELEMENT_WISE_COSH", Unary},
     {"Div", "7 13 14", "ELEMENT_WISE_DIVIDE", Binary},
-    {"Elu", "7 22", "ACTIVATION_ELU", Alpha1},
+    {"Elu", "7 22", "ACTIVATION_ELU", Unary},
     {"Equal", "7 11 13 19", "ELEMENT_WISE_LOGICAL_EQUALS", Comparison},
     {"Erf", "9 13", "ELEMENT_WISE_ERF", Unary},
     {"Exp", "7 13", "ELEMENT_WISE_EXP", Unary},
     {"Floor", "7 13", "ELEMENT_WISE_FLOOR", Unary},
     {"Greater", "7 9 13", "ELEMENT_WISE_LOGICAL_GREATER_THAN", Comparison},
     {"GreaterOrEqual", "12 16", "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", Comparison},
-    {"HardSigmoid", "7 22", "ACTIVATION_HARD_SIGMOID", HardSigmoid},
-    {"HardSwish", "14 22", "ACTIVATION_HARD_SWISH", HardSwish},
+    {"HardSigmoid", "7 22", "ACTIVATION_HARD_SIGMOID", Unary},
+    {"HardSwish", "14 22", "ACTIVATION_HARD_SWISH", Unary},
     {"IsNaN", "9 13 20", "ELEMENT_WISE_IS_NAN", Predicate},
-    {"LeakyRelu", "7 16", "ACTIVATION_LEAKY_RELU", LeakyRelu},
+    {"LeakyRelu", "7 16", "ACTIVATION_LEAKY_RELU", Unary},
     {"Less", "7 9 13", "ELEMENT_WISE_LOGICAL_LESS_THAN", Comparison},
     {"LessOrEqual", "12 16", "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", Comparison},
     {"Log", "7 13", "ELEMENT_WISE_LOG", Unary},
@@ -196,20 +180,20 @@ const OnnxRow kRows[] = {
     {"Reciprocal", "7 13", "ELEMENT_WISE_RECIP", Unary},
     {"Relu", "7 13 14", "ACTIVATION_RELU", Unary},
     {"Round", "11 22", "ELEMENT_WISE_ROUND", Round, "halves to even"},
-    {"Selu", "7 22", "ACTIVATION_SCALED_ELU", Selu},
-    {"Shrink", "9", "ACTIVATION_SHRINK", Shrink},
+    {"Selu", "7 22", "ACTIVATION_SCALED_ELU", Unary},
+    {"Shrink", "9", "ACTIVATION_SHRINK", Unary},
     {"Sigmoid", "7 13", "ACTIVATION_SIGMOID", Unary},
     {"Sign", "9 13", "ELEMENT_WISE_SIGN", Unary},
     {"Sin", "7 22", "ELEMENT_WISE_SIN", Unary},
     {"Sinh", "9 22", "ELEMENT_WISE_SINH", Unary},
-    {"Softplus", "7 22", "ACTIVATION_SOFTPLUS", Softplus},
+    {"Softplus", "7 22", "ACTIVATION_SOFTPLUS", Unary},
     {"Softsign", "7 22", "ACTIVATION_SOFTSIGN", Unary},
     {"Sqrt", "7 13", "ELEMENT_WISE_SQRT", Unary},
     {"Sub", "7 13 14", "ELEMENT_WISE_SUBTRACT", Binary},
-    {"Swish", "24", "ACTIVATION_SWISH", Swish},
+    {"Swish", "24", "ACTIVATION_SWISH", Unary},
     {"Tan", "7 22", "ELEMENT_WISE_TAN", Unary},
     {"Tanh", "7 13", "ACTIVATION_TANH", Unary},
-    {"ThresholdedRelu", "7 10 22", "ACTIVATION_THRESHOLDED_RELU", Alpha1},
+    {"ThresholdedRelu", "7 10 22", "ACTIVATION_THRESHOLDED_RELU", Unary},
     {"Where", "9 16", "ELEMENT_WISE_IF", Where},
     {"Xor", "7", "ELEMENT_WISE_LOGICAL_XOR", Comparison},
 };

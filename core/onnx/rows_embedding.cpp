@@ -6,9 +6,6 @@
 namespace dmlop::onnx_embedding {
 namespace {
 
-constexpr std::string_view kContrib = "com.microsoft";
-const OnnxType kInt32 = OnnxTypeOf(DataType::kInt32, /*is_bool=*/false);
-
 // --- RotaryEmbedding -----------------------------------------------------------------------------
 
 // The rows of a table for each token, {batch or 1, tokens, size}.
@@ -96,7 +93,7 @@ void RotaryEmbedding(OnnxCall& call) {
 
 OnnxValue& AllPositions(OnnxCall& call, int64_t tokens) {
   const DataType type = DataType::kInt32;
-  const OnnxOperand counted = call.Temporary(kInt32, {1, tokens});
+  const OnnxOperand counted = call.Temporary(kOnnxInt32, {1, tokens});
   call.Emit("FILL_VALUE_SEQUENCE", {{"OutputTensor", counted},
                                     {"ValueDataType", type},
                                     {"ValueStart", ScalarOf(type, 0)},
@@ -107,7 +104,7 @@ OnnxValue& AllPositions(OnnxCall& call, int64_t tokens) {
 // Counts the elements of the mask that are 1 in each row.
 void EmitMaskIndex(OnnxCall& call, const OnnxSizes& ids) {
   const OnnxSizes sizes = {ids[0]};
-  const OnnxOperand out = call.Out(1, kInt32, sizes);
+  const OnnxOperand out = call.Out(1, kOnnxInt32, sizes);
   if (!call.Has(7)) {
     call.Emit("FILL_VALUE_CONSTANT", {{"OutputTensor", out},
                                       {"ValueDataType", DataType::kInt32},
@@ -118,7 +115,7 @@ void EmitMaskIndex(OnnxCall& call, const OnnxSizes& ids) {
   const OnnxOperand is_one = EmitBinary(call, "ELEMENT_WISE_LOGICAL_EQUALS", Packed(mask),
                                         BroadcastTo(NumberOf(call, mask.type, 1), mask.sizes),
                                         call.Temporary(kOnnxBool, mask.sizes));
-  EmitReduce(call, "SUM", Packed(CastTo(call, *is_one.value, kInt32)), {1},
+  EmitReduce(call, "SUM", Packed(CastTo(call, *is_one.value, kOnnxInt32)), {1},
              Reshaped(*out.value, {ids[0], 1}));
 }
 

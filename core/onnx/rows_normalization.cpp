@@ -52,8 +52,8 @@ void MeanVarianceNormalization(OnnxCall& call) {
   call.Note(
       "ORT's DirectML provider has an Epsilon of 1e-5 here; ONNX adds 1e-9 to the deviation, "
       "which an Epsilon of 1e-18 comes next to");
-  EmitUnary(call, "MEAN_VARIANCE_NORMALIZATION1", Packed(x), call.Out(0, x.type, x.sizes),
-            {{"Axes", axes}, {"NormalizeVariance", true}, {"Epsilon", 1e-18}});
+  EmitElements(call, "MEAN_VARIANCE_NORMALIZATION1", x.type,
+               {{"Axes", axes}, {"NormalizeVariance", true}, {"Epsilon", 1e-18}});
 }
 
 // The mean and the inverse deviation beside a layer's normalization.
@@ -218,10 +218,10 @@ void SkipSimplifiedLayerNormalization(OnnxCall& call) {
 void LpNormalization(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   call.Note("ORT's DirectML provider has an Epsilon of 1e-5 here");
-  EmitUnary(call, "LP_NORMALIZATION", Packed(x), call.Out(0, x.type, x.sizes),
-            {{"Axis", call.Axis(call.Int("axis", -1), x.rank())},
-             {"Epsilon", 0},
-             {"P", call.Int("p", 2)}});
+  EmitElements(call, "LP_NORMALIZATION", x.type,
+               {{"Axis", call.Axis(call.Int("axis", -1), x.rank())},
+                {"Epsilon", 0},
+                {"P", call.Int("p", 2)}});
 }
 
 // Before version 13, the axis and all behind it are one.
@@ -230,13 +230,12 @@ void Softmax(OnnxCall& call) {
   const bool is_old = call.version() < 13;
   const auto rank = static_cast<int64_t>(x.rank());
   const auto axis = static_cast<int64_t>(call.Axis(call.Int("axis", is_old ? 1 : -1), x.rank()));
-  EmitUnary(call, call.row().operators, Packed(x), call.Out(0, x.type, x.sizes),
-            {{"Axes", CountedFrom(axis, is_old ? rank - 1 : axis)}});
+  EmitElements(call, call.row().operators, x.type,
+               {{"Axes", CountedFrom(axis, is_old ? rank - 1 : axis)}});
 }
 
 constexpr std::string_view kMvn1 = "MEAN_VARIANCE_NORMALIZATION1";
 constexpr std::string_view kMvn2 = "MEAN_VARIANCE_NORMALIZATION2";
-constexpr std::string_view kContrib = "com.microsoft";
 
 const OnnxRow kRows[] = {
     {"BatchNormalization", "7 9 14 15", "BATCH_NORMALIZATION", BatchNormalization, "in inference"},

@@ -75,12 +75,8 @@ std::span<const OnnxRow> Rows() {
 
 }  // namespace dmlop::onnx_product
 
-// Products and convolutions in the forms of com.microsoft.
-
 namespace dmlop::onnx_fused {
 namespace {
-
-constexpr std::string_view kContrib = "com.microsoft";
 
 // A matrix in a batch, as sizes with strides, and how the node takes it.
 struct Matrices {

@@ -10,8 +10,6 @@
 namespace dmlop::onnx_quantized {
 namespace {
 
-constexpr std::string_view kContrib = "com.microsoft";
-
 // --- elements ------------------------------------------------------------------------------------
 
 // The sizes of a parameter with a number for each block, which the attributes say, too.
@@ -83,7 +81,7 @@ void QuantizeLinear(OnnxCall& call) {
   const int64_t stated = call.Int("output_dtype", 0);
   const OnnxType type = call.Has(2)   ? call.In(2).type
                         : stated != 0 ? call.RequireType(stated)
-                                      : OnnxTypeOf(DataType::kUint8, false);
+                                      : kOnnxUint8;
   const Quantization of{x, call.Out(0, type, x.sizes), type.type};
   if (TakesNewer(call, type.type)) return EmitByBlocks(call, "QUANTIZE", of);
   EmitByElements(call, "ELEMENT_WISE_QUANTIZE_LINEAR", of);
@@ -112,7 +110,7 @@ void ConvInteger(OnnxCall& call) {
   OnnxSettings settings;
   AddParameter(call, "InputZeroPointTensor", 2, 1, rank, settings);
   AddParameter(call, "FilterZeroPointTensor", 3, 1, rank, settings);
-  EmitConvolution(call, "CONVOLUTION_INTEGER", 1, OnnxTypeOf(DataType::kInt32, false), settings);
+  EmitConvolution(call, "CONVOLUTION_INTEGER", 1, kOnnxInt32, settings);
 }
 
 void QLinearConv(OnnxCall& call) {
@@ -257,12 +255,8 @@ std::span<const OnnxRow> Rows() {
 
 // --- products of integers ------------------------------------------------------------------------
 
-// Products of matrices of integers, and the quantization of numbers by their range.
-
 namespace dmlop::onnx_integer_product {
 namespace {
-
-constexpr std::string_view kContrib = "com.microsoft";
 
 // The three outputs of DYNAMIC_QUANTIZE_LINEAR.
 struct Quantized {
@@ -278,7 +272,7 @@ void EmitDynamic(OnnxCall& call, OnnxValue& x, const Quantized& outputs) {
 
 void DynamicQuantizeLinear(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  const OnnxType type = OnnxTypeOf(DataType::kUint8, false);
+  const OnnxType type = kOnnxUint8;
   const OnnxSizes ones(std::max<size_t>(x.rank(), 1), 1);
   const auto number = [&](size_t output, const OnnxType& of) {
     return call.Wants(output) ? call.Out(output, of, {}, ones) : call.Temporary(of, ones);
@@ -306,7 +300,7 @@ OnnxSettings ProductSettings(OnnxCall& call, const OnnxProduct& product, const P
 void MatMulInteger(OnnxCall& call) {
   const OnnxProduct product = ProductOf(call, call.In(0), call.In(1));
   OnnxSettings settings = ProductSettings(call, product, {kNone, 2, kNone, 3});
-  const OnnxType type = OnnxTypeOf(DataType::kInt32, false);
+  const OnnxType type = kOnnxInt32;
   settings.emplace_back("OutputTensor", call.Out(0, type, product.sizes, product.laid_out));
   call.Emit("MATRIX_MULTIPLY_INTEGER", settings);
 }
@@ -348,7 +342,7 @@ void MatMulIntegerToFloat(OnnxCall& call) {
 
 void DynamicQuantizeMatMul(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  const OnnxType type = OnnxTypeOf(DataType::kUint8, false);
+  const OnnxType type = kOnnxUint8;
   const OnnxSizes ones(std::max<size_t>(x.rank(), 1), 1);
   const Quantized a{call.Temporary(type, x.sizes), call.Temporary(kOnnxFloat, ones),
                     call.Temporary(type, ones)};

@@ -71,10 +71,11 @@ size_t AxisOfInput(const OnnxCall& call, size_t input, size_t rank) {
 void Cumulative(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   const bool is_sum = call.name() == "CumSum";
-  EmitUnary(call, call.row().operators, Packed(x), call.Out(0, x.type, x.sizes),
-            {{"Axis", AxisOfInput(call, 1, x.rank())},
-             {"AxisDirection", call.Int("reverse", 0) != 0 ? "DECREASING" : "INCREASING"},
-             {is_sum ? "HasExclusiveSum" : "HasExclusiveProduct", call.Int("exclusive", 0) != 0}});
+  EmitElements(
+      call, call.row().operators, x.type,
+      {{"Axis", AxisOfInput(call, 1, x.rank())},
+       {"AxisDirection", call.Int("reverse", 0) != 0 ? "DECREASING" : "INCREASING"},
+       {is_sum ? "HasExclusiveSum" : "HasExclusiveProduct", call.Int("exclusive", 0) != 0}});
 }
 
 void TopK(OnnxCall& call) {

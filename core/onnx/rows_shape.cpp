@@ -5,25 +5,19 @@
 
 #include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
+#include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_shape {
 namespace {
 
-const OnnxType kInt64 = OnnxTypeOf(DataType::kInt64, /*is_bool=*/false);
-
-std::vector<std::byte> BytesOfIntegers(std::span<const int64_t> integers) {
-  const auto bytes = std::as_bytes(integers);
-  return {bytes.begin(), bytes.end()};
-}
-
 // --- constants -----------------------------------------------------------------------------------
 
 void OutIntegers(OnnxCall& call, const OnnxSizes& sizes, std::span<const int64_t> integers) {
-  call.OutKnown(0, kInt64, sizes, BytesOfIntegers(integers));
+  call.OutKnown(0, kOnnxInt64, sizes, std::as_bytes(integers));
 }
 
 void OutFloats(OnnxCall& call, const OnnxSizes& sizes, std::span<const float> floats) {
-  call.OutKnown(0, OnnxTypeOf(DataType::kFloat32, false), sizes, std::as_bytes(floats));
+  call.OutKnown(0, kOnnxFloat, sizes, std::as_bytes(floats));
 }
 
 OnnxSizes OneDimension(size_t count) {
@@ -50,7 +44,7 @@ void Constant(OnnxCall& call) {
 void ConstantOfShape(OnnxCall& call) {
   const OnnxSizes sizes = call.CheckedSizes(call.Integers(0));
   const TensorProto* value = call.Tensor("value");
-  OnnxType type = OnnxTypeOf(DataType::kFloat32, false);
+  OnnxType type = kOnnxFloat;
   Scalar scalar{DataType::kFloat32};
   if (value != nullptr) {
     type = call.RequireType(value->type.number);
@@ -102,7 +96,7 @@ void Dropout(OnnxCall& call) {
   }
   EmitReshape(call, x.sizes);
   if (!call.Wants(1)) return;
-  const OnnxType type = call.version() < 10 ? x.type : OnnxTypeOf(DataType::kUint8, true);
+  const OnnxType type = call.version() < 10 ? x.type : kOnnxBool;
   call.Emit("FILL_VALUE_CONSTANT", {{"OutputTensor", call.Out(1, type, x.sizes)},
                                     {"ValueDataType", type.type},
                                     {"Value", ScalarOf(type.type, 1)}});

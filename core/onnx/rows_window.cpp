@@ -307,9 +307,7 @@ void RoiAlign(OnnxCall& call) {
   const float scale = call.Float("spatial_scale", 1);
   OnnxValue& taken = is_half_pixel ? regions : WidenedRegions(call, regions, scale);
   if (call.version() < 16) call.Note("ORT's DirectML provider computes half_pixel here");
-  if (is_max) {
-    call.Note("ONNX takes the maximum of weighted corners, DirectML that of samples");
-  }
+  if (is_max) call.Note("ONNX takes the maximum of weighted corners, DirectML that of samples");
   call.Emit("ROI_ALIGN1", {{"InputTensor", Packed(x)},
                            {"ROITensor", Packed(taken)},
                            {"BatchIndicesTensor", AsType(Packed(call.In(2)), DataType::kUint64)},
@@ -382,7 +380,7 @@ const OnnxRow kRows[] = {
     {"MaxRoiPool", "7 22", "ROI_POOLING", MaxRoiPool},
     {"MaxUnpool", "9 11 22", "MAX_UNPOOLING", MaxUnpool},
     {"RoiAlign", "10 16 22", "ROI_ALIGN1", RoiAlign, "InterpolationMode LINEAR"},
-    {kDynamicPads, "1", "CONVOLUTION", ConvTranspose, "Direction BACKWARD", "com.microsoft"},
+    {kDynamicPads, "1", "CONVOLUTION", ConvTranspose, "Direction BACKWARD", kContrib},
 };
 
 }  // namespace
