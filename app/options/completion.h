@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dmlop {
@@ -51,6 +52,9 @@ std::string ZshCompletion(const CompletedCommand& before,
                           std::span<const CompletedCommand> commands);
 std::string FishCompletion(const CompletedCommand& before,
                            std::span<const CompletedCommand> commands);
+
+// The commands, which are the words of the argument of `before`.
+std::string CommandWords(const CompletedCommand& before, std::string_view separator);
 
 // The number of an argument, or `any` if it may be repeated.
 std::string PlaceOf(const CompletedCommand& command, size_t argument, size_t number,

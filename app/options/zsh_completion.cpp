@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 
 #include "app/options/completion.h"
+#include "app/options/completion.zsh.h"
 #include "app/shell_word.h"
+#include "app/text/table_text.h"
 
 namespace dmlop {
 namespace {
@@ -72,80 +74,18 @@ std::string ZshArguments(const CompletedCommand& command) {
 
 std::string ZshCompletion(const CompletedCommand& before,
                           std::span<const CompletedCommand> commands) {
-  std::string text = R"sh(#compdef dmlop
-# Completes dmlop in zsh; from 'dmlop completion zsh'.
-_dmlop_named_files() {
-  compset -P 1 '*='
-  _files "$@"
-}
-# Words for one side of a comparison, or for both.
-_dmlop_sided() {
-  compset -P 1 '*=' || compadd -S= -- actual expected
-  compadd "$@"
-}
-# Puts names of the descriptor, which is the argument before, into $listed.
-_dmlop_list() {
-  local descriptor=${(Q)line[1]}
-  local -a of_line=(${opt_args[--line]:+--line=$opt_args[--line]})
-  listed=(${(f)"$(${program/#\~\//$HOME/} explain --list $1 $of_line "${descriptor/#\~\//$HOME/}" 2>/dev/null)"})
-}
-_dmlop_tensors() {
-  local -a listed
-  _dmlop_list tensors
-  compadd "$@" -S '' -a listed
-}
-_dmlop_dispatchables() {
-  local -a listed
-  _dmlop_list dispatchables
-  compadd "$@" -a listed
-}
-_dmlop_kept() {
-  local -a listed
-  if compset -P 1 '*='; then
-    _files "$@"
-  else
-    _dmlop_list filled
-    compadd -S= -a listed
-  fi
-}
-_dmlop() {
-  local program=${(Q)words[1]}
-  local -a dmlop_commands
-  dmlop_commands=(
-)sh";
+  std::string summaries, options, arguments;
+  for (const CompletedOption& option : before.options) options += ZshOption(option);
   for (const CompletedCommand& command : commands) {
-    text += fmt::format("    {}\n",
-                        QuotedWord(fmt::format("{}:{}", command.name, ZshText(command.summary))));
-  }
-  text += R"sh(  )
-  local -a before=("${(@)words[2,CURRENT-1]}")
-)sh";
-  text += fmt::format("  local command=${{before[(r)({})]}}\n",
-                      fmt::join(before.arguments.front().words, "|"));
-  text += "  if [[ -z $command ]]; then\n    _arguments";
-  for (const CompletedOption& option : before.options) text += ZshOption(option);
-  text += R"sh( \
-        '1:command:{_describe command dmlop_commands}'
-    return
-  fi
-  while [[ $words[1] != $command ]]; do
-    shift words
-    ((CURRENT--))
-  done
-  case $command in
-)sh";
-  for (const CompletedCommand& command : commands) {
-    text +=
+    const std::string summary = fmt::format("{}:{}", command.name, ZshText(command.summary));
+    summaries += fmt::format("    {}\n", QuotedWord(summary));
+    arguments +=
         fmt::format("    {})\n      _arguments{}\n      ;;\n", command.name, ZshArguments(command));
   }
-  return text + R"sh(  esac
-}
-if [[ $funcstack[1] == _dmlop ]]; then
-  _dmlop "$@"
-else
-  compdef _dmlop dmlop
-fi
-)sh";
+  return WithParts(kZshScript, {{"@SUMMARIES@\n", summaries},
+                                {"@COMMANDS@", CommandWords(before, "|")},
+                                {"@OPTIONS@", options},
+                                {"@ARGUMENTS@\n", arguments}});
 }
 
 }  // namespace dmlop

@@ -8,41 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/report/report_cases.h"
+#include "app/report/report_head.html.h"
 #include "core/base/text.h"
 
 namespace dmlop {
 namespace {
 
 constexpr size_t kMostShown = 12;  // cases of a cause that are shown in full
-
-constexpr std::string_view kHead = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>dmlop report</title>
-<style>
-:root { color-scheme: light dark; --line: #8884; --bad: #b3261e; --good: #1b6e3c; --bar: #3b6fb6; }
-@media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --good: #7bd8a0; --bar: #86b4f0; } }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 76rem; padding: 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align: right; }
-th { white-space: nowrap; } .word { text-align: left; }
-.bad { color: var(--bad); } .good { color: var(--good); }
-details { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: .4rem .8rem; }
-summary { cursor: pointer; overflow-wrap: anywhere; }
-pre, code { font-size: .9rem; } pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-figure { display: inline-block; margin: .5rem 1.5rem .5rem 0; max-width: 100%; vertical-align: top; }
-figcaption { font-size: .85rem; } svg { display: block; max-width: 100%; height: auto; }
-.bar { fill: var(--bar); } .cell { fill: var(--bad); } .frame { fill: none; stroke: var(--line); }
-svg text { fill: currentColor; font-size: 11px; }
-</style>
-</head>
-<body>
-<h1>dmlop report</h1>
-)";
 
 // Column `words` and those before it hold words.
 std::string TableHtml(const ReportTable& table, size_t words) {
@@ -236,7 +208,7 @@ std::string XmlText(std::string_view text) {
 
 std::string ReportHtml(const std::vector<DeviceReport>& reports,
                        const std::vector<std::string>& by) {
-  std::string html(kHead);
+  std::string html = kReportHead;
   for (const DeviceReport& report : reports) html += SummaryHtml(report);
   html += "<h2>" + XmlText(fmt::format("By {}", fmt::join(by, " and "))) + "</h2>\n";
   html += TableHtml(TableOf(reports, by), by.size());

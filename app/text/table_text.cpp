@@ -82,6 +82,12 @@ std::string BarText(const HistogramRow& row, int64_t most, size_t width) {
 
 }  // namespace
 
+std::string WithParts(std::string text,
+                      std::initializer_list<std::pair<std::string_view, std::string>> parts) {
+  for (const auto& [mark, part] : parts) text.replace(text.find(mark), mark.size(), part);
+  return text;
+}
+
 std::string CsvField(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dmlop {
@@ -45,6 +47,10 @@ std::string CutCell(const std::string& cell, size_t width);
 std::string TableText(std::span<const std::vector<std::string>> rows, std::span<const int> worths,
                       size_t width = std::numeric_limits<size_t>::max());
 
+// A text with parts in place of the marks in it, such as "@OPTIONS@", each of which it has once.
+std::string WithParts(std::string text,
+                      std::initializer_list<std::pair<std::string_view, std::string>> parts);
+
 // Quotes a cell if necessary (RFC 4180).
 std::string CsvField(const std::string& text);
 
@@ -59,8 +65,6 @@ struct HistogramRow {
 std::string HistogramText(const std::vector<HistogramRow>& rows);
 
 // --- widths --------------------------------------------------------------------------------------
-
-// Measures and fits text in terminal columns.
 
 // The character at a byte of UTF-8 text.
 struct Glyph {
