@@ -31,21 +31,17 @@ std::string ParseOperator(const std::string& text) {
   throw Invalid("--only", "'{}' is not one of dmlop's operators{}", text, DidYouMeanOperator(text));
 }
 
-void AddChoiceOfCases(CLI::App& command, const std::shared_ptr<BatchOptions>& options) {
-  CLI::Option* shard = command.add_option_function<std::string>(
-      "--shard", [options](const std::string& text) { options->shard = ParseShard(text); },
-      "Only every N-th case, beginning with the K-th");
-  shard->type_name("K/N");
-  AddWhole(command, "--line", "Only the case of that line of the manifest", options->line,
+void AddChoiceOfCases(CLI::App& command, BatchOptions& options) {
+  CLI::Option* shard =
+      AddParsed(command, "--shard", "K/N", "Only every N-th case, beginning with the K-th",
+                options.shard, ParseShard);
+  AddWhole(command, "--line", "Only the case of that line of the manifest", options.line,
            int64_t{1})
       ->excludes(shard);
+  AddParsed(command, "--only", "OPERATOR", "Only the cases of that operator", options.only,
+            ParseOperator);
   command
-      .add_option_function<std::string>(
-          "--only", [options](const std::string& text) { options->only = ParseOperator(text); },
-          "Only the cases of that operator")
-      ->type_name("OPERATOR");
-  command
-      .add_flag("--resume", options->resume,
+      .add_flag("--resume", options.resume,
                 "Skip cases whose outputs are newer than their inputs and the manifest")
       ->excludes("--check")
       ->excludes("--judge");
@@ -108,7 +104,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
                    "Count outputs whose files are not there, and compare the others");
   command.add_flag("--allow-empty", options->allow_empty, "Accept a manifest without cases");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
-  AddChoiceOfCases(command, options);
+  AddChoiceOfCases(command, *options);
   AddValue(command, "--report", "FILE", "Write one line of JSON for each case", options->report);
   command.add_flag_callback(
       "--no-times", [options] { options->times = false; }, "Leave times out of what is reported");
@@ -119,7 +115,7 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
     command.get_option(name)->needs("--line");
   }
   AddOperatorRules(command, options->rules);
-  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddLevel(command, options->level);
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);
   AddModelSizes(command, options->sizes);
@@ -167,26 +163,15 @@ double ParsePercent(const std::string& text) {
 }
 
 void AddRows(CLI::App& command, BenchOptions& options) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "-t,--threads",
-          [&options](const std::vector<std::string>& lists) {
-            for (const std::string& list : lists) AddThreadCounts(list, options.threads);
-          },
-          "Numbers of threads (default: of the cores it may use)")
-      ->allow_extra_args(false)
-      ->type_name("N,...");
+  AddEach(command, "-t,--threads", "N,...", "Numbers of threads (default: of the cores it may use)",
+          [&options](const std::string& list) { AddThreadCounts(list, options.threads); });
   AddChoice(
       command, "--cache", "The state of the caches (default: both)", options.caches,
       {{"both", BenchCaches::kBoth}, {"hot", BenchCaches::kHot}, {"cold", BenchCaches::kCold}});
-  command
-      .add_option_function<std::string>(
-          "--min-time",
-          [&options](const std::string& text) {
-            options.min_seconds = ParseSeconds("--min-time", text);
-          },
-          "Time each row at least this long, such as 2s or 500ms (default: 0.5s)")
-      ->type_name("TIME");
+  AddParsed(command, "--min-time", "TIME",
+            "Time each row at least this long, such as 2s or 500ms (default: 0.5s)",
+            options.min_seconds,
+            [](const std::string& text) { return ParseSeconds("--min-time", text); });
 }
 
 void AddResults(CLI::App& command, BenchOptions& options) {
@@ -201,16 +186,13 @@ void AddResults(CLI::App& command, BenchOptions& options) {
 }
 
 void AddBaseline(CLI::App& command, BenchOptions& options) {
-  CLI::Option* baseline = command.add_option("--baseline", options.baseline,
-                                             "Compare with what bench -o FILE.json wrote before");
-  baseline->type_name("FILE.json");
-  command
-      .add_option_function<std::string>(
-          "--fail-over",
-          [&options](const std::string& text) { options.fail_over = ParsePercent(text); },
-          "Status 1 where a row is slower than the baseline by more, such as 5%")
-      ->needs(baseline)
-      ->type_name("PERCENT");
+  CLI::Option* baseline =
+      AddValue(command, "--baseline", "FILE.json",
+               "Compare with what bench -o FILE.json wrote before", options.baseline);
+  AddParsed(command, "--fail-over", "PERCENT",
+            "Status 1 where a row is slower than the baseline by more, such as 5%",
+            options.fail_over, ParsePercent)
+      ->needs(baseline);
 }
 
 }  // namespace
@@ -231,7 +213,7 @@ Command DeclareBench(CLI::App& command, const CommonOptions& common) {
   AddRows(command, *options);
   AddResults(command, *options);
   AddBaseline(command, *options);
-  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddLevel(command, options->level);
   AddReshape(command, options->shapes);
   AddConfine(command, options->confine);
   AddIsa(command, options->isa);

@@ -31,7 +31,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   AddAs(command, options->as);
   AddDrawing(command, options->drawing, "--picture");
   AddOperatorRules(command, options->rules);
-  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddLevel(command, options->level);
   AddThreads(command, options->threads);
   AddIsa(command, options->isa);
   command.add_flag("--full", options->full, "Print all elements of long tensors");
@@ -67,7 +67,7 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
   AddValue(command, "descriptor", "DESCRIPTOR", "Paths, - or JSON text", options->descriptors)
       ->required();
   AddLine(command, options->line);
-  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddLevel(command, options->level);
   AddFormat(command, options->format);
   AddInputPath(command, options->input_folder);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
@@ -175,7 +175,7 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
                options->like)
           ->expected(0, 1)
           ->default_str(kNoName);
-  AddLevel(command, [options](FeatureLevel level) { options->level = level; });
+  AddLevel(command, options->level);
   AddFormat(command, options->format);
   AddValue(command, "--manual", "GROUP",
            "Print the page of the manual on a group of operators, as mdoc(7)", options->manual)

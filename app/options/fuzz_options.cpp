@@ -20,24 +20,32 @@ namespace {
 constexpr double kMostSeconds = 365 * 24 * kSecondsPerHour;
 constexpr int64_t kMostRuns = 1'000'000'000;
 
-CLI::Option* AddTime(CLI::App& command, const std::string& name, const std::string& description,
-                     const std::function<void(double)>& store) {
-  return command
-      .add_option_function<std::string>(
-          name,
-          [name, store](const std::string& text) { store(ParseSeconds(name, text, kMostSeconds)); },
-          description)
-      ->type_name("TIME");
+template <typename Seconds>
+void AddTime(CLI::App& command, const std::string& name, const std::string& description,
+             Seconds& seconds) {
+  AddParsed(command, name, "TIME", description, seconds,
+            [name](const std::string& text) { return ParseSeconds(name, text, kMostSeconds); });
+}
+
+size_t ParseRank(const std::string& text) {
+  const auto rank = ParseWhole<size_t>(text);
+  if (rank && *rank >= 1 && *rank <= kMaxRank) return *rank;
+  throw Invalid("--rank", "'{}' is not a rank from 1 to {}", text, kMaxRank);
+}
+
+std::string ParseSeed(const std::string& text) {
+  if (text == "random" || ParseWhole<uint64_t>(text)) return text;
+  throw Invalid("--seed", "'{}' is neither a whole number nor random", text);
 }
 
 CLI::Option* AddEngine(CLI::App& command, EngineOptions& engine) {
   constexpr size_t kMostPerStart = 1'000'000, kMostJobs = 1024;
-  CLI::Option* option = command.add_option(
-      "--engine", engine.command,
-      "Command that runs the case of a folder, {}, and writes its outputs where case.json says");
-  option->type_name("COMMAND");
+  CLI::Option* option = AddValue(
+      command, "--engine", "COMMAND",
+      "Command that runs the case of a folder, {}, and writes its outputs where case.json says",
+      engine.command);
   AddTime(command, "--timeout", "Longest time of a start of the engine (default: 30s)",
-          [&engine](double seconds) { engine.timeout = seconds; });
+          engine.timeout);
   AddWhole(command, "--per-start", "Cases that the engine takes at once (default: 1)",
            engine.per_start, size_t{1}, kMostPerStart);
   AddWhole(command, "--jobs", "Engines side by side (default: 1)", engine.jobs, size_t{1},
@@ -52,88 +60,50 @@ void AddFindings(CLI::App& command, FindingOptions& findings) {
   AddWhole(command, "--shrink-runs",
            "Runs of the engine that make a failure smaller (default: 300; 0: none)",
            findings.shrink_runs, int64_t{0}, kMostRuns);
-  command.add_option("-o,--output", findings.folder, "Folder for findings (default: findings)")
-      ->type_name("DIR");
+  AddValue(command, "-o,--output", "DIR", "Folder for findings (default: findings)",
+           findings.folder);
 }
 
 void AddCases(CLI::App& command, FuzzOptions& options) {
-  command
-      .add_option("operator", options.operators,
-                  "Names, globs or groups of operators (default: all)")
-      ->type_name("OPERATOR");
-  AddLevel(command, [&options](FeatureLevel level) { options.level = level; });
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--type",
-          [&options](const std::vector<std::string>& names) {
-            for (const std::string& name : names) {
-              options.types.push_back(ParseDataType("--type", name));
-            }
-          },
-          "Only cases of that type; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("TYPE");
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--rank",
-          [&options](const std::vector<std::string>& ranks) {
-            for (const std::string& text : ranks) {
-              const auto rank = ParseWhole<size_t>(text);
-              if (!rank || *rank < 1 || *rank > kMaxRank) {
-                throw Invalid("--rank", "'{}' is not a rank from 1 to {}", text, kMaxRank);
-              }
-              options.ranks.push_back(*rank);
-            }
-          },
-          "Only cases of that rank; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("N");
+  AddValue(command, "operator", "OPERATOR", "Names, globs or groups of operators (default: all)",
+           options.operators);
+  AddLevel(command, options.level);
+  AddEach(command, "--type", "TYPE", "Only cases of that type; may be repeated",
+          [&options](const std::string& name) {
+            options.types.push_back(ParseDataType("--type", name));
+          });
+  AddEach(command, "--rank", "N", "Only cases of that rank; may be repeated",
+          [&options](const std::string& text) { options.ranks.push_back(ParseRank(text)); });
   AddWhole(command, "--max-elements", "Elements of each tensor at most (default: 4096)",
            options.max_elements, int64_t{1}, int64_t{1} << 30);
-  command.add_option("--set", options.set, "Keep a field, as in /desc/Direction=FORWARD")
-      ->allow_extra_args(false)
-      ->type_name("POINTER=VALUE");
+  AddValue(command, "--set", "POINTER=VALUE", "Keep a field, as in /desc/Direction=FORWARD",
+           options.set)
+      ->allow_extra_args(false);
   AddChoice(command, "--layouts", "packed leaves out all other layouts (default: all)",
             options.packed_only, {{"all", false}, {"packed", true}});
   command.add_flag("--open", options.open, "Let in what DirectML leaves open");
-  command
-      .add_option_function<std::string>(
-          "--seed",
-          [&options](const std::string& text) {
-            if (text != "random" && !ParseWhole<uint64_t>(text)) {
-              throw Invalid("--seed", "'{}' is neither a whole number nor random", text);
-            }
-            options.seed = text;
-          },
-          "Number that the cases depend on, or random (default: 0)")
-      ->type_name("N");
+  AddParsed(command, "--seed", "N", "Number that the cases depend on, or random (default: 0)",
+            options.seed, ParseSeed);
 }
 
 void AddExtent(CLI::App& command, FuzzOptions& options) {
   AddWhole(command, "-n,--cases",
            "Cases of each operator (default: until 95 % of pairs, at most 1000)", options.cases,
            int64_t{1}, kMostRuns);
-  AddTime(command, "--time", "Time in all, operators in turn",
-          [&options](double seconds) { options.seconds = seconds; });
-  command.add_option("--case", options.only_case, "Only the case of that name")
-      ->type_name("NAME")
+  AddTime(command, "--time", "Time in all, operators in turn", options.seconds);
+  AddValue(command, "--case", "NAME", "Only the case of that name", options.only_case)
       ->excludes("operator", "-n", "--time");
 }
 
 void AddResults(CLI::App& command, FuzzOptions& options) {
-  command
-      .add_option("--accept", options.accepted,
-                  "Count failures with that cause apart; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("ID");
-  command.add_option("--report", options.report, "Write one line of JSON for each case")
-      ->type_name("FILE");
-  command.add_option("--write", options.written, "Write the cases for a device elsewhere")
-      ->type_name("DIR");
-  command.add_option("--replay", options.replayed, "Run the smallest cases of findings again")
-      ->type_name("DIR");
-  command.add_option("--resume", options.resumed, "Go on with a run that was interrupted")
-      ->type_name("DIR");
+  AddValue(command, "--accept", "ID", "Count failures with that cause apart; may be repeated",
+           options.accepted)
+      ->allow_extra_args(false);
+  AddValue(command, "--report", "FILE", "Write one line of JSON for each case", options.report);
+  AddValue(command, "--write", "DIR", "Write the cases for a device elsewhere", options.written);
+  AddValue(command, "--replay", "DIR", "Run the smallest cases of findings again",
+           options.replayed);
+  AddValue(command, "--resume", "DIR", "Go on with a run that was interrupted", options.resumed);
 }
 
 // Sums are the tolerance unless another one is asked for.
@@ -200,9 +170,7 @@ void RequireKnownCauses(const std::vector<std::string>& accepted) {
   for (const std::string& id : accepted) {
     const std::string base = id.substr(0, id.find_first_of("=:"));
     if (id.starts_with(kDescRoot) || std::ranges::find(known, base) != known.end()) continue;
-    throw Error(ErrorKind::kUsage,
-
-                "--accept '{}': there is no such cause{}", id,
+    throw Error(ErrorKind::kUsage, "--accept '{}': there is no such cause{}", id,
                 DidYouMeanOneOf(base, {std::vector<std::string_view>(known.begin(), known.end())}));
   }
 }

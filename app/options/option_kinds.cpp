@@ -67,9 +67,7 @@ std::vector<uint32_t> ParseNumbers(const std::string& option, const std::string&
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find_first_of(",xX", begin), text.size());
     const auto number = ParseWhole<uint32_t>(std::string_view(text).substr(begin, end - begin));
-    if (!number) {
-      throw Invalid(option, "'{}' is not a list such as 2,3,4", text);
-    }
+    if (!number) throw Invalid(option, "'{}' is not a list such as 2,3,4", text);
     numbers.push_back(*number);
     begin = end + 1;
   }
@@ -155,41 +153,31 @@ void AddForms(CLI::App& command, const std::vector<FormSide>& sides) {
 
 // A limit for all types or, after "TYPE=", for one.
 template <typename T>
-CLI::Option* AddTypedRule(CLI::App& command, const std::string& name,
-                          const std::string& description, T& of_all,
-                          std::optional<T> TypedTolerance::*of_one, Tolerances& tolerances) {
-  const auto store = [name, &of_all, of_one, &tolerances](const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) {
-      const size_t equals = text.find('=');
-      const std::string number = text.substr(equals == std::string::npos ? 0 : equals + 1);
-      const std::optional<T> limit = ParseLimit(number, T());
-      if (!limit) {
-        throw Invalid(name, "'{}' is not a {} of at least 0", number,
-                      std::is_integral_v<T> ? "whole number" : "number");
-      }
-      if (equals == std::string::npos) {
-        of_all = *limit;
-      } else {
-        TypedTolerance& one = tolerances.typed.emplace_back();
-        one.type = ParseDataType(name, text.substr(0, equals));
-        one.*of_one = *limit;
-      }
+void AddTypedRule(CLI::App& command, const std::string& name, const std::string& type,
+                  const std::string& description, T& of_all,
+                  std::optional<T> TypedTolerance::*of_one, Tolerances& tolerances) {
+  const auto store = [name, &of_all, of_one, &tolerances](const std::string& text) {
+    const size_t equals = text.find('=');
+    const std::string number = text.substr(equals == std::string::npos ? 0 : equals + 1);
+    const std::optional<T> limit = ParseLimit(number, T());
+    if (!limit) {
+      throw Invalid(name, "'{}' is not a {} of at least 0", number,
+                    std::is_integral_v<T> ? "whole number" : "number");
+    }
+    if (equals == std::string::npos) {
+      of_all = *limit;
+    } else {
+      TypedTolerance& one = tolerances.typed.emplace_back();
+      one.type = ParseDataType(name, text.substr(0, equals));
+      one.*of_one = *limit;
     }
   };
-  return command.add_option_function<std::vector<std::string>>(name, store, description)
-      ->allow_extra_args(false);
+  AddEach(command, name, type, description, store);
 }
 
-CLI::Option* AddLimit(CLI::App& command, const std::string& name, const std::string& description,
-                      double& limit) {
-  const auto store = [name, &limit](const std::string& text) {
-    const std::optional<double> parsed = ParseLimit(text, double());
-    if (!parsed) {
-      throw Invalid(name, "'{}' is not a number of at least 0", text);
-    }
-    limit = *parsed;
-  };
-  return command.add_option_function<std::string>(name, store, description)->type_name("N");
+double ParseUnits(const std::string& text) {
+  if (const std::optional<double> units = ParseLimit(text, double())) return *units;
+  throw Invalid("--units", "'{}' is not a number of at least 0", text);
 }
 
 // A tolerance of the operator: WebNN's, or what rounded sums make of it.
@@ -273,19 +261,13 @@ void AddIsa(CLI::App& command, std::string& isa) {
   AddValue(command, "--isa", "NAME", "Instruction set, of those that dmlop --version lists", isa);
 }
 
-void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store) {
-  const auto parse = [store](const std::string& text) {
-    const auto level = ParseFeatureLevel(text);
-    if (level) return store(*level);
-    std::vector<std::string> names;
-    for (const FeatureLevel known : FeatureLevels()) names.push_back(ToString(known));
-    throw Invalid("--feature-level", "'{}' is not a feature level; there are {}", text,
-                  fmt::join(names, ", "));
-  };
-  command
-      .add_option_function<std::string>("-L,--feature-level", parse,
-                                        "Apply the rules of this feature level (default: 6_4)")
-      ->type_name("LEVEL");
+FeatureLevel ParseLevel(const std::string& text) {
+  const auto level = ParseFeatureLevel(text);
+  if (level) return *level;
+  std::vector<std::string> names;
+  for (const FeatureLevel known : FeatureLevels()) names.push_back(ToString(known));
+  throw Invalid("--feature-level", "'{}' is not a feature level; there are {}", text,
+                fmt::join(names, ", "));
 }
 
 void AddLine(CLI::App& command, std::optional<int64_t>& line) {
@@ -337,15 +319,12 @@ void AddThreads(CLI::App& command, std::optional<int>& threads) {
 
 void AddRules(CLI::App& command, ComparisonRules& rules) {
   Tolerances& tolerances = rules.tolerances;
-  AddTypedRule<double>(command, "--atol", "Accept |actual - expected| <= A",
-                       tolerances.all.absolute, &TypedTolerance::absolute, tolerances)
-      ->type_name("[TYPE=]A");
-  AddTypedRule<double>(command, "--rtol", "Accept |actual - expected| <= R * |expected|",
-                       tolerances.all.relative, &TypedTolerance::relative, tolerances)
-      ->type_name("[TYPE=]R");
-  AddTypedRule<uint64_t>(command, "--ulp", "Accept up to N units in the last place",
-                         tolerances.all.ulp, &TypedTolerance::ulp, tolerances)
-      ->type_name("[TYPE=]N");
+  AddTypedRule(command, "--atol", "[TYPE=]A", "Accept |actual - expected| <= A",
+               tolerances.all.absolute, &TypedTolerance::absolute, tolerances);
+  AddTypedRule(command, "--rtol", "[TYPE=]R", "Accept |actual - expected| <= R * |expected|",
+               tolerances.all.relative, &TypedTolerance::relative, tolerances);
+  AddTypedRule(command, "--ulp", "[TYPE=]N", "Accept up to N units in the last place",
+               tolerances.all.ulp, &TypedTolerance::ulp, tolerances);
   CLI::Option* bits = command.add_flag("--bits", tolerances.all.bits, "Require equal bits");
   for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
   command.add_flag("--squeeze", rules.leniency.unit_sizes, "Ignore dimensions of size 1 in shapes");
@@ -366,8 +345,9 @@ void AddAs(CLI::App& command, std::vector<std::string>& ids) {
 
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
   AddRules(command, rules);
-  AddLimit(command, "--units", "Accept up to N roundoffs of the sum of an element's magnitudes",
-           rules.units.units)
+  AddParsed(command, "--units", "N",
+            "Accept up to N roundoffs of the sum of an element's magnitudes", rules.units.units,
+            ParseUnits)
       ->excludes("--bits");
   AddToleranceByName(command, rules)->excludes("--bits");
 }

@@ -43,6 +43,26 @@ CLI::Option* AddValue(CLI::App& command, const std::string& name, const std::str
   return command.add_option(name, value, description)->type_name(type);
 }
 
+// A value that a function makes of its text; the function may throw what Invalid returns.
+template <typename Value, typename Parse>
+CLI::Option* AddParsed(CLI::App& command, const std::string& name, const std::string& type,
+                       const std::string& description, Value& value, Parse parse) {
+  const auto store = [&value, parse](const std::string& text) { value = parse(text); };
+  return command.add_option_function<std::string>(name, store, description)->type_name(type);
+}
+
+// An option that may be repeated; a function takes each text.
+template <typename Take>
+CLI::Option* AddEach(CLI::App& command, const std::string& name, const std::string& type,
+                     const std::string& description, Take take) {
+  const auto take_all = [take](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) take(text);
+  };
+  return command.add_option_function<std::vector<std::string>>(name, take_all, description)
+      ->allow_extra_args(false)
+      ->type_name(type);
+}
+
 // One of several words, in any case. The option's type lists them: "text|json".
 template <typename T, typename Choice = T>
 CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::string& description,
@@ -105,7 +125,12 @@ void AddInputPath(CLI::App& command, std::string& folder);
 void AddModelSizes(CLI::App& command, ModelSizes& sizes);
 void AddIsa(CLI::App& command, std::string& isa);
 void AddLine(CLI::App& command, std::optional<int64_t>& line);
-void AddLevel(CLI::App& command, const std::function<void(FeatureLevel)>& store);
+FeatureLevel ParseLevel(const std::string& text);
+template <typename Level>
+void AddLevel(CLI::App& command, Level& level) {
+  AddParsed(command, "-L,--feature-level", "LEVEL",
+            "Apply the rules of this feature level (default: 6_4)", level, ParseLevel);
+}
 void AddPicture(CLI::App& command, std::string& path);
 
 // Adds what is shown of differences; `picture` are the names of the option for a picture.
@@ -147,16 +172,12 @@ inline constexpr int kMostThreads = 1 << 16;
 
 // --- options as they are typed -------------------------------------------------------------------
 
-// Options as they are typed, for commands that messages suggest.
-
 // The options that differ from the default, each after a space, quoted for a shell.
 std::string RuleWords(const ComparisonRules& rules);
 std::string RawFormWords(const RawForms& forms);
 std::string ConfineWords(const std::string& folder);
 
 // --- faults --------------------------------------------------------------------------------------
-
-// The faults of a command line, in this program's words.
 
 // The library would split "[0, 1]" as a list, but not with a trailing space.
 std::string WithGuard(std::string argument);

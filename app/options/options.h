@@ -53,6 +53,13 @@ struct ModelSizes {
   std::vector<std::string> shapes;       // INPUT:SIZES
 };
 
+// Options of all commands that take a descriptor, a model or a manifest.
+struct DocumentOptions {
+  std::optional<int64_t> line;  // of a manifest: only the case in it
+  std::string confine;          // all files of the document must lie in it; empty: no limit
+  ModelSizes sizes;
+};
+
 // Says what is shown of differences besides the figures.
 struct DrawingOptions {
   size_t most_listed = 0;  // differences listed
@@ -63,9 +70,8 @@ struct DrawingOptions {
   bool draws() const { return map || !picture.empty(); }
 };
 
-struct RunOptions {
+struct RunOptions : DocumentOptions {
   std::string descriptor;
-  std::optional<int64_t> line;      // in a manifest, if the descriptor is one
   std::vector<std::string> inputs;  // [NAME=]FILE, like the next three
   std::vector<std::string> outputs;
   std::vector<std::string> expected;
@@ -82,34 +88,28 @@ struct RunOptions {
   std::string report;             // empty for none
   std::string input_folder;       // base of a model's input files; empty: the model's own
   std::string output_folder;      // base of the files that a model writes; empty: the current one
-  std::string confine;            // all files of the document must lie in it; empty: no limit
   std::vector<std::string> keep;  // NAME=FILE, for tensors between a model's operators
   std::string keep_folder;        // for all of those tensors; empty for none
-  ModelSizes sizes;
 };
 
-struct ValidateOptions {
+struct ValidateOptions : DocumentOptions {
   std::vector<std::string> descriptors;
-  std::optional<int64_t> line;  // as for run
   FeatureLevel level = kHighestFeatureLevel;
   TextFormat format = TextFormat::kText;
   std::string input_folder;  // as for run
-  std::string confine;
   FileShapes shapes = FileShapes::kAsTheyAre;
   bool print_complete = false;
   bool to_model = false;
   std::vector<std::string> inputs;  // [NAME=]FILE
-  ModelSizes sizes;
-  std::string output_folder;  // for the arrays of a model that is printed; empty for none
-  std::string cases_folder;   // for one descriptor a node; empty for none
+  std::string output_folder;        // for the arrays of a model that is printed; empty for none
+  std::string cases_folder;         // for one descriptor a node; empty for none
 };
 
 enum class BenchFormat { kTable, kJson, kCsv, kMarkdown };
 enum class BenchCaches { kBoth, kHot, kCold };
 
-struct BenchOptions {
+struct BenchOptions : DocumentOptions {
   std::vector<std::string> descriptors;
-  std::optional<int64_t> line;      // as for run
   std::vector<std::string> inputs;  // [NAME=]FILE
   FileShapes shapes = FileShapes::kAsTheyAre;
   std::vector<int> threads;  // empty for the default
@@ -120,9 +120,7 @@ struct BenchOptions {
   std::string baseline;             // empty for none
   std::optional<double> fail_over;  // allowed slowdown as a fraction of the baseline
   FeatureLevel level = kHighestFeatureLevel;
-  std::string isa;      // empty for the best
-  std::string confine;  // as for run
-  ModelSizes sizes;
+  std::string isa;  // empty for the best
 };
 
 struct CompareOptions {
@@ -150,36 +148,30 @@ struct ShowOptions {
 // operators of a model.
 enum class ListedNames { kTensors, kFilled, kDispatchables };
 
-struct ExplainOptions {
+struct ExplainOptions : DocumentOptions {
   std::string descriptor;
-  std::optional<int64_t> line;  // as for run
   std::string element;
   std::vector<std::string> inputs;  // [NAME=]FILE
   std::vector<std::string> as;      // as for run
   std::optional<double> actual;     // a device's value of the element
   std::vector<std::string> judged;  // [NAME=]FILE with a device's output
   FileShapes shapes = FileShapes::kAsTheyAre;
-  ModelSizes sizes;
   std::string dispatchable;  // of a model; empty for its only one
   std::string input_folder;  // as for run
-  std::string confine;
   TextFormat format = TextFormat::kText;
   bool full = false;
   std::optional<ListedNames> listed{};  // in place of an explanation; then there is no element
 };
 
-struct DiagnoseOptions {
+struct DiagnoseOptions : DocumentOptions {
   std::string descriptor;
-  std::optional<int64_t> line;      // as for run
   std::vector<std::string> actual;  // [NAME=]FILE, like the next one
   std::vector<std::string> inputs;
   ComparisonRules rules;
   std::string node;  // of a model; empty for its only one, or for all of a dump
   std::string from;  // folder with what a device has for the tensors of a model; empty for none
-  ModelSizes sizes;
   bool is_thorough = false;  // looks at all elements, however many
   TextFormat format = TextFormat::kText;
-  std::string confine;  // as for run
 };
 
 struct OpsOptions {
@@ -211,7 +203,7 @@ struct Shard {
   int64_t count = 1;
 };
 
-struct BatchOptions {
+struct BatchOptions : DocumentOptions {
   std::string manifest;
   bool check = false;
   bool judge = false;
@@ -225,7 +217,6 @@ struct BatchOptions {
   bool skip_missing = false;  // outputs without a file are counted and not compared
   std::string only;           // operator whose cases are taken; empty for all
   Shard shard;
-  std::optional<int64_t> line;    // line of the only case to run
   int64_t max_cases = 1'000'000;  // limit for the cases of a sweep
   std::string report;             // empty for none
   std::string output_folder;      // replaces the outputs' common folder; empty for none
@@ -235,9 +226,7 @@ struct BatchOptions {
   DrawingOptions drawing;  // of the case of `line`
   FeatureLevel level = kHighestFeatureLevel;
   std::optional<int> threads;
-  std::string isa;      // empty for the best
-  std::string confine;  // as for run
-  ModelSizes sizes;
+  std::string isa;  // empty for the best
 };
 
 }  // namespace dmlop

@@ -56,8 +56,7 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   for (const char* other : {"--hex", "--map"}) command.get_option("--format")->excludes(other);
   AddPicture(command, options->picture);
   CLI::Option* find =
-      command.add_option("--find", options->find, "Say where in the file this tensor lies");
-  find->type_name("FILE");
+      AddValue(command, "--find", "FILE", "Say where in the file this tensor lies", options->find);
   for (const char* other : {"--stats", "--full", "--hex", "--map", "--output"})
     find->excludes(other);
   command.get_option("--format")->excludes("--output");
@@ -93,12 +92,10 @@ Command DeclareReport(CLI::App& command, const CommonOptions&) {
   AddValue(command, "reports", "FILE.jsonl",
            "Reports of 'dmlop batch --report', one a device, or -", options->reports)
       ->required();
-  command
-      .add_option_function<std::string>(
-          "--by", [options](const std::string& text) { options->by = ParseKeys(text); },
-          fmt::format("What cases are grouped by (default: operator,type): {}",
-                      fmt::join(kReportKeys, ", ")))
-      ->type_name("KEY,...");
+  AddParsed(command, "--by", "KEY,...",
+            fmt::format("What cases are grouped by (default: operator,type): {}",
+                        fmt::join(kReportKeys, ", ")),
+            options->by, ParseKeys);
   AddChoice(command, "--format", "How it is printed (default: table)", options->format,
             {{"table", ReportFormat::kTable},
              {"csv", ReportFormat::kCsv},
