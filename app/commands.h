@@ -34,6 +34,10 @@ ExitStatus ReportCommand(const ReportOptions& options);
 ExitStatus OpsCommand(const OpsOptions& options);
 ExitStatus SchemaCommand();
 
+// Sets the number of threads and the instruction set, if given. Throws an Error of kind kUsage if
+// this machine does not have the instruction set.
+void SetEngine(std::optional<int> threads, const std::string& isa);
+
 // --- parts of commands, by what they are given ---------------------------------------------------
 
 // Prints a manifest of a batch with a line in place of each sweep for every combination that

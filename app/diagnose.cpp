@@ -13,7 +13,6 @@
 #include "app/options/option_kinds.h"
 #include "app/shell_word.h"
 #include "app/text/comparison_text.h"
-#include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/operator_case.h"
 
@@ -44,9 +43,7 @@ class OutputDiagnosis {
     if (diagnostics_.has_errors()) return Refuse();
     for (const FileArgument& file : files) diagnosed_.push_back(Diagnosed(file));
     Print();
-    if (std::ranges::any_of(diagnosed_, &DiagnosedFile::is_missing)) {
-      return ExitStatus::kFileSystem;
-    }
+    if (std::ranges::any_of(diagnosed_, &DiagnosedFile::is_missing)) return ExitStatus::kFileSystem;
     const bool passes = std::ranges::all_of(diagnosed_, &DiagnosedFile::passes);
     return passes ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
@@ -66,10 +63,7 @@ class OutputDiagnosis {
                 descriptor_.name);
   }
 
-  ExitStatus Refuse() const {
-    PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
-    return StatusOf(diagnostics_);
-  }
+  ExitStatus Refuse() const { return TellDiagnostics(diagnostics_, descriptor_, common_); }
 
   // Returns false if the document has faults.
   bool Check() {
@@ -109,9 +103,7 @@ class OutputDiagnosis {
   }
 
   void Print() const {
-    if (options_.format == TextFormat::kText) {
-      return PrintResult(DiagnosisText(diagnosed_));
-    }
+    if (options_.format == TextFormat::kText) return PrintResult(DiagnosisText(diagnosed_));
     Json outputs = Json::array();
     for (const DiagnosedFile& file : diagnosed_) outputs.push_back(DiagnosisJson(file));
     PrintResult(Utf8Text({{"outputs", outputs}}) + "\n");

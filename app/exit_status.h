@@ -17,9 +17,17 @@ enum class ExitStatus {
   kInternal = 70,        // a bug in dmlop
 };
 
-ExitStatus StatusOf(ErrorKind kind);
+inline ExitStatus StatusOf(ErrorKind kind) {
+  return kind == ErrorKind::kUsage        ? ExitStatus::kUsage
+         : kind == ErrorKind::kTensorFile ? ExitStatus::kTensorFile
+                                          : ExitStatus::kFileSystem;
+}
 
 // The status of a document, whose own faults take precedence over those of its files.
-ExitStatus StatusOf(const Diagnostics& diagnostics);
+inline ExitStatus StatusOf(const Diagnostics& diagnostics) {
+  if (!diagnostics.has_errors()) return ExitStatus::kSuccess;
+  const auto file_fault = diagnostics.only_file_fault();
+  return file_fault ? StatusOf(*file_fault) : ExitStatus::kInvalidDocument;
+}
 
 }  // namespace dmlop

@@ -11,7 +11,6 @@
 #include "app/files/manifest.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
-#include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/text.h"
@@ -191,8 +190,7 @@ void PrintComplete(Verdict& verdict, const CommonOptions& common) {
       *verdict.document.model, run,
       [](const WrittenDescriptor& written) { PrintResult(written.text); }, warnings);
   if (common.quiet) return;
-  PrintDiagnostics(warnings, verdict.descriptor.name, verdict.descriptor.text,
-                   UseColor(common.color));
+  TellDiagnostics(warnings, verdict.descriptor, common);
 }
 
 // Reports inputs without values, all of which a model needs.
@@ -235,9 +233,7 @@ ExitStatus PrintModel(const ValidateOptions& options, Verdict& verdict,
   RequireBindings(files, verdict);
   if (!verdict.diagnostics.has_errors()) files.LoadInputs(verdict.diagnostics);
   if (verdict.diagnostics.has_errors()) {
-    PrintDiagnostics(verdict.diagnostics, verdict.descriptor.name, verdict.descriptor.text,
-                     UseColor(common.color));
-    return StatusOf(verdict.diagnostics);
+    return TellDiagnostics(verdict.diagnostics, verdict.descriptor, common);
   }
   if (!common.quiet) WarnOfDxDispatch(verdict.document.op->op());
   PrintResult(ModelText(files));
@@ -248,12 +244,9 @@ void Report(Verdict& verdict, const ValidateOptions& options, const CommonOption
   if (options.format == TextFormat::kJson) {
     PrintResult(VerdictJson(verdict));
   } else if (!common.quiet || verdict.diagnostics.has_errors()) {
-    PrintDiagnostics(verdict.diagnostics, verdict.descriptor.name, verdict.descriptor.text,
-                     UseColor(common.color));
+    TellDiagnostics(verdict.diagnostics, verdict.descriptor, common);
   }
-  if (verdict.file_error) {
-    PrintMessage("dmlop: {}\n", Printable(verdict.file_error->what()));
-  }
+  if (verdict.file_error) PrintMessage("dmlop: {}\n", Printable(verdict.file_error->what()));
   if (!verdict.valid() || options.to_model) return;
   if (options.print_complete) {
     PrintComplete(verdict, common);
@@ -268,9 +261,9 @@ class ManifestVerdict {
   ManifestVerdict(Manifest& manifest, const ValidateOptions& options, const CommonOptions& common)
       : manifest_(manifest), options_(options), common_(common) {
     settings_.folder = manifest.folder();
-    settings_.level = options.level;
-    settings_.confine = options.confine;
-    settings_.sizes = options.sizes;
+    settings_.options.level = options.level;
+    settings_.options.confine = options.confine;
+    settings_.options.sizes = options.sizes;
     settings_.compared = Side::kExpected;  // so that expected outputs need no file
   }
 

@@ -8,7 +8,6 @@
 #include "app/batch/batch_files.h"
 #include "app/batch/batch_report.h"
 #include "app/commands.h"
-#include "app/engine.h"
 #include "app/files/manifest.h"
 #include "app/text/progress_text.h"
 #include "core/base/error.h"
@@ -108,25 +107,16 @@ class Batch {
 
  private:
   void Configure() {
+    settings_.options = options_;
     if (manifest_.is_file()) settings_.manifest = options_.manifest;
     settings_.folder = manifest_.folder();
-    settings_.level = options_.level;
-    settings_.confine = options_.confine;
     if (!options_.output_folder.empty()) {
       settings_.output_folder = OutputFolder(manifest_, options_.output_folder);
     }
     if (options_.check) settings_.compared = Side::kExpected;
     if (options_.judge) settings_.compared = Side::kActual;
     if (settings_.compared) settings_.output_folder.FindOutputs(manifest_, options_.check);
-    settings_.rules = options_.rules;
-    settings_.drawing = options_.drawing;
     settings_.color = common_.color;
-    settings_.has_inputs = options_.has_inputs;
-    settings_.is_diagnosed = options_.is_diagnosed;
-    settings_.is_reported = !options_.report.empty();
-    settings_.skips_missing = options_.skip_missing;
-    settings_.sync = options_.sync;
-    settings_.sizes = options_.sizes;
     if (!options_.resume) return;
     if (!manifest_.is_file()) {
       throw Error(ErrorKind::kUsage, "--resume needs a manifest that is a file");

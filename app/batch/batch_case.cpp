@@ -101,11 +101,11 @@ void BatchCase::Prepare() {
   Attempt([&] {
     Read();
     if (!is_finished_ && !model_ && SkipIfUnsupported()) return;
-    if (!is_finished_ && settings_.skips_missing && SkipIfMissing()) return;
+    if (!is_finished_ && settings_.options.skip_missing && SkipIfMissing()) return;
     if (is_finished_ || !settings_.manifest_time || !IsUpToDate()) return;
     outcome_.status = CaseStatus::kUpToDate;
     is_finished_ = true;
-    if (settings_.is_reported && !model_) ReportFiles();
+    if (settings_.is_reported() && !model_) ReportFiles();
   });
 }
 
@@ -117,9 +117,9 @@ void BatchCase::Read() {
   }
   const Descriptor descriptor{"", settings_.folder, line_.text};
   const bool may_be_model = line_.text.find("\"dispatchables\"") != std::string::npos;
-  Document document =
-      ReadDocument(descriptor, settings_.level, {settings_.confine, "", settings_.folder},
-                   diagnostics, may_be_model ? settings_.sizes : ModelSizes());
+  Document document = ReadDocument(descriptor, settings_.options.level,
+                                   {settings_.options.confine, "", settings_.folder}, diagnostics,
+                                   may_be_model ? settings_.options.sizes : ModelSizes());
   if (document.model) return ReadModel(descriptor, std::move(document.model), diagnostics);
   document_ = std::move(document.op);
   if (!document_) return Refuse(diagnostics);
@@ -128,18 +128,18 @@ void BatchCase::Read() {
   }
   outcome_.name = document_->name();
   outcome_.type = document_->op().info().name;
-  case_.emplace(*document_, CaseFiles{.shapes = settings_.rules.shapes,
+  case_.emplace(*document_, CaseFiles{.shapes = settings_.options.rules.shapes,
                                       .reads_outputs = settings_.compared.has_value()});
   case_->Bind(TensorRole::kInput, {});
   case_->Bind(TensorRole::kOutput, {});
   MoveOutputs();
   if (!diagnostics.has_errors()) RequireBound(TensorRole::kInput);
-  if (!case_->Check(settings_.level, diagnostics)) return Refuse(diagnostics);
+  if (!case_->Check(settings_.options.level, diagnostics)) return Refuse(diagnostics);
   RequireBound(TensorRole::kOutput);
   RequireConfined();
-  if (settings_.completes) {
+  if (settings_.options.complete) {
     outcome_.descriptor = std::make_shared<const Json>(CompleteJson());
-  } else if (settings_.is_reported) {
+  } else if (settings_.is_reported()) {
     outcome_.descriptor = std::make_shared<const Json>(DescriptorJson(*case_));
   }
 }
@@ -227,7 +227,7 @@ std::vector<std::string> BatchCase::WrittenPaths() const {
     paths.push_back(case_->PathOf(slot));
   }
   for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
-    const std::string path = settings_.has_inputs ? InputPath(slot) : "";
+    const std::string path = settings_.options.has_inputs ? InputPath(slot) : "";
     if (!path.empty()) paths.push_back(path);
   }
   return paths;
@@ -248,7 +248,7 @@ std::string BatchCase::InputPath(const TensorSlot& slot) const {
 void BatchCase::WriteInputs() {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kInput);
   for (size_t i = 0; i < slots.size(); ++i) {
-    const std::string path = settings_.has_inputs ? InputPath(slots[i]) : "";
+    const std::string path = settings_.options.has_inputs ? InputPath(slots[i]) : "";
     if (path.empty()) continue;
     const ConstTensorView& values = case_->inputs()[i].view;
     OutputTensor file =
@@ -258,7 +258,7 @@ void BatchCase::WriteInputs() {
     HasOverlap(file.layout()) ? CopyElements(move.from, move.to) : CopyAll({&move, 1});
     const std::string hash = Sha256(file.bytes());
     new_inputs_.emplace_back(path, hash);
-    if (settings_.is_reported) {
+    if (settings_.is_reported()) {
       outcome_.files.inputs.push_back({DisplayName(slots[i].path), path, hash});
     }
     file.Flush(files_);
@@ -283,7 +283,7 @@ void BatchCase::Run() {
     document_->WarnOfValues(case_->InputViews(), diagnostics);
     outcome_.warnings = FaultsOf(diagnostics, Severity::kWarning);
     std::vector<OutputTensor> outputs = Compute();
-    if (settings_.is_reported) outcome_.files.inputs = InputFilesOf(*case_);
+    if (settings_.is_reported()) outcome_.files.inputs = InputFilesOf(*case_);
     if (settings_.compared) {
       Compare(outputs);
     } else {
@@ -316,7 +316,7 @@ std::vector<OutputTensor> BatchCase::Compute() {
 
 void BatchCase::Write(std::vector<OutputTensor>& outputs) {
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
-  for (size_t i = 0; settings_.is_reported && i < outputs.size(); ++i) {
+  for (size_t i = 0; settings_.is_reported() && i < outputs.size(); ++i) {
     outcome_.files.outputs.push_back(
         {DisplayName(slots[i].path), case_->PathOf(slots[i]), Sha256(outputs[i].bytes())});
   }
@@ -326,8 +326,8 @@ void BatchCase::Write(std::vector<OutputTensor>& outputs) {
 }
 
 void BatchCase::PublishSoon() {
-  is_to_be_published_ = settings_.sync;
-  if (!settings_.sync) PublishFiles();
+  is_to_be_published_ = settings_.options.sync;
+  if (!settings_.options.sync) PublishFiles();
 }
 
 void BatchCase::PublishFiles() {
@@ -357,7 +357,7 @@ void BatchCase::ReportFiles() {
   const std::vector<TensorSlot> input_slots = case_->Slots(TensorRole::kInput);
   for (const TensorSlot& slot : input_slots) report(slot, case_->PathOf(slot), files.inputs);
   for (const TensorSlot& slot : input_slots) {
-    if (settings_.has_inputs) report(slot, InputPath(slot), files.inputs);
+    if (settings_.options.has_inputs) report(slot, InputPath(slot), files.inputs);
   }
   for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
     report(slot, case_->PathOf(slot), files.outputs);

@@ -22,31 +22,23 @@
 
 namespace dmlop {
 
-// Settings that the cases of a batch share.
+// What the cases of a batch share.
 struct BatchSettings {
+  BatchOptions options;
   std::string manifest;  // its path; empty if it is no file
   std::string folder;    // bindings are relative to it
-  std::string confine;   // all files of cases must lie in it; empty: no limit
-  FeatureLevel level = kHighestFeatureLevel;
   OutputFolder output_folder;
   std::shared_ptr<NewFolders> new_folders = std::make_shared<NewFolders>();
   // If set, outputs are compared instead of written; the files to compare with are on that side.
+  // Input values have files next to the outputs with --inputs, which are written or must exist;
+  // existing files are always compared.
   std::optional<Side> compared;
-  ComparisonRules rules;
-  DrawingOptions drawing;
   ColorMode color = ColorMode::kAuto;
-  // Inputs whose values the lines state have files next to the outputs. They are written or, if
-  // outputs are compared, must exist. Existing files are always compared.
-  bool has_inputs = false;
-  bool is_diagnosed = false;  // what differs is diagnosed, and passes if it is noise
-  bool is_reported = false;
-  bool completes = false;      // descriptors of outcomes bind the files of all tensors
-  bool skips_missing = false;  // outputs without a file are not compared
   std::shared_ptr<WrittenInputs> written_inputs = std::make_shared<WrittenInputs>();
-  bool sync = false;  // outputs are on disk before they appear
-  ModelSizes sizes;   // that models leave open
   // If set, cases whose outputs are newer than this time and than their inputs are not run.
   std::optional<std::filesystem::file_time_type> manifest_time;
+
+  bool is_reported() const { return !options.report.empty(); }
 };
 
 // A fault or a warning of a case.

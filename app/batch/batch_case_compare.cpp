@@ -58,9 +58,9 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
   const ConstTensorView computed = AsConst(output.view());
   const OutputUnits units{
       [&] { return ErrorUnitsOf(document_->op(), case_->InputViews(), computed, number); },
-      UnitToleranceFor(settings_.rules, *document_)};
-  const Tolerance tolerance = ToleranceFor(settings_.rules, *document_, computed.type);
-  const Leniency& leniency = settings_.rules.leniency;
+      UnitToleranceFor(settings_.options.rules, *document_)};
+  const Tolerance tolerance = ToleranceFor(settings_.options.rules, *document_, computed.type);
+  const Leniency& leniency = settings_.options.rules.leniency;
   ReportedFile file{DisplayName(slot.path), "", ""};
   const auto nearest = [&](auto&& compare) {
     const std::vector<JsonCursor>& allowed = document_->expected().at(slot.path);
@@ -80,8 +80,8 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
     });
   }
   file.path = FileOrStandIn(case_->PathOf(slot));
-  const LoadedTensor tensor = LoadCompared(file.path, *slot.desc, settings_.rules.shapes);
-  if (settings_.is_reported) file.sha256 = Sha256(tensor.file_bytes);
+  const LoadedTensor tensor = LoadCompared(file.path, *slot.desc, settings_.options.rules.shapes);
+  if (settings_.is_reported()) file.sha256 = Sha256(tensor.file_bytes);
   if (IsExpected(slot) && document_->expected().at(slot.path).size() > 1) {
     return nearest([&](const LoadedTensor& expected) {
       return CompareWith(file, tensor, Side::kActual, expected.view, tolerance, leniency, units,
@@ -94,15 +94,15 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
 
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   CompareInputs();
-  outcome_.lacks_tolerance = LacksTolerance(settings_.rules, *document_);
+  outcome_.lacks_tolerance = LacksTolerance(settings_.options.rules, *document_);
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
-  Drawing drawing(settings_.drawing, settings_.color, {.json = settings_.is_reported});
+  Drawing drawing(settings_.options.drawing, settings_.color, {.json = settings_.is_reported()});
   drawing.RequireOne(outputs.size());
   RequireSeparatePicture();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (IsMissing(slots[i])) {
       ++outcome_.missing;
-      if (!settings_.skips_missing) {
+      if (!settings_.options.skip_missing) {
         TellMissing(DisplayName(slots[i].path), case_->PathOf(slots[i]), *settings_.compared,
                     *slots[i].desc);
       }
@@ -135,16 +135,17 @@ void BatchCase::RequireSeparatePicture() const {
       roles.ReadsTensor(FileOrStandIn(case_->PathOf(slot)), DisplayName(slot.path));
     }
   }
-  roles.Writes(settings_.drawing.picture, "the picture");
+  roles.Writes(settings_.options.drawing.picture, "the picture");
   roles.RequireSeparate();
 }
 
 // Diagnoses what differs, if that was asked for.
 bool BatchCase::PassesAsNoise(size_t output, const ComparedFile& compared) {
-  if (!settings_.is_diagnosed) return false;
+  if (!settings_.options.is_diagnosed) return false;
   const TensorSlot slot = case_->Slots(TensorRole::kOutput)[output];
-  return PassesAsNoise({document_->op(), case_->InputViews()}, output, compared,
-                       LoadCompared(compared.file.path, *slot.desc, settings_.rules.shapes));
+  return PassesAsNoise(
+      {document_->op(), case_->InputViews()}, output, compared,
+      LoadCompared(compared.file.path, *slot.desc, settings_.options.rules.shapes));
 }
 
 bool BatchCase::PassesAsNoise(const Computation& computation, size_t output,
@@ -152,9 +153,9 @@ bool BatchCase::PassesAsNoise(const Computation& computation, size_t output,
   outcome_.diagnoses.push_back(
       DiagnoseFile(computation, output, compared.file.path, tensor,
                    {compared.judgement.tolerance, compared.judgement.units, /*is_thorough=*/false},
-                   settings_.rules.leniency));
+                   settings_.options.rules.leniency));
   outcome_.diagnoses.back().tensor = compared.file.tensor;
-  if (!model_ && settings_.is_reported) AddChecks(outcome_.diagnoses.back());
+  if (!model_ && settings_.is_reported()) AddChecks(outcome_.diagnoses.back());
   return outcome_.diagnoses.back().passes();
 }
 
@@ -162,7 +163,7 @@ void BatchCase::AddChecks(DiagnosedFile& file) const {
   if (settings_.manifest.empty()) return;
   dmlop::AddChecks(
       {fmt::format("dmlop run {} --line {}", PathWord(settings_.manifest), line_.number),
-       file.tensor + "=" + file.path, ConfineWords(settings_.confine)},
+       file.tensor + "=" + file.path, ConfineWords(settings_.options.confine)},
       file);
 }
 
@@ -205,7 +206,7 @@ void BatchCase::CompareInputs() {
       CompareInput(slots[i], case_->inputs()[i].view, path);
       ++compared;
     }
-    if (compared > 0 || paths.empty() || !settings_.has_inputs) continue;
+    if (compared > 0 || paths.empty() || !settings_.options.has_inputs) continue;
     throw Error(ErrorKind::kFileSystem, "{}: is not there; batch --inputs writes it",
                 paths.front());
   }
@@ -215,7 +216,7 @@ void BatchCase::CompareInput(const TensorSlot& slot, const ConstTensorView& valu
                              const std::string& path) {
   const LoadedTensor file = LoadInput(path, *slot.desc);
   const std::string name = DisplayName(slot.path);
-  if (settings_.is_reported) {
+  if (settings_.is_reported()) {
     outcome_.files.inputs.push_back({name, path, Sha256(file.file_bytes)});
   }
   const std::string_view type = Name(values.type);
@@ -226,8 +227,8 @@ void BatchCase::CompareInput(const TensorSlot& slot, const ConstTensorView& valu
 
 // Checks that the names derived from the line's bindings stay within the folder, too.
 void BatchCase::RequireConfined() {
-  if (settings_.confine.empty()) return;
-  const Confinement confinement{.folder = settings_.confine,
+  if (settings_.options.confine.empty()) return;
+  const Confinement confinement{.folder = settings_.options.confine,
                                 .output_folder = settings_.output_folder.folder()};
   Diagnostics found;
   const auto check = [&](const std::string& path, const Binding& binding) {
@@ -239,7 +240,7 @@ void BatchCase::RequireConfined() {
     if (path.empty()) continue;
     check(settings_.compared ? FileOrStandIn(path) : path, document_->bindings().at(slot.path));
   }
-  const bool has_files = settings_.has_inputs || settings_.compared;
+  const bool has_files = settings_.options.has_inputs || settings_.compared;
   for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
     if (!has_files || !HasValues(slot)) continue;
     for (const std::string& path : InputPaths(slot)) {

@@ -40,9 +40,7 @@ void AddBinding(JsonCursor path, FileBinding binding, const Manifest& manifest,
                 std::vector<FileBinding>& bindings) {
   binding.is_values = path.is_object() || path.is_array();
   const bool is_file = path.is_string() && path.string() != kStandardStream;  // no case can use it
-  if (is_file) {
-    binding.path = (std::filesystem::path(manifest.folder()) / path.string()).string();
-  }
+  if (is_file) binding.path = (std::filesystem::path(manifest.folder()) / path.string()).string();
   if (is_file || binding.is_values) bindings.push_back(std::move(binding));
 }
 
@@ -69,9 +67,7 @@ std::vector<FileBinding> BindingsOfModel(JsonCursor root, const Manifest& manife
     const size_t path = input.rfind('=') + 1;  // 0 without a name
     add(input.substr(path), path == 0 ? "an input" : input.substr(0, path - 1), false);
   }
-  for (const auto& [name, path] : line.outputs) {
-    add(path, name.empty() ? "an output" : name, true);
-  }
+  for (const auto& [name, path] : line.outputs) add(path, name.empty() ? "an output" : name, true);
   if (!line.outputs.empty() || IsGraphModel(*line.model)) return found;
   try {
     const std::string path = (std::filesystem::path(manifest.folder()) / *line.model).string();
@@ -210,7 +206,7 @@ class BatchFiles {
   void AddValues(const FileBinding& binding, const std::vector<FileBinding>& of_line,
                  std::vector<NamedUse>& uses) const {
     const bool compared = settings_.compared.has_value();
-    const bool has_file = settings_.has_inputs || compared;
+    const bool has_file = settings_.options.has_inputs || compared;
     if (!has_file || !binding.is_values || binding.is_output) return;
     FileUse use{.file = {}, .owner = binding.line, .writes = !compared, .is_tensor = true};
     for (const FileBinding& output : of_line) {

@@ -60,8 +60,6 @@ class OutputFolder {
 
 // --- files beside outputs ------------------------------------------------------------------------
 
-// Names of files that belong to the outputs of a batch.
-
 // The path to which an input's values are written: next to the first output, "out.npy", as
 // "out.InputTensors-1.npy" for a tensor called "InputTensors/1" or "InputTensors[1]". Empty if the
 // output is a device or has no file.

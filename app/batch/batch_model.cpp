@@ -30,7 +30,8 @@ bool IsStated(const ComparisonRules& rules) {
 }  // namespace
 
 ModelCase::Settings BatchCase::ForModels() const {
-  return {settings_.folder, settings_.confine, settings_.level, settings_.sizes};
+  return {settings_.folder, settings_.options.confine, settings_.options.level,
+          settings_.options.sizes};
 }
 
 void BatchCase::ReadModel(JsonCursor root) {
@@ -86,7 +87,7 @@ bool BatchCase::SkipModelIfMissing() {
 
 void BatchCase::RunModel() {
   const bool is_compared = is_model_compared();
-  Drawing drawing(settings_.drawing, settings_.color, {.json = settings_.is_reported});
+  Drawing drawing(settings_.options.drawing, settings_.color, {.json = settings_.is_reported()});
   if (is_compared) drawing.RequireOne(model_->outputs().size());
   const Clock::time_point start = Clock::now();
   const auto take = [&](const ModelCase::Output& output, const std::byte* data,
@@ -98,7 +99,7 @@ void BatchCase::RunModel() {
   };
   model_->Run(take, /*by_steps=*/is_compared);
   outcome_.times.run_seconds = SecondsSince(start);
-  if (settings_.is_reported) outcome_.files.inputs = model_->InputFiles();
+  if (settings_.is_reported()) outcome_.files.inputs = model_->InputFiles();
   if (!is_compared) PublishSoon();
 }
 
@@ -108,7 +109,7 @@ void BatchCase::WriteModelOutput(const ModelCase::Output& output, const ConstTen
   settings_.new_folders->MakeFor(path);
   OutputTensor file = OutputTensor::ToFile(path, output.desc, Staging::kInMemory, output.form);
   CopyView(view, file.view());
-  if (settings_.is_reported) {
+  if (settings_.is_reported()) {
     outcome_.files.outputs.push_back({output.name, path, Sha256(file.bytes())});
   }
   file.Flush(files_);
@@ -116,12 +117,12 @@ void BatchCase::WriteModelOutput(const ModelCase::Output& output, const ConstTen
 
 // A resource has no shape.
 FileShapes BatchCase::ShapesOfModel() const {
-  return model_->is_document() ? FileShapes::kByCount : settings_.rules.shapes;
+  return model_->is_document() ? FileShapes::kByCount : settings_.options.rules.shapes;
 }
 
 Tolerance BatchCase::ModelTolerance(DataType type, const ModelCase::Filling* filling) const {
   const ModelLine& line = model_->line();
-  const ComparisonRules& rules = settings_.rules;
+  const ComparisonRules& rules = settings_.options.rules;
   Tolerance tolerance = line.data && !IsStated(rules) ? kOfOnnx
                         : filling != nullptr && filling->begins
                             ? ToleranceFor(rules, filling->step.op, type)
@@ -136,18 +137,18 @@ void BatchCase::CompareModelOutput(const ModelCase::Output& output, const ConstT
   const std::string path = FileOrStandIn(PathOf(output));
   if (dmlop::IsMissing(path)) {
     ++outcome_.missing;
-    if (!settings_.skips_missing) TellMissing(output.name, path, SideOfModel(), output.desc);
+    if (!settings_.options.skip_missing) TellMissing(output.name, path, SideOfModel(), output.desc);
     return;
   }
   const LoadedTensor tensor = LoadCompared(path, output.desc, ShapesOfModel());
-  OutputUnits units{nullptr, settings_.rules.units};
+  OutputUnits units{nullptr, settings_.options.rules.units};
   if (filling != nullptr && filling->begins) {
     units.find = [&] { return UnitsOf(filling->step, filling->output); };
   }
   outcome_.files.compared.push_back(CompareWith(
-      {output.name, path, settings_.is_reported ? Sha256(tensor.file_bytes) : std::string()},
-      tensor, SideOfModel(), view, ModelTolerance(view.type, filling), settings_.rules.leniency,
-      units, output.form.is_bool, drawing.details()));
+      {output.name, path, settings_.is_reported() ? Sha256(tensor.file_bytes) : std::string()},
+      tensor, SideOfModel(), view, ModelTolerance(view.type, filling),
+      settings_.options.rules.leniency, units, output.form.is_bool, drawing.details()));
   const ComparedFile& compared = outcome_.files.compared.back();
   const Judgement& judgement = compared.judgement;
   std::optional<ResultFile> picture = drawing.MakePicture(judgement);
@@ -159,7 +160,7 @@ void BatchCase::CompareModelOutput(const ModelCase::Output& output, const ConstT
 
 // Diagnoses the operator that fills what differs, on what it is given here.
 bool BatchCase::PassesAsNoise(const ModelCase::Filling* filling, const ComparedFile& compared) {
-  if (!settings_.is_diagnosed || filling == nullptr) return false;
+  if (!settings_.options.is_diagnosed || filling == nullptr) return false;
   const Step& step = filling->step;
   const TensorDesc& desc = *TensorSlots(step.op, TensorRole::kOutput)[filling->output].desc;
   return PassesAsNoise(ComputationOf(step), filling->output, compared,
@@ -171,8 +172,6 @@ std::vector<const OperatorDesc*> BatchCase::operators() const {
 }
 
 // --- running them --------------------------------------------------------------------------------
-
-// Runs a model that is a case of a batch.
 
 namespace {
 

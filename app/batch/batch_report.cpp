@@ -299,9 +299,7 @@ std::string BatchSummary::CommandFor(const CaseOutcome& outcome) const {
   if (options_.judge) text += " --judge";
   if (options_.has_inputs) text += " --inputs";
   if (options_.skip_missing) text += " --skip-missing";
-  if (!options_.output_folder.empty()) {
-    text += " --output-path " + PathWord(options_.output_folder);
-  }
+  if (!options_.output_folder.empty()) text += " --output-path " + PathWord(options_.output_folder);
   text += RuleWords(options_.rules) + ConfineWords(options_.confine);
   if (options_.level != kHighestFeatureLevel) text += " -L " + ToString(options_.level);
   return text + fmt::format(" --line {}\n", outcome.line);

@@ -253,12 +253,11 @@ class Expansion {
  public:
   Expansion(const BatchOptions& options, const CommonOptions& common)
       : options_(options), common_(common), manifest_(options.manifest, /*ends_at_fault=*/true) {
+    settings_.options = options;
+    settings_.options.sizes = {};
     settings_.folder = manifest_.folder();
-    settings_.level = options.level;
-    settings_.confine = options.confine;
     // Checking a case requires no file for an output whose values it expects.
     settings_.compared = Side::kExpected;
-    settings_.completes = options.complete;
   }
 
   ExitStatus Execute() {

@@ -16,7 +16,6 @@
 #include "app/bench/bench_ring.h"
 #include "app/bench/bench_row.h"
 #include "app/commands.h"
-#include "app/engine.h"
 #include "app/files/output.h"
 #include "app/text/progress_text.h"
 #include "app/timing.h"
@@ -238,9 +237,7 @@ class Bench {
 BenchPlan PlanOf(const BenchOptions& options, const Machine& machine,
                  const std::vector<BenchCase>& cases, bool has_baseline) {
   BenchPlan plan{machine, {}, options.threads, {}, has_baseline};
-  for (const BenchCase& of : cases) {
-    plan.works.push_back({of.name, OneLine(OperatorJson(of.desc))});
-  }
+  for (const BenchCase& of : cases) plan.works.push_back({of.name, OneLine(OperatorJson(of.desc))});
   if (plan.threads.empty()) plan.threads.push_back(SettledThreadCount());
   for (const int threads : plan.threads) SetThreadCount(threads);  // fails early
   if (options.caches != BenchCaches::kCold) plan.caches.push_back(CacheState::kHot);

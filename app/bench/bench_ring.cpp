@@ -276,7 +276,7 @@ class CaseReader {
     if (document.model) {
       ReadModel(descriptor, *document.model, diagnostics);
     } else if (!document.op || !ReadOperator(argument, *document.op, diagnostics)) {
-      PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common_.color));
+      TellDiagnostics(diagnostics, descriptor, common_);
     }
     return StatusOf(diagnostics);
   }

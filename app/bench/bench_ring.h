@@ -19,8 +19,6 @@ namespace dmlop {
 
 // --- operators and their inputs ------------------------------------------------------------------
 
-// The operators that bench measures, with their inputs.
-
 struct BenchCase {
   std::string name;                  // unique; the rows' name
   OperatorDesc desc;                 // valid

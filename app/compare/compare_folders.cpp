@@ -353,9 +353,7 @@ class FolderComparison {
     // --keep-all numbers the tensors that it writes: the first is of the first wrong operator.
     if (!is_one) PrintResult(fmt::format("first by name: {}\n", Printable(first.name)));
     const std::string node = NodeOf(first.name);
-    if (!node.empty()) {
-      PrintResult(fmt::format("the first that differs is {}\n", Printable(node)));
-    }
+    if (!node.empty()) PrintResult(fmt::format("the first that differs is {}\n", Printable(node)));
     if (is_drawn()) return;
     std::string command = fmt::format("dmlop compare {} {}", PathWord(PathOf(actual_, furthest)),
                                       PathWord(PathOf(expected_, furthest)));

@@ -341,9 +341,7 @@ JudgeDetails Drawing::details() const {
   if (options_.map && forms_.text) {
     details.printed = [this](const Dims& sizes) { return MapSpaceOf(sizes, style_); };
   }
-  if (!options_.picture.empty()) {
-    details.picture = [](const Dims&) { return PictureSpace(); };
-  }
+  if (!options_.picture.empty()) details.picture = [](const Dims&) { return PictureSpace(); };
   return details;
 }
 
@@ -353,9 +351,7 @@ std::string Drawing::Text(const Judgement& judgement) {
   if (judgement.printed) {
     text += MapText(*judgement.printed, sizes, style_, options_.measure.has_value());
   }
-  if (picture_) {
-    text += PictureText(options_.picture, *picture_, *judgement.picture, sizes, style_);
-  }
+  if (picture_) text += PictureText(options_.picture, *picture_, *judgement.picture, sizes, style_);
   return text;
 }
 

@@ -132,7 +132,6 @@ std::string WorstElement(const ComparedFile& compared);
 // --- drawings ------------------------------------------------------------------------------------
 
 // Shows more of differences than the figures: a list, a map, a picture.
-
 class Drawing {
  public:
   // The forms of maps besides pictures.

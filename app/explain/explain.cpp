@@ -145,7 +145,7 @@ class ElementExplanation {
   // model has faults, which are printed.
   std::optional<Descriptor> TakeDispatchable(const ModelDocument& model) {
     if (diagnostics_.has_errors()) {
-      PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
+      TellDiagnostics(diagnostics_, descriptor_, common_);
       return std::nullopt;
     }
     const OperatorDesc& op = ChosenOperator(model);
@@ -204,10 +204,7 @@ class ElementExplanation {
     return ExitStatus::kUsage;
   }
 
-  ExitStatus RefuseDocument() const {
-    PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
-    return StatusOf(diagnostics_);
-  }
+  ExitStatus RefuseDocument() const { return TellDiagnostics(diagnostics_, descriptor_, common_); }
 
   // Returns whether a device's value, or what it may have computed, is told as well.
   bool IsOfDevice() const {

@@ -8,7 +8,9 @@
 #include <filesystem>
 
 #include "app/files/manifest.h"
+#include "app/files/output.h"
 #include "app/graph/graph_model.h"
+#include "app/text/diagnostic_text.h"
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
@@ -133,6 +135,12 @@ Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
   Document document = ReadAny(descriptor, level, confinement, diagnostics, sizes);
   if (!IsConfined(document, descriptor, confinement, diagnostics)) return {};
   return document;
+}
+
+ExitStatus TellDiagnostics(const Diagnostics& diagnostics, const Descriptor& descriptor,
+                           const CommonOptions& common) {
+  PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
+  return StatusOf(diagnostics);
 }
 
 void RefuseForModel(std::string_view options_are, std::string_view way) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/exit_status.h"
 #include "app/files/file_roles.h"
 #include "app/options/options.h"
 #include "core/base/error.h"
@@ -48,6 +49,10 @@ struct Document {
 Document ReadDocument(const Descriptor& descriptor, FeatureLevel level,
                       const Confinement& confinement, Diagnostics& diagnostics,
                       const ModelSizes& sizes = {});
+
+// Prints what is found in a document, and returns its status.
+ExitStatus TellDiagnostics(const Diagnostics& diagnostics, const Descriptor& descriptor,
+                           const CommonOptions& common);
 
 // --- options that suit only one kind of document -------------------------------------------------
 

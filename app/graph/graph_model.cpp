@@ -149,9 +149,7 @@ std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
   }
   size_t next = 0;
   for (NamedFile& file : files) {
-    if (file.path.empty()) {
-      throw Error(ErrorKind::kUsage, "'{}=' names no file", file.name);
-    }
+    if (file.path.empty()) throw Error(ErrorKind::kUsage, "'{}=' names no file", file.name);
     if (!file.name.empty()) continue;
     while (next < names.size() && Has(taken, names[next])) ++next;
     if (next == names.size()) {

@@ -136,8 +136,6 @@ PortView ViewOf(const GraphPort& port, const TensorDesc& desc, const std::byte* 
 
 // --- other forms ---------------------------------------------------------------------------------
 
-// One file in other forms: validate model.onnx --to-model, --cases and --print-complete.
-
 // True if the options ask for another form.
 inline bool Exports(const ValidateOptions& options) {
   return options.to_model || options.print_complete || !options.cases_folder.empty();

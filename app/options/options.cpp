@@ -16,6 +16,7 @@
 #include "app/text/progress_text.h"
 #include "app/text/table_text.h"
 #include "core/base/error.h"
+#include "core/base/parallel.h"
 #include "core/base/spelling.h"
 #include "core/io/npz.h"
 #include "core/kernels/simd/isa.h"
@@ -296,6 +297,13 @@ std::span<const CommandEntry> Commands() {
       {"completion", "Print what a shell completes command lines by", DeclareCompletion},
   };
   return commands;
+}
+
+void SetEngine(std::optional<int> threads, const std::string& isa) {
+  if (threads) SetThreadCount(*threads);
+  if (isa.empty() || SelectIsa(isa)) return;
+  throw Error(ErrorKind::kUsage, "this machine has no instruction set '{}'; it has {}", isa,
+              fmt::join(SupportedIsas(), ", "));
 }
 
 ExitStatus Main(int argc, char** argv) {

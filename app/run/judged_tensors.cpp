@@ -38,9 +38,7 @@ void JudgedTensors::Assign(const std::vector<std::string>& arguments, Side side,
     };
     if (is_in(outputs) || is_in(others)) continue;
     const std::vector<size_t> found = filled_.Find(file.name);
-    if (found.size() != 1) {
-      throw Error(ErrorKind::kUsage, filled_.SayWhich(file.name, found));
-    }
+    if (found.size() != 1) throw Error(ErrorKind::kUsage, filled_.SayWhich(file.name, found));
     request.number = found.front();
   }
 }

@@ -86,7 +86,6 @@ class KeptTensors {
 // --- dumped tensors ------------------------------------------------------------------------------
 
 // A folder with the tensors of a model that a device has dumped, each in a file with its name.
-
 class DumpedTensors {
  public:
   // Lists the folder. Throws an Error of kind kFileSystem if it cannot be read.

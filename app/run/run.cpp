@@ -10,7 +10,6 @@
 
 #include "app/batch/batch_files.h"
 #include "app/commands.h"
-#include "app/engine.h"
 #include "app/files/descriptor.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
@@ -19,7 +18,6 @@
 #include "app/options/option_kinds.h"
 #include "app/run/run_comparisons.h"
 #include "app/shell_word.h"
-#include "app/text/diagnostic_text.h"
 #include "app/text/tensor_text.h"
 #include "app/timing.h"
 #include "core/base/error.h"
@@ -100,10 +98,7 @@ class OperatorRun {
     Side side;
   };
 
-  ExitStatus Refuse() const {
-    PrintDiagnostics(diagnostics_, descriptor_.name, descriptor_.text, UseColor(common_.color));
-    return StatusOf(diagnostics_);
-  }
+  ExitStatus Refuse() const { return TellDiagnostics(diagnostics_, descriptor_, common_); }
 
   // False if the document has faults.
   bool Check() {
@@ -241,7 +236,7 @@ class OperatorRun {
     if (common_.quiet && options_.report.empty()) return;
     document_->WarnOfValues(case_->InputViews(), warnings_);
     if (common_.quiet || warnings_.list().empty()) return;
-    PrintDiagnostics(warnings_, descriptor_.name, descriptor_.text, UseColor(common_.color));
+    TellDiagnostics(warnings_, descriptor_, common_);
   }
 
   void Compute() {

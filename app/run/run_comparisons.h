@@ -65,8 +65,6 @@ std::string RoleOfCompared(Side side, const std::string& tensor);
 
 // --- reports -------------------------------------------------------------------------------------
 
-// The JSON record of a run (run --report).
-
 struct RunTimes {
   double load_seconds = 0;
   double run_seconds = 0;

@@ -12,7 +12,6 @@
 #include "app/run/kept_tensors.h"
 #include "app/run/run_comparisons.h"
 #include "app/run/runnable_model.h"
-#include "app/text/diagnostic_text.h"
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/progress.h"
@@ -189,8 +188,7 @@ class ModelExecution {
 
   void Warn(const Diagnostics& warnings) {
     warnings_.AppendAll(warnings);
-    if (common_.quiet) return;
-    PrintDiagnostics(warnings, descriptor_.name, descriptor_.text, UseColor(common_.color));
+    if (!common_.quiet) TellDiagnostics(warnings, descriptor_, common_);
   }
 
   // Reports them at the place of the graph, because nodes have no place.
@@ -272,10 +270,7 @@ ExitStatus RunModel(const RunOptions& options, const CommonOptions& common,
       BindModelInputs(model, options.input_folder, descriptor, common, diagnostics);
   if (!inputs) return StatusOf(diagnostics);
   ModelExecution execution(options, common, descriptor, model);
-  if (!execution.IsConfined(diagnostics)) {
-    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
-    return StatusOf(diagnostics);
-  }
+  if (!execution.IsConfined(diagnostics)) return TellDiagnostics(diagnostics, descriptor, common);
   return execution.Execute(inputs->resources, std::move(inputs->bound));
 }
 

@@ -11,7 +11,6 @@
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
 #include "app/run/kept_tensors.h"
-#include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
@@ -33,9 +32,7 @@ std::optional<ModelInputs> BindModelInputs(const ModelDocument& model, const std
                                            const Descriptor& descriptor,
                                            const CommonOptions& common, Diagnostics& diagnostics) {
   auto inputs = BindModelInputs(model, folder.empty() ? descriptor.folder : folder, diagnostics);
-  if (!common.quiet || !inputs) {
-    PrintDiagnostics(diagnostics, descriptor.name, descriptor.text, UseColor(common.color));
-  }
+  if (!common.quiet || !inputs) TellDiagnostics(diagnostics, descriptor, common);
   return inputs;
 }
 
@@ -123,9 +120,7 @@ std::optional<size_t> NumberIn(const std::string& text) {
 // Goes from the surest to the loosest reading of a name.
 Nodes NodesCalled(const RunnableModel& model, const std::string& name) {
   Nodes found = NodesThat(model, [&](const Node& node) { return node.full_name == name; });
-  if (found.empty()) {
-    found = NodesThat(model, [&](const Node& node) { return node.name == name; });
-  }
+  if (found.empty()) found = NodesThat(model, [&](const Node& node) { return node.name == name; });
   if (found.empty()) {
     for (const size_t number : model.filled.Find(name)) {
       found.push_back(&model.NodeOf(model.outputs[number].step));

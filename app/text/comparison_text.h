@@ -45,8 +45,6 @@ Json SpreadJson(const Comparison& comparison, const DifferenceMap* map);
 
 // --- diagnoses -----------------------------------------------------------------------------------
 
-// Diagnoses as text and as JSON.
-
 // Several lines. A cause that explains all outputs is told once, at the end.
 std::string DiagnosisText(const std::vector<DiagnosedFile>& files);
 

@@ -159,9 +159,7 @@ void PrintDiagnostics(const Diagnostics& diagnostics, std::string_view name, std
     const bool is_last = i + 1 == list.size() || list[i + 1].offset != list[i].offset;
     PrintMessage(DiagnosticText(list[i], name, text, positions, is_text && is_last, color));
   }
-  if (diagnostics.omitted() > 0) {
-    PrintMessage("{}: and {} more\n", name, diagnostics.omitted());
-  }
+  if (diagnostics.omitted() > 0) PrintMessage("{}: and {} more\n", name, diagnostics.omitted());
 }
 
 }  // namespace dmlop

@@ -68,9 +68,7 @@ std::string ListText(const std::vector<ExplainedElement>& elements, int64_t coun
   const int64_t shown = static_cast<int64_t>(elements.size());
   for (int64_t i = 0; i < shown; ++i) {
     const ExplainedElement& element = elements[static_cast<size_t>(i)];
-    if (shown < count && i == kListEdge) {
-      text += fmt::format("  ... {} more\n", count - shown);
-    }
+    if (shown < count && i == kListEdge) text += fmt::format("  ... {} more\n", count - shown);
     text += fmt::format("  {:<{}}  byte offset {:>{}}", NameOf(element), name_width,
                         element.byte_offset, offset_width);
     if (element.value) {

@@ -19,8 +19,6 @@ namespace dmlop {
 
 // --- elements ------------------------------------------------------------------------------------
 
-// The elements that dmlop explain lists, and the values of devices for them, as text and as JSON.
-
 struct ExplainedElement {
   std::string tensor;  // such as "InputTensors[1]"
   DataType type;

@@ -43,8 +43,6 @@ std::string PictureText(const std::string& path, const Picture& picture, const V
 
 // --- levels of errors ----------------------------------------------------------------------------
 
-// Levels of errors for the colors and shades of maps of differences.
-
 // Each level has errors of up to twice as much as the one before: in ULP and units the first is 0
 // and the second up to 1; otherwise the last has the largest error.
 class ErrorScale {

@@ -49,8 +49,6 @@ std::vector<std::string> RowWords(const SupportRow& row, const std::vector<Tenso
 
 // --- templates -----------------------------------------------------------------------------------
 
-// A small descriptor of an operator that is valid and runs: a starting point and an example.
-
 // An object with "type", "desc" and, if there are inputs, "bindings".
 Json ExampleJson(const OperatorInfo& info);
 
@@ -63,7 +61,6 @@ std::string TemplateText(const OperatorInfo& info);
 // --- manual pages --------------------------------------------------------------------------------
 
 // The manual page of a group of operators, in mdoc(7).
-
 std::string ManualPage(const OperatorGroup& group);
 
 // The page on ONNX models, with the table of their operators.

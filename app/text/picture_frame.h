@@ -60,8 +60,6 @@ Picture Framed(const PictureFrame& frame, std::vector<std::array<uint8_t, 3>> pa
 
 // --- canvas --------------------------------------------------------------------------------------
 
-// Draws rectangles and text into a picture.
-
 // --- letters for frames and scales ---------------------------------------------------------------
 
 inline constexpr int kGlyphWidth = 5;

@@ -47,8 +47,6 @@ std::string ProgressText(const CaseCounts& counts, size_t width, bool unicode);
 
 // --- showing it ----------------------------------------------------------------------------------
 
-// Shows the progress of a command's work if standard error is a terminal.
-
 // While it exists, work that takes longer than a second is shown if standard error is a terminal.
 class ProgressDisplay {
  public:

@@ -167,9 +167,7 @@ class FieldReader {
     ReadFields(fields, values_, activation, /*tensors=*/false);
     for (const Field* tensor : TensorFieldsOf(*info)) {
       const auto stated = fields.Find(tensor->name);
-      if (stated && !stated->is_null()) {
-        ReportTensor(*stated);
-      }
+      if (stated && !stated->is_null()) ReportTensor(*stated);
       activation.Remove(*tensor);
     }
     CheckKeys(value, fields, *info, {}, values_, /*tensors=*/false);

@@ -19,8 +19,6 @@ namespace dmlop {
 
 // --- files on the command line -------------------------------------------------------------------
 
-// Parses files on the command line that are bound to tensors.
-
 // The parts of "[NAME=]FILE"; NAME is a path such as "InputTensors/0", or empty.
 struct FileArgument {
   std::string name;

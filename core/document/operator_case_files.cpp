@@ -228,9 +228,7 @@ FileArgument FileArgument::Parse(const std::string& text) {
     throw Error(ErrorKind::kUsage,
                 "'{0}' has no name before the '='; a file of that name is written ./{0}", text);
   }
-  if (argument.path.empty()) {
-    throw Error(ErrorKind::kUsage, "'{}' names no file", text);
-  }
+  if (argument.path.empty()) throw Error(ErrorKind::kUsage, "'{}' names no file", text);
   return argument;
 }
 

@@ -79,9 +79,7 @@ void OperatorDocument::ReadBindings(JsonCursor object, const ValueReader& values
   if (!object.is_object()) return;
   for (const Field* field : fields) {
     const auto entries = values.Find(object, field->name);
-    if (entries && entries->is_array()) {
-      bound_entries_.emplace(field->name, entries->child_count());
-    }
+    if (entries && entries->is_array()) bound_entries_.emplace(field->name, entries->child_count());
   }
 }
 

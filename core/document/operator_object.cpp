@@ -168,9 +168,7 @@ void OperatorObject::ExplainNegativeAxis(JsonCursor value, Diagnostics& diagnost
 std::string OperatorObject::AxisFault(int64_t axis) const {
   const std::string fault = fmt::format("{} is not an axis; axes are counted from 0", axis);
   const std::vector<TensorSlot> inputs = TensorSlots(*op_, TensorRole::kInput);
-  if (inputs.empty() || !inputs.front().desc->sizes) {
-    return fault + ", and the last of n is n - 1";
-  }
+  if (inputs.empty() || !inputs.front().desc->sizes) return fault + ", and the last of n is n - 1";
   const std::string tensor = DisplayName(inputs.front().path);
   const int64_t rank = static_cast<int64_t>(inputs.front().desc->rank());
   if (axis < -rank) return fmt::format("{}, and {} has {}", fault, tensor, rank);

@@ -127,9 +127,7 @@ class Generator {
   T Normal(uint64_t i) const {
     constexpr uint64_t kTerms = 12;
     int64_t sum = -static_cast<int64_t>(kTerms / 2) * ((int64_t{1} << 53) - 1);
-    for (uint64_t j = 0; j < kTerms; ++j) {
-      sum += static_cast<int64_t>(BitsOf(kTerms * i + j) >> 11);
-    }
+    for (uint64_t j = 0; j < kTerms; ++j) sum += static_cast<int64_t>(BitsOf(kTerms * i + j) >> 11);
     return FromDouble<T>(AsDouble(low_) + width_ * (static_cast<double>(sum) * 0x1p-53));
   }
 

@@ -72,9 +72,7 @@ void ValueReader::CheckKeys(JsonCursor object, std::span<const std::string_view>
 std::optional<JsonCursor> ValueReader::Find(JsonCursor object, std::string_view name) const {
   const std::optional<JsonCursor> member = object.Find(name);
   if (!member || !member->is_null()) return member;
-  if (dialect_ == Dialect::kModel) {
-    Error(*member, "JSON-4", "null; leave the field out instead");
-  }
+  if (dialect_ == Dialect::kModel) Error(*member, "JSON-4", "null; leave the field out instead");
   return std::nullopt;
 }
 
@@ -130,9 +128,7 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
     if (index) desc.data_type = static_cast<DataType>(*index);
   }
   if (const auto sizes = FindField(fields, "Sizes")) desc.sizes = Uint32Array(*sizes);
-  if (const auto count = Find(fields, "DimensionCount")) {
-    desc.dimension_count = Uint32(*count);
-  }
+  if (const auto count = Find(fields, "DimensionCount")) desc.dimension_count = Uint32(*count);
   if (const auto strides = Find(fields, "Strides")) {
     desc.strides = Uint32Array(*strides);
     if (desc.strides && desc.strides->empty()) desc.strides.reset();  // DxDispatch takes it so

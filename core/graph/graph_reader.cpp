@@ -255,9 +255,7 @@ class GraphReader {
   }
 
   std::span<const std::byte> BytesOf(const file::ConstantNode& constant) const {
-    if (const auto* name = constant.value_as_ConstantName()) {
-      return source_.constant(NameOf(*name));
-    }
+    if (const auto* name = constant.value_as_ConstantName()) return source_.constant(NameOf(*name));
     const auto* in_place = constant.value_as_ConstantBytes();
     if (in_place == nullptr || in_place->bytes() == nullptr) return {};
     return std::as_bytes(std::span(in_place->bytes()->data(), in_place->bytes()->size()));

@@ -221,9 +221,7 @@ bool HasExtension(std::string_view path, std::string_view extension) {
 
 std::string IdentityOf(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) == 0) {
-    return fmt::format("{}:{}", status.st_dev, status.st_ino);
-  }
+  if (stat(path.c_str(), &status) == 0) return fmt::format("{}:{}", status.st_dev, status.st_ino);
   const fs::path target = FollowLinks(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
   if (stat(folder.c_str(), &status) != 0) return Followed(path).string();

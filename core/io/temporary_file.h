@@ -21,8 +21,6 @@ namespace dmlop {
 
 // --- open files ----------------------------------------------------------------------------------
 
-// Open and mapped files, for the parts of core/io that call the system.
-
 // Throws an Error of kind kFileSystem, with the text of the error number.
 [[noreturn]] void FailFile(const std::string& name, std::string_view what, int error);
 

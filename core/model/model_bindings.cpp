@@ -229,9 +229,7 @@ class Binder {
     const OperatorDesc* op = dispatchable_.op();
     if (!identical || op == nullptr || !op->info().in_place) {
       return values_.Error(
-          output.place, "BIND-7",
-
-          "{} overlaps {}{}", Area(output), Area(input),
+          output.place, "BIND-7", "{} overlaps {}{}", Area(output), Area(input),
           identical ? fmt::format("; {} does not run in place", dispatchable_.type()) : "");
     }
     const auto different = Differences(*output.slot.desc, *input.slot.desc);

@@ -113,7 +113,6 @@ void DefineReports(Json& definitions);
 
 // The JSON Schema (draft 2020-12) of operator descriptors and DxDispatch models, generated from the
 // lists of fields and names that their readers use.
-
 std::string SchemaText();
 
 }  // namespace dmlop
