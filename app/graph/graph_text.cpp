@@ -114,10 +114,8 @@ Json PortsJson(const std::vector<GraphPort>& ports) {
 std::vector<const GraphPort*> FilledBy(const NamedGraph& graph, const ModelNode& node) {
   std::vector<const GraphPort*> filled;
   for (size_t n = node.begin; n < node.end; ++n) {
-    const std::vector<TensorSlot> slots = TensorSlots(graph.graph.nodes[n].op);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput) continue;
-      filled.push_back(&graph.tensors[graph.graph.nodes[n].edges[i]]);
+    for (const size_t edge : EdgesOf(graph.graph.nodes[n], TensorRole::kOutput)) {
+      filled.push_back(&graph.tensors[edge]);
     }
   }
   return filled;

@@ -36,14 +36,11 @@ FilledTensors::FilledTensors(const ModelDocument& model) {
 FilledTensors::FilledTensors(const NamedGraph& named) {
   for (size_t n = 0; n < named.graph.nodes.size(); ++n) {
     const GraphNode& node = named.graph.nodes[n];
-    const std::vector<TensorSlot> slots = TensorSlots(node.op);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput) continue;
-      const GraphPort& port = named.tensors[node.edges[i]];
+    for (const size_t edge : EdgesOf(node, TensorRole::kOutput)) {
+      const GraphPort& port = named.tensors[edge];
       const std::string name = fmt::format("{}.{}", node.name, port.name);
       by_name_[port.name][0] = by_full_name_[name][0] = all_.size();
-      all_.push_back(
-          {name, name, &*named.graph.edges[node.edges[i]].desc, 0, n, node.edges[i], FormOf(port)});
+      all_.push_back({name, name, &*named.graph.edges[edge].desc, 0, n, edge, FormOf(port)});
     }
   }
 }

@@ -127,21 +127,13 @@ class GraphExecution {
     for (size_t n = 0; n < filled_->all().size(); ++n) {
       const FilledTensors::One& one = filled_->all()[n];
       for (const GraphPort& port : graph_->outputs) {
-        if (port.edge == one.edge && std::ranges::all_of(InputEdges(one.node), begins)) {
+        const bool is_it = port.edge == one.edge;
+        if (is_it && std::ranges::all_of(EdgesOf(graph_->graph.nodes[one.node], TensorRole::kInput),
+                                         begins)) {
           judged_->JudgeAsFilled(port.name, n);
         }
       }
     }
-  }
-
-  std::vector<size_t> InputEdges(size_t number) const {
-    const GraphNode& node = graph_->graph.nodes[number];
-    const std::vector<TensorSlot> slots = TensorSlots(node.op);
-    std::vector<size_t> edges;
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput) edges.push_back(node.edges[i]);
-    }
-    return edges;
   }
 
   bool writes_files() const {
@@ -234,9 +226,9 @@ class GraphExecution {
     for (const Output& output : outputs_) {
       if (!output.path.empty()) Write(output, files, written);
     }
-    std::optional<ResultFile> report;
-    if (!options_.report.empty()) report.emplace(options_.report, Report(std::move(written)));
-    if (report) report->AddTo(files);
+    if (!options_.report.empty()) {
+      ResultFile(options_.report, Report(std::move(written))).AddTo(files);
+    }
     auto& picture = judged_->comparisons().picture();
     if (picture) picture->AddTo(files);
     kept_->Flush(files);

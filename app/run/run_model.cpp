@@ -101,9 +101,9 @@ class ModelExecution {
     judged_.Finish();
     const ExitStatus status = judged_.comparisons().status();
     if (status > ExitStatus::kDifferent) return status;  // a file is missing
-    std::optional<ResultFile> report;
-    if (!options_.report.empty()) report.emplace(options_.report, Report(resources));
-    if (report) report->AddTo(files_.files());
+    if (!options_.report.empty()) {
+      ResultFile(options_.report, Report(resources)).AddTo(files_.files());
+    }
     auto& picture = judged_.comparisons().picture();
     if (picture) picture->AddTo(files_.files());
     kept_.Flush(files_.files());

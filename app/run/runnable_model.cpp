@@ -260,11 +260,7 @@ RunnableModel RunnableOf(const NamedGraph& named, std::vector<ConstTensorView> i
     return std::nullopt;
   };
   runnable.name_of_input = [&named](size_t step, size_t input) {
-    const GraphNode& node = named.graph.nodes[step];
-    const std::vector<TensorSlot> slots_of_node = TensorSlots(node.op);
-    size_t slot = 0;
-    while (slots_of_node[slot].role() != TensorRole::kInput || input-- > 0) ++slot;
-    return named.tensors[node.edges[slot]].name;
+    return named.tensors[EdgesOf(named.graph.nodes[step], TensorRole::kInput)[input]].name;
   };
   const auto outputs = std::make_shared<const GraphOutputs>(graph);
   runnable.for_each_step = [&graph, outputs, inputs](const VisitStep& visit) {

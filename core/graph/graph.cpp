@@ -12,6 +12,15 @@ constexpr auto kGraphOutput = field::Output("output");
 
 }  // namespace
 
+std::vector<size_t> EdgesOf(const GraphNode& node, TensorRole role) {
+  std::vector<size_t> edges;
+  const std::vector<TensorSlot> slots = TensorSlots(node.op);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].role() == role) edges.push_back(node.edges[i]);
+  }
+  return edges;
+}
+
 std::vector<TensorSlot> SlotsOf(const Graph& graph) {
   std::vector<TensorSlot> slots;
   const auto add = [&](const std::vector<size_t>& edges, const Field& field) {

@@ -37,6 +37,9 @@ struct GraphNode {
   std::vector<size_t> edges;  // indexed by slot of the operator
 };
 
+// Returns the edges of the slots of a role, in order.
+std::vector<size_t> EdgesOf(const GraphNode& node, TensorRole role);
+
 struct Graph {
   std::vector<GraphEdge> edges;
   std::vector<GraphNode> nodes;         // each after those that compute what it reads

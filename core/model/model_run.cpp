@@ -52,11 +52,8 @@ std::vector<FilledTensor> TensorsFilledBy(const ModelDispatchable& dispatchable)
   }
   const Graph& graph = *dispatchable.graph();
   for (const GraphNode& node : graph.nodes) {
-    const std::vector<TensorSlot> slots = TensorSlots(node.op);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput) continue;
-      const GraphEdge& edge = graph.edges[node.edges[i]];
-      filled.push_back({edge.name, &*edge.desc});
+    for (const size_t edge : EdgesOf(node, TensorRole::kOutput)) {
+      filled.push_back({graph.edges[edge].name, &*graph.edges[edge].desc});
     }
   }
   return filled;

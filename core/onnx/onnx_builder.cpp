@@ -134,11 +134,8 @@ void OnnxBuilder::Evaluate(size_t edge) {
     const EdgeState& state = states_[edges.back()];
     edges.pop_back();
     if (state.known || !needed.insert(*state.producer).second) continue;
-    const GraphNode& node = graph_.nodes[*state.producer];
-    const std::vector<TensorSlot> slots = TensorSlots(node.op);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].role() == TensorRole::kInput) edges.push_back(node.edges[i]);
-    }
+    const auto read = EdgesOf(graph_.nodes[*state.producer], TensorRole::kInput);
+    edges.insert(edges.end(), read.begin(), read.end());
   }
   for (const size_t node : needed) Run(graph_.nodes[node]);
 }
@@ -198,12 +195,8 @@ std::vector<std::optional<size_t>> OnnxBuilder::SetOutputs(const std::vector<Onn
 }
 
 bool OnnxBuilder::IsKnown(const GraphNode& node) const {
-  const std::vector<TensorSlot> slots = TensorSlots(node.op);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].role() == TensorRole::kInput) continue;
-    if (!graph_.edges[node.edges[i]].constant) return false;
-  }
-  return true;
+  return std::ranges::all_of(EdgesOf(node, TensorRole::kOutput),
+                             [&](size_t edge) { return graph_.edges[edge].constant.has_value(); });
 }
 
 std::vector<size_t> OnnxBuilder::RemoveKnownNodes() {
