@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "app/options/completion.bash.h"
 #include "app/options/completion.fish.h"
 #include "app/shell_word.h"
@@ -32,31 +35,30 @@ std::vector<std::string> NamesOf(const std::vector<CompletedOption>& options, bo
   return names;
 }
 
-// The command in a bash or fish function that offers such values; empty if nothing is offered.
+// A function of bash and fish that offers values of a kind, and the arguments that it takes.
+struct Offer {
+  Kind kind;
+  const char* function;
+  std::vector<std::string> CompletedValue::*arguments;
+};
+
+constexpr Offer kOffers[] = {
+    {Kind::kWords, "_dmlop_words", &CompletedValue::words},
+    {Kind::kNames, "_dmlop_names", &CompletedValue::words},
+    {Kind::kFiles, "_dmlop_files", &CompletedValue::extensions},
+    {Kind::kNamedFiles, "_dmlop_named_files", &CompletedValue::extensions},
+    {Kind::kFolders, "_dmlop_folders", &CompletedValue::words},
+    {Kind::kSided, "_dmlop_sided", &CompletedValue::words},
+    {Kind::kTensors, "_dmlop_tensors", &CompletedValue::words},
+    {Kind::kDispatchables, "_dmlop_dispatchables", &CompletedValue::words},
+    {Kind::kKept, "_dmlop_kept", &CompletedValue::extensions},
+};
+
+// The command that offers such values; empty if nothing is offered.
 std::string Offering(const CompletedValue& value) {
-  switch (value.kind) {
-    case Kind::kAnything:
-      return "";
-    case Kind::kWords:
-      return "_dmlop_words" + Appended(value.words);
-    case Kind::kNames:
-      return "_dmlop_names" + Appended(value.words);
-    case Kind::kFiles:
-      return "_dmlop_files" + Appended(value.extensions);
-    case Kind::kNamedFiles:
-      return "_dmlop_named_files" + Appended(value.extensions);
-    case Kind::kFolders:
-      return "_dmlop_folders";
-    case Kind::kSided:
-      return "_dmlop_sided" + Appended(value.words);
-    case Kind::kTensors:
-      return "_dmlop_tensors";
-    case Kind::kDispatchables:
-      return "_dmlop_dispatchables";
-    case Kind::kKept:
-      return "_dmlop_kept" + Appended(value.extensions);
-  }
-  return "";
+  const auto* const offer = std::ranges::find(kOffers, value.kind, &Offer::kind);
+  if (offer == std::end(kOffers)) return "";
+  return offer->function + Appended(value.*offer->arguments);
 }
 
 std::string BashCommand(const CompletedCommand& command) {

@@ -183,24 +183,17 @@ std::string SummaryHtml(const DeviceReport& report) {
 }  // namespace
 
 std::string XmlText(std::string_view text) {
+  constexpr std::pair<char, std::string_view> kEscapes[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
   std::string escaped;
   for (const char c : text) {
+    const auto* const found =
+        std::ranges::find(kEscapes, c, &std::pair<char, std::string_view>::first);
     const bool is_allowed = static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t';
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        if (is_allowed) escaped += c;
+    if (found != std::end(kEscapes)) {
+      escaped += found->second;
+    } else if (is_allowed) {
+      escaped += c;
     }
   }
   return escaped;

@@ -15,46 +15,34 @@ namespace dmlop {
 
 namespace {
 
+constexpr std::pair<FieldKind, std::string_view> kKinds[] = {
+    {FieldKind::kCount, "UINT, may be left out"},
+    {FieldKind::kUint, "UINT"},
+    {FieldKind::kInt, "INT"},
+    {FieldKind::kFloat, "FLOAT"},
+    {FieldKind::kBool, "BOOL"},
+    {FieldKind::kDataType, "data type, may be left out"},
+    {FieldKind::kUints, "array of UINT"},
+    {FieldKind::kInts, "array of INT"},
+    {FieldKind::kFloats, "array of FLOAT"},
+    {FieldKind::kScaleBias, "{\"Scale\": FLOAT, \"Bias\": FLOAT}"},
+    {FieldKind::kSize2d, "{\"Width\": UINT, \"Height\": UINT}"},
+    {FieldKind::kScalar, "number of the data type"},
+    {FieldKind::kActivation, "activation operator without tensors"},
+    {FieldKind::kActivations, "array of activation operators without tensors"}};
+
 // The kind of a field in words.
 std::string KindOf(const Field& field) {
-  const std::string_view direction = field.role == TensorRole::kInput ? "input" : "output";
-  switch (field.kind) {
-    case FieldKind::kTensor:
-      return fmt::format("{} tensor", direction);
-    case FieldKind::kTensors:
-      return fmt::format("array of {} tensors", direction);
-    case FieldKind::kCount:
-      return "UINT, may be left out";
-    case FieldKind::kUint:
-      return "UINT";
-    case FieldKind::kInt:
-      return "INT";
-    case FieldKind::kFloat:
-      return "FLOAT";
-    case FieldKind::kBool:
-      return "BOOL";
-    case FieldKind::kEnum:
-      return fmt::format("one of {}", fmt::join(field.names.names, ", "));
-    case FieldKind::kDataType:
-      return "data type, may be left out";
-    case FieldKind::kUints:
-      return "array of UINT";
-    case FieldKind::kInts:
-      return "array of INT";
-    case FieldKind::kFloats:
-      return "array of FLOAT";
-    case FieldKind::kScaleBias:
-      return "{\"Scale\": FLOAT, \"Bias\": FLOAT}";
-    case FieldKind::kSize2d:
-      return "{\"Width\": UINT, \"Height\": UINT}";
-    case FieldKind::kScalar:
-      return "number of the data type";
-    case FieldKind::kActivation:
-      return "activation operator without tensors";
-    case FieldKind::kActivations:
-      return "array of activation operators without tensors";
+  if (field.kind == FieldKind::kEnum) {
+    return fmt::format("one of {}", fmt::join(field.names.names, ", "));
   }
-  return "";
+  for (const auto& [kind, words] : kKinds) {
+    if (kind == field.kind) return std::string(words);
+  }
+  const bool is_one = field.kind == FieldKind::kTensor;
+  const std::string_view direction = field.role == TensorRole::kInput ? "input" : "output";
+  return is_one ? fmt::format("{} tensor", direction)
+                : fmt::format("array of {} tensors", direction);
 }
 
 }  // namespace
