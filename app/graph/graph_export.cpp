@@ -39,16 +39,6 @@ class UniqueNames {
   std::set<std::string> taken_;
 };
 
-// Adds a tensor's name to the bindings of its field.
-void Bind(const TensorSlot& slot, const std::string& name, Json& bindings) {
-  const size_t slash = slot.path.find('/');
-  if (slash == std::string::npos) {
-    bindings[slot.path] = name;
-  } else {
-    bindings[slot.path.substr(0, slash)].push_back(name);
-  }
-}
-
 FileRoles RolesOfInputs(const GraphModel& model) {
   FileRoles roles;
   model.AddTo(roles);
@@ -165,7 +155,8 @@ class DispatchModelWriter {
   void AddNode(const GraphNode& node, const std::string& name) {
     Json bindings = Json::object();
     const std::vector<TensorSlot> slots = TensorSlots(node.op);
-    for (size_t i = 0; i < slots.size(); ++i) Bind(slots[i], names_[node.edges[i]], bindings);
+    for (size_t i = 0; i < slots.size(); ++i)
+      SetSlot(slots[i].path, names_[node.edges[i]], bindings);
     dispatchables_[name] = OperatorJson(node.op);
     commands_.push_back({{"type", "dispatch"}, {"dispatchable", name}, {"bindings", bindings}});
   }
@@ -205,7 +196,7 @@ class CasesWriter {
       folders_.MakeFor(PathOf(file));
       roles_.Writes(PathOf(file), fmt::format("{} of {}", slot.path, stem));
       WriteTensorFile(PathOf(file), *slot.desc, view, files_);
-      Bind(slot, file, bindings);
+      SetSlot(slot.path, file, bindings);
     }
     json["bindings"] = bindings;
     manifest_ += OneLine(json) + "\n";

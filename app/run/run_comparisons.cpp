@@ -82,13 +82,7 @@ Json BindingsJson(const OperatorCase& operator_case) {
   Json json = Json::object();
   for (const TensorRole role : {TensorRole::kInput, TensorRole::kOutput}) {
     for (const TensorSlot& slot : operator_case.Slots(role)) {
-      const std::string field = slot.path.substr(0, slot.path.find('/'));
-      Json binding = BindingJson(operator_case, slot);
-      if (field == slot.path) {
-        json[field] = std::move(binding);
-      } else {
-        json[field].push_back(std::move(binding));
-      }
+      SetSlot(slot.path, BindingJson(operator_case, slot), json);
     }
   }
   return json;

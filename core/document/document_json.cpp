@@ -145,6 +145,15 @@ Json OperatorJson(const OperatorDesc& op) {
   return {{"type", fmt::format("{}{}", kOperatorPrefix, op.name())}, {"desc", FieldsJson(op)}};
 }
 
+void SetSlot(const std::string& slot_path, Json value, Json& fields) {
+  const std::string field = slot_path.substr(0, slot_path.find('/'));
+  if (field == slot_path) {
+    fields[field] = std::move(value);
+  } else {
+    fields[field].push_back(std::move(value));
+  }
+}
+
 Json AsWritten(JsonCursor value) {
   switch (value.kind()) {
     case JsonKind::kString:

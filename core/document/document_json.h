@@ -23,6 +23,9 @@ Json ElementJson(DataType type, const std::byte* element);
 // Returns "type" and "desc" of a valid operator, with all fields filled in.
 Json OperatorJson(const OperatorDesc& op);
 
+// Sets the member of a slot's field; that of several tensors is an array, to which it is added.
+void SetSlot(const std::string& slot_path, Json value, Json& fields);
+
 // Returns a value of a document as it was written, without comments. A number keeps its token as a
 // binary value, as Json has no other kind for that; OneLine and Pretty support it.
 Json AsWritten(JsonCursor value);

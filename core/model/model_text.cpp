@@ -102,13 +102,7 @@ class ModelWriter {
   }
 
   static void Bind(const TensorSlot& slot, Json& bindings) {
-    const std::string name = DisplayName(slot.path);
-    const size_t slash = slot.path.find('/');
-    if (slash == std::string::npos) {
-      bindings[slot.path] = name;
-    } else {
-      bindings[slot.path.substr(0, slash)].push_back(name);
-    }
+    SetSlot(slot.path, DisplayName(slot.path), bindings);
   }
 
   void AddDispatch(const std::string& dispatchable, const Json& bindings) {
@@ -235,14 +229,11 @@ class DescriptorWriter {
     int64_t room = kMostValues;
     for (size_t i = 0; i < slots.size(); ++i) {
       const std::string field = slots[i].path.substr(0, slots[i].path.find('/'));
-      const bool is_array = field != slots[i].path;
       room -= tensors[i].layout.element_count();
       if (room < 0 || !SurvivesAsNumbers(tensors[i])) {
         left_out.insert(field);
-      } else if (is_array) {
-        bindings[field].push_back(NestedJson(tensors[i]));
       } else {
-        bindings[field] = NestedJson(tensors[i]);
+        SetSlot(slots[i].path, NestedJson(tensors[i]), bindings);
       }
     }
     for (const std::string& field : left_out) {
