@@ -135,6 +135,7 @@ class Csv : public ResultText {
   const Machine machine_;
 };
 
+// Google Benchmark's layout: for each row its samples and aggregates, then those of its limit.
 class GoogleJson : public ResultText {
  public:
   GoogleJson(const BenchPlan& plan, const BenchLibrary& library) {
@@ -157,15 +158,6 @@ class GoogleJson : public ResultText {
  private:
   std::unique_ptr<JsonWriter> writer_;
 };
-
-std::unique_ptr<ResultText> MakeCsv(const BenchPlan& plan) {
-  return std::make_unique<Csv>(plan);
-}
-
-// Google Benchmark's layout: for each row its samples and aggregates, then those of its limit.
-std::unique_ptr<ResultText> MakeJson(const BenchPlan& plan, const BenchLibrary& library) {
-  return std::make_unique<GoogleJson>(plan, library);
-}
 
 }  // namespace
 
@@ -197,9 +189,9 @@ std::unique_ptr<ResultText> TextIn(BenchFormat format, const BenchPlan& plan,
     case BenchFormat::kTable:
       return MakeTable(plan, width);
     case BenchFormat::kJson:
-      return MakeJson(plan, library);
+      return std::make_unique<GoogleJson>(plan, library);
     case BenchFormat::kCsv:
-      return MakeCsv(plan);
+      return std::make_unique<Csv>(plan);
     case BenchFormat::kMarkdown:
       return MakeMarkdown(plan);
   }

@@ -275,17 +275,12 @@ void AddLine(CLI::App& command, std::optional<int64_t>& line) {
            int64_t{1});
 }
 
-void AddPicture(CLI::App& command, std::string& path) {
-  AddValue(command, "-o,--output", "FILE.png", "Draw the map into a picture", path);
-}
-
 void AddDrawing(CLI::App& command, DrawingOptions& drawing, const std::string& picture) {
   constexpr size_t kMostListed = 1'000'000;
   AddWhole(command, "--list", "List the N worst differences", drawing.most_listed, size_t{1},
            kMostListed);
   command.add_flag("--map", drawing.map, "Draw where the differences are");
-  command.add_option(picture, drawing.picture, "Draw the map into a picture")
-      ->type_name("FILE.png");
+  AddValue(command, picture, "FILE.png", "Draw the map into a picture", drawing.picture);
   AddChoice(
       command, "--measure", "The errors that maps and pictures show", drawing.measure,
       std::vector<std::pair<std::string, ErrorMeasure>>{{"ulp", ErrorMeasure::kUlp},

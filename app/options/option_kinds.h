@@ -131,7 +131,6 @@ void AddLevel(CLI::App& command, Level& level) {
   AddParsed(command, "-L,--feature-level", "LEVEL",
             "Apply the rules of this feature level (default: 6_4)", level, ParseLevel);
 }
-void AddPicture(CLI::App& command, std::string& path);
 
 // Adds what is shown of differences; `picture` are the names of the option for a picture.
 void AddDrawing(CLI::App& command, DrawingOptions& drawing, const std::string& picture);

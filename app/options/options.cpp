@@ -52,6 +52,7 @@ std::string Paragraph(const std::string& text) {
          text.substr(end);
 }
 
+// Lists options in lines that fit the terminal.
 class Formatter : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
@@ -94,11 +95,6 @@ class Formatter : public CLI::Formatter {
   }
 };
 
-// Returns a formatter that lists options in lines that fit a terminal of 80 columns.
-std::shared_ptr<CLI::Formatter> HelpFormatter() {
-  return std::make_shared<Formatter>();
-}
-
 constexpr std::string_view kVersion = DMLOP_VERSION;
 
 std::string VersionText() {
@@ -125,7 +121,7 @@ class CommandLine {
   CommandLine() {
     app_.require_subcommand(1);
     app_.set_version_flag("--version", VersionText);
-    app_.formatter(HelpFormatter());
+    app_.formatter(std::make_shared<Formatter>());
     app_.footer("Each command has a --help of its own, with examples.\n");
   }
 

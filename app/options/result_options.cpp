@@ -54,7 +54,7 @@ Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   for (const char* other : {"--full", "--hex"}) map->excludes(other);
   AddFormat(command, options->format);
   for (const char* other : {"--hex", "--map"}) command.get_option("--format")->excludes(other);
-  AddPicture(command, options->picture);
+  AddValue(command, "-o,--output", "FILE.png", "Draw the map into a picture", options->picture);
   CLI::Option* find =
       AddValue(command, "--find", "FILE", "Say where in the file this tensor lies", options->find);
   for (const char* other : {"--stats", "--full", "--hex", "--map", "--output"})

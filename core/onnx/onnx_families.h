@@ -48,7 +48,7 @@ std::span<const OnnxRow> Rows();
 namespace dmlop::onnx_einsum {
 std::span<const OnnxRow> Rows();
 }
-// Integers that stand for real numbers.
+// Integers that stand for real numbers, products of them, and the quantization of numbers.
 namespace dmlop::onnx_quantized {
 std::span<const OnnxRow> Rows();
 }
@@ -62,10 +62,6 @@ std::span<const OnnxRow> Rows();
 }
 // Products and convolutions in the forms of com.microsoft.
 namespace dmlop::onnx_fused {
-std::span<const OnnxRow> Rows();
-}
-// Products of matrices of integers, and the quantization of numbers by their range.
-namespace dmlop::onnx_integer_product {
 std::span<const OnnxRow> Rows();
 }
 // Embeddings of com.microsoft: of positions by rotation, and of words.

@@ -363,10 +363,6 @@ ElementBytes OnnxCall::FirstOf(const TensorProto& tensor) const {
   return bytes;
 }
 
-const OnnxSizes& OnnxCall::CheckedSizes(const OnnxSizes& sizes) const {
-  return RequireSizes(sizes);
-}
-
 OnnxType OnnxCall::RequireType(int64_t number) const {
   if (number != static_cast<int32_t>(number)) Refuse("ONX-6", "DirectML has no type {}", number);
   return dmlop::RequireType(OnnxTypeOf(static_cast<int32_t>(number)));
@@ -388,7 +384,7 @@ OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& 
 OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& sizes,
                           const OnnxSizes& laid_out) {
   OnnxOperand operand = Out(output, type);
-  operand.value->sizes = CheckedSizes(sizes);
+  operand.value->sizes = RequireSizes(sizes);
   operand.desc = PackedDesc(type.type, laid_out);
   return operand;
 }
@@ -402,7 +398,7 @@ OnnxOperand OnnxCall::Temporary(const OnnxType& type) {
 
 OnnxOperand OnnxCall::Temporary(const OnnxType& type, const OnnxSizes& sizes) {
   OnnxOperand operand = Temporary(type);
-  operand.value->sizes = CheckedSizes(sizes);
+  operand.value->sizes = RequireSizes(sizes);
   operand.desc = PackedDesc(type.type, sizes);
   return operand;
 }

@@ -249,9 +249,6 @@ class OnnxCall {
   // The first element of a tensor of an attribute.
   ElementBytes FirstOf(const TensorProto& tensor) const;
 
-  // Refuses sizes that are negative or exceed the limit.
-  const OnnxSizes& CheckedSizes(const OnnxSizes& sizes) const;
-
   // The type of that number; refuses the node if DirectML has none.
   OnnxType RequireType(int64_t onnx_type) const;
 

@@ -42,8 +42,7 @@ std::span<const std::span<const OnnxRow>> OnnxRows() {
       onnx_window::Rows(),       onnx_resize::Rows(),    onnx_normalization::Rows(),
       onnx_reduction::Rows(),    onnx_index::Rows(),     onnx_arithmetic::Rows(),
       onnx_einsum::Rows(),       onnx_quantized::Rows(), onnx_recurrent::Rows(),
-      onnx_attention::Rows(),    onnx_fused::Rows(),     onnx_integer_product::Rows(),
-      onnx_embedding::Rows()};
+      onnx_attention::Rows(),    onnx_fused::Rows(),     onnx_embedding::Rows()};
   return kRows;
 }
 

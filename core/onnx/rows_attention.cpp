@@ -303,7 +303,7 @@ void GroupQueryAttention(OnnxCall& call) {
   AddScale(call, head, settings);
   WideOutputs outputs(call, query.type);
   settings.emplace_back("OutputTensor", outputs.Out(0, {batch, queries, heads * head}));
-  const OnnxSizes present = call.CheckedSizes({batch, kv_heads, std::max(past, total), head});
+  const OnnxSizes present = RequireSizes({batch, kv_heads, std::max(past, total), head});
   if (call.Wants(1)) settings.emplace_back("OutputPresentKeyTensor", outputs.Out(1, present));
   if (call.Wants(2)) settings.emplace_back("OutputPresentValueTensor", outputs.Out(2, present));
   call.Emit("MULTIHEAD_ATTENTION1", settings);

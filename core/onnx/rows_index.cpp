@@ -131,7 +131,7 @@ void OneHot(OnnxCall& call) {
   sizes.insert(sizes.begin() + axis, static_cast<int64_t>(depth[0]));
   call.Emit("ONE_HOT", {{"IndicesTensor", Reshaped(indices, single)},
                         {"ValuesTensor", AtRank(values, rank)},
-                        {"OutputTensor", call.Out(0, values.type, call.CheckedSizes(sizes))},
+                        {"OutputTensor", call.Out(0, values.type, RequireSizes(sizes))},
                         {"Axis", axis}});
 }
 
@@ -193,7 +193,7 @@ void DepthToSpace(OnnxCall& call) {
   sizes = {sizes[0], sizes[1] / (block * block), sizes[2] * block, sizes[3] * block};
   const bool is_crd = call.Text("mode", "DCR") == "CRD";
   if (!is_crd) call.RequireText("mode", "DCR");
-  EmitUnary(call, "DEPTH_TO_SPACE1", Packed(x), call.Out(0, x.type, call.CheckedSizes(sizes)),
+  EmitUnary(call, "DEPTH_TO_SPACE1", Packed(x), call.Out(0, x.type, RequireSizes(sizes)),
             {{"BlockSize", block}, {"Order", is_crd ? "COLUMN_ROW_DEPTH" : "DEPTH_COLUMN_ROW"}});
 }
 
@@ -202,7 +202,7 @@ void SpaceToDepth(OnnxCall& call) {
   const int64_t block = BlockSize(call);
   OnnxSizes sizes = ImageSizes(call, x);
   sizes = {sizes[0], sizes[1] * block * block, sizes[2] / block, sizes[3] / block};
-  EmitUnary(call, "SPACE_TO_DEPTH", Packed(x), call.Out(0, x.type, call.CheckedSizes(sizes)),
+  EmitUnary(call, "SPACE_TO_DEPTH", Packed(x), call.Out(0, x.type, RequireSizes(sizes)),
             {{"BlockSize", block}});
 }
 
@@ -212,11 +212,11 @@ void Tile(OnnxCall& call) {
   if (repeats.size() != x.rank()) {
     call.Refuse("ONX-4", "{} for {}", Counted(repeats.size(), "repeat"), ToString(x.sizes));
   }
-  call.CheckedSizes(repeats);
+  RequireSizes(repeats);
   OnnxSizes sizes;
   for (size_t d = 0; d < repeats.size(); ++d) sizes.push_back(repeats[d] * x.sizes[d]);
   if (repeats.empty()) repeats.push_back(1);
-  EmitUnary(call, "TILE", Packed(x), call.Out(0, x.type, call.CheckedSizes(sizes)),
+  EmitUnary(call, "TILE", Packed(x), call.Out(0, x.type, RequireSizes(sizes)),
             {{"Repeats", repeats}});
 }
 
@@ -276,7 +276,7 @@ OnnxValue& Cropped(OnnxCall& call, OnnxValue& x, OnnxSizes& pads) {
     sizes[d] -= offsets[d] + std::max<int64_t>(-pads[x.rank() + d], 0);
   }
   for (int64_t& pad : pads) pad = std::max<int64_t>(pad, 0);
-  return *EmitUnary(call, "SLICE1", Packed(x), call.Temporary(x.type, call.CheckedSizes(sizes)),
+  return *EmitUnary(call, "SLICE1", Packed(x), call.Temporary(x.type, RequireSizes(sizes)),
                     {{"InputWindowOffsets", offsets},
                      {"InputWindowSizes", sizes},
                      {"InputWindowStrides", OnnxSizes(x.rank(), 1)}})
@@ -292,7 +292,7 @@ void Pad(OnnxCall& call) {
   OnnxSizes sizes = x.sizes;
   for (size_t d = 0; d < sizes.size(); ++d) sizes[d] += pads[d] + pads[x.rank() + d];
   const Scalar value = PadValue(call, type.type);
-  const OnnxOperand output = call.Out(0, type, call.CheckedSizes(sizes));
+  const OnnxOperand output = call.Out(0, type, RequireSizes(sizes));
   if (x.rank() == 0) {
     EmitUnary(call, "ELEMENT_WISE_IDENTITY", Packed(x), output);
   } else if (x.empty() && mode == "CONSTANT") {
@@ -372,7 +372,7 @@ void Range(OnnxCall& call) {
   const int64_t count = IsFloat(type.type)
                             ? FloatSteps(start.Number(0), limit.Number(0), delta.Number(0))
                             : IntegerSteps(start.Integer(0), limit.Integer(0), delta.Integer(0));
-  call.Emit("FILL_VALUE_SEQUENCE", {{"OutputTensor", call.Out(0, type, call.CheckedSizes({count}))},
+  call.Emit("FILL_VALUE_SEQUENCE", {{"OutputTensor", call.Out(0, type, RequireSizes({count}))},
                                     {"ValueDataType", type.type},
                                     {"ValueStart", Scalar{type.type, start.Bytes(0)}},
                                     {"ValueDelta", Scalar{type.type, delta.Bytes(0)}}});

@@ -195,7 +195,9 @@ OnnxValue& SkippedSum(OnnxCall& call, std::optional<size_t> bias, size_t output)
               .value;
 }
 
-void EmitSkipLayer(OnnxCall& call, bool has_mean) {
+// The simplified form has neither a mean nor a bias.
+void SkipLayer(OnnxCall& call) {
+  const bool has_mean = call.name() == "SkipLayerNormalization";
   if (call.Wants(1) || call.Wants(2)) {
     call.Refuse("ONX-3", "no DirectML operator has its outputs 2 and 3");
   }
@@ -203,14 +205,6 @@ void EmitSkipLayer(OnnxCall& call, bool has_mean) {
   const auto last = static_cast<int64_t>(sum.rank()) - 1;
   const std::optional<size_t> bias = has_mean ? std::optional<size_t>(3) : std::nullopt;
   EmitLayer(call, sum, {last}, 2, bias, call.Float("epsilon", 1e-12F), has_mean);
-}
-
-void SkipLayerNormalization(OnnxCall& call) {
-  EmitSkipLayer(call, true);
-}
-
-void SkipSimplifiedLayerNormalization(OnnxCall& call) {
-  EmitSkipLayer(call, false);
 }
 
 // --- others --------------------------------------------------------------------------------------
@@ -252,10 +246,10 @@ const OnnxRow kRows[] = {
     {"GroupNorm", "1", "MEAN_VARIANCE_NORMALIZATION1 ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY",
      GroupNorm, "", kContrib},
     {"SimplifiedLayerNormalization", "1", kMvn2, RmsNormalization, "UseMean false", kContrib},
-    {"SkipLayerNormalization", "1", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2",
-     SkipLayerNormalization, "", kContrib},
+    {"SkipLayerNormalization", "1", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2", SkipLayer, "",
+     kContrib},
     {"SkipSimplifiedLayerNormalization", "1", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2",
-     SkipSimplifiedLayerNormalization, "UseMean false", kContrib},
+     SkipLayer, "UseMean false", kContrib},
 };
 
 }  // namespace

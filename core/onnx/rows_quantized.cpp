@@ -226,37 +226,7 @@ constexpr std::string_view kQuantize = "ELEMENT_WISE_QUANTIZE_LINEAR QUANTIZE";
 constexpr std::string_view kDequantize = "ELEMENT_WISE_DEQUANTIZE_LINEAR DEQUANTIZE";
 constexpr std::string_view kNewer = "QUANTIZE and DEQUANTIZE from version 21 on";
 
-const OnnxRow kRows[] = {
-    {"ConvInteger", "10", "CONVOLUTION_INTEGER", ConvInteger},
-    {"DequantizeLinear", "10 13 19 21 23 24 25", kDequantize, DequantizeLinear, kNewer},
-    {"QLinearConv", "10", "QUANTIZED_LINEAR_CONVOLUTION", QLinearConv},
-    {"QuantizeLinear", "10 13 19 21 23 24 25", kQuantize, QuantizeLinear, kNewer},
-    {"DequantizeLinear", "1", "ELEMENT_WISE_DEQUANTIZE_LINEAR", DequantizeLinear, "", kContrib},
-    {"QLinearAdd", "1", "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", QLinearAdd, "", kContrib},
-    {"QLinearAveragePool", "1", "QUANTIZED_LINEAR_AVERAGE_POOLING", QLinearAveragePool, "",
-     kContrib},
-    {"QLinearConcat", "1", "ELEMENT_WISE_DEQUANTIZE_LINEAR JOIN ELEMENT_WISE_QUANTIZE_LINEAR",
-     QLinearConcat, "", kContrib},
-    {"QLinearGlobalAveragePool", "1", "QUANTIZED_LINEAR_AVERAGE_POOLING", QLinearAveragePool, "",
-     kContrib},
-    {"QLinearSigmoid", "1",
-     "ELEMENT_WISE_DEQUANTIZE_LINEAR ACTIVATION_SIGMOID ELEMENT_WISE_QUANTIZE_LINEAR",
-     QLinearSigmoid, "", kContrib},
-    {"QuantizeLinear", "1", "ELEMENT_WISE_QUANTIZE_LINEAR", QuantizeLinear, "", kContrib},
-};
-
-}  // namespace
-
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
-
-}  // namespace dmlop::onnx_quantized
-
 // --- products of integers ------------------------------------------------------------------------
-
-namespace dmlop::onnx_integer_product {
-namespace {
 
 // The three outputs of DYNAMIC_QUANTIZE_LINEAR.
 struct Quantized {
@@ -397,6 +367,22 @@ void MatMulNBits(OnnxCall& call) {
 }
 
 const OnnxRow kRows[] = {
+    {"ConvInteger", "10", "CONVOLUTION_INTEGER", ConvInteger},
+    {"DequantizeLinear", "10 13 19 21 23 24 25", kDequantize, DequantizeLinear, kNewer},
+    {"QLinearConv", "10", "QUANTIZED_LINEAR_CONVOLUTION", QLinearConv},
+    {"QuantizeLinear", "10 13 19 21 23 24 25", kQuantize, QuantizeLinear, kNewer},
+    {"DequantizeLinear", "1", "ELEMENT_WISE_DEQUANTIZE_LINEAR", DequantizeLinear, "", kContrib},
+    {"QLinearAdd", "1", "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", QLinearAdd, "", kContrib},
+    {"QLinearAveragePool", "1", "QUANTIZED_LINEAR_AVERAGE_POOLING", QLinearAveragePool, "",
+     kContrib},
+    {"QLinearConcat", "1", "ELEMENT_WISE_DEQUANTIZE_LINEAR JOIN ELEMENT_WISE_QUANTIZE_LINEAR",
+     QLinearConcat, "", kContrib},
+    {"QLinearGlobalAveragePool", "1", "QUANTIZED_LINEAR_AVERAGE_POOLING", QLinearAveragePool, "",
+     kContrib},
+    {"QLinearSigmoid", "1",
+     "ELEMENT_WISE_DEQUANTIZE_LINEAR ACTIVATION_SIGMOID ELEMENT_WISE_QUANTIZE_LINEAR",
+     QLinearSigmoid, "", kContrib},
+    {"QuantizeLinear", "1", "ELEMENT_WISE_QUANTIZE_LINEAR", QuantizeLinear, "", kContrib},
     {"DynamicQuantizeLinear", "11", "DYNAMIC_QUANTIZE_LINEAR", DynamicQuantizeLinear},
     {"MatMulInteger", "10", "MATRIX_MULTIPLY_INTEGER", MatMulInteger},
     {"QLinearMatMul", "10 21", "QUANTIZED_LINEAR_MATRIX_MULTIPLY", QLinearMatMul},
@@ -413,4 +399,4 @@ std::span<const OnnxRow> Rows() {
   return kRows;
 }
 
-}  // namespace dmlop::onnx_integer_product
+}  // namespace dmlop::onnx_quantized

@@ -225,7 +225,7 @@ struct Modes {
 
 void EmitResample(OnnxCall& call, const Modes& modes, std::vector<Axis> axes) {
   OnnxValue& x = call.In(0);
-  const OnnxSizes sizes = call.CheckedSizes(SizesOf(axes, &Axis::output));
+  const OnnxSizes sizes = RequireSizes(SizesOf(axes, &Axis::output));
   JoinCopied(axes);
   const Nearest nearest = modes.is_nearest ? NearestCalled(call, modes.nearest) : kNearest[2];
   std::vector<float> scales, input_offsets, output_offsets;

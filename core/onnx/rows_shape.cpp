@@ -42,7 +42,7 @@ void Constant(OnnxCall& call) {
 }
 
 void ConstantOfShape(OnnxCall& call) {
-  const OnnxSizes sizes = call.CheckedSizes(call.Integers(0));
+  const OnnxSizes sizes = RequireSizes(call.Integers(0));
   const TensorProto* value = call.Tensor("value");
   OnnxType type = kOnnxFloat;
   Scalar scalar{DataType::kFloat32};
@@ -207,7 +207,7 @@ void Transpose(OnnxCall& call) {
 
 void Expand(OnnxCall& call) {
   OnnxValue& x = call.In(0);
-  const OnnxSizes sizes = BroadcastSizes(call, x.sizes, call.CheckedSizes(call.Integers(1)));
+  const OnnxSizes sizes = BroadcastSizes(call, x.sizes, RequireSizes(call.Integers(1)));
   call.Emit("ELEMENT_WISE_IDENTITY",
             {{"InputTensor", BroadcastTo(x, sizes)}, {"OutputTensor", call.Out(0, x.type, sizes)}});
 }

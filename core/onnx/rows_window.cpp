@@ -114,7 +114,7 @@ void MaxUnpool(OnnxCall& call) {
     output.push_back((spatial[d] - 1) * strides[d] - pads[d] - pads[d + spatial.size()] +
                      kernel[d]);
   }
-  const OnnxSizes sizes = call.CheckedSizes(WithSpatial(x.sizes, output));
+  const OnnxSizes sizes = RequireSizes(WithSpatial(x.sizes, output));
   if (call.Has(2)) {
     const OnnxSizes given = call.Integers(2);
     if (given != sizes) {
@@ -200,8 +200,7 @@ void EmitTransposed(OnnxCall& call, const std::vector<Cut>& cuts, const OnnxSize
   const int64_t groups = call.Int("group", 1);
   if (groups < 1 || groups > x.sizes[1]) call.Refuse("ONX-3", "group {}", groups);
   const OnnxSizes output = PartOfCuts(cuts, &Cut::output);
-  const OnnxSizes sizes =
-      call.CheckedSizes(WithSpatial({x.sizes[0], filter.sizes[1] * groups}, output));
+  const OnnxSizes sizes = RequireSizes(WithSpatial({x.sizes[0], filter.sizes[1] * groups}, output));
   OnnxSettings settings = {{"InputTensor", Packed(x)},
                            {"FilterTensor", Packed(filter)},
                            {"OutputTensor", call.Out(0, x.type, sizes)},
@@ -250,7 +249,7 @@ void MaxRoiPool(OnnxCall& call) {
       "ROI_POOLING",
       {{"InputTensor", Packed(x)},
        {"ROITensor", AtRank(regions, 4)},
-       {"OutputTensor", call.Out(0, x.type, call.CheckedSizes(sizes))},
+       {"OutputTensor", call.Out(0, x.type, RequireSizes(sizes))},
        {"SpatialScale", call.Float("spatial_scale", 1)},
        {"PooledSize", Size2d{static_cast<uint32_t>(pooled[1]), static_cast<uint32_t>(pooled[0])}}});
 }
@@ -311,7 +310,7 @@ void RoiAlign(OnnxCall& call) {
   call.Emit("ROI_ALIGN1", {{"InputTensor", Packed(x)},
                            {"ROITensor", Packed(taken)},
                            {"BatchIndicesTensor", AsType(Packed(call.In(2)), DataType::kUint64)},
-                           {"OutputTensor", call.Out(0, x.type, call.CheckedSizes(sizes))},
+                           {"OutputTensor", call.Out(0, x.type, RequireSizes(sizes))},
                            {"ReductionFunction", is_max ? "MAX" : "AVERAGE"},
                            {"InterpolationMode", "LINEAR"},
                            {"SpatialScaleX", scale},
@@ -356,7 +355,7 @@ void Col2Im(OnnxCall& call) {
   const OnnxSizes sizes = WithSpatial({x.sizes[0], x.sizes[1] / CountOf(block)}, image);
   const OnnxSizes starts(pads.begin(), middle), ends(middle, pads.end());
   if (starts != ends) call.Note("ORT's DirectML provider takes the padding in front for both ends");
-  EmitUnary(call, "FOLD", Packed(x), call.Out(0, x.type, call.CheckedSizes(sizes)),
+  EmitUnary(call, "FOLD", Packed(x), call.Out(0, x.type, RequireSizes(sizes)),
             {{"WindowSizes", block},
              {"Strides", SpatialNumbers(call, "strides", image.size())},
              {"Dilations", SpatialNumbers(call, "dilations", image.size())},

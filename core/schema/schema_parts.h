@@ -109,7 +109,6 @@ void DefineOperators(const SchemaDialect& dialect, Json& definitions);
 
 // Defines "model" and its parts. DefineValues and the operators of models must come first.
 void DefineModel(Json& definitions);
-void DefineReports(Json& definitions);
 
 // The JSON Schema (draft 2020-12) of operator descriptors and DxDispatch models, generated from the
 // lists of fields and names that their readers use.

@@ -30,7 +30,8 @@ std::string SchemaText() {
   DefineOperators(SchemaDialect(Dialect::kDescriptor), definitions);
   DefineOperators(SchemaDialect(Dialect::kModel), definitions);
   DefineModel(definitions);
-  DefineReports(definitions);
+  // A line of batch --report, what diagnose prints, and their parts.
+  definitions.update(Json::parse(kReportsSchema));
   const Json schema = {
       {"$schema", "https://json-schema.org/draft/2020-12/schema"},
       {"title", "dmlop documents"},
@@ -42,13 +43,6 @@ std::string SchemaText() {
       {"$defs", definitions},
   };
   return Pretty(schema) + "\n";
-}
-
-// --- reports -------------------------------------------------------------------------------------
-
-// The schema of what `batch --report` writes for a case, and of what `diagnose` prints.
-void DefineReports(Json& definitions) {
-  definitions.update(Json::parse(kReportsSchema));
 }
 
 }  // namespace dmlop
