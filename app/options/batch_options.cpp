@@ -68,12 +68,6 @@ void AddExpand(CLI::App& command, BatchOptions& options) {
 
 Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<BatchOptions>();
-  AddExamples(command,
-              "  dmlop batch cases.jsonl --keep-going --report report.jsonl\n"
-              "  dmlop batch cases.jsonl --check --ulp 2\n"
-              "  dmlop batch cases.jsonl --judge gpu/ --diagnose\n"
-              "  dmlop batch cases.jsonl --shard 1/4 --report report-1.jsonl\n"
-              "  dmlop batch --expand sweep.jsonl > cases.jsonl\n");
   AddValue(command, "manifest", "MANIFEST", "JSON Lines, one descriptor a line, or -",
            options->manifest)
       ->required();
@@ -199,10 +193,6 @@ void AddBaseline(CLI::App& command, BenchOptions& options) {
 
 Command DeclareBench(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<BenchOptions>();
-  AddExamples(command,
-              "  dmlop bench sum.json max.json -t 1,2\n"
-              "  dmlop bench sum.json -i x.npy --min-time 2s -o sum-times.json\n"
-              "  dmlop bench sum.json --baseline sum-times.json --fail-over 5%\n");
   AddValue(command, "descriptor", "DESCRIPTOR", "Paths, - or JSON text; models too",
            options->descriptors)
       ->required();

@@ -164,9 +164,6 @@ ExitStatus PrintCompletion(Writer write) {
 
 Command DeclareCompletion(CLI::App& command, const CommonOptions&) {
   const auto writer = std::make_shared<Writer>(nullptr);
-  AddExamples(command,
-              "  dmlop completion bash > ~/.local/share/bash-completion/completions/dmlop\n"
-              "  dmlop completion fish > ~/.config/fish/completions/dmlop.fish\n");
   AddChoice<Writer>(command, "shell", "The shell that is to complete", *writer,
                     {{"bash", BashCompletion}, {"zsh", ZshCompletion}, {"fish", FishCompletion}})
       ->required();

@@ -13,12 +13,6 @@ namespace dmlop {
 
 Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<RunOptions>();
-  AddExamples(command,
-              "  dmlop run reduce.json                         # the descriptor binds files\n"
-              "  dmlop run reduce.json -i x.npy -o sum.npy     # the command line does\n"
-              "  dmlop run join.json -i a.npy -i b.npy -o - | dmlop show -\n"
-              "  dmlop run reduce.json -i x.npy --judge gpu.npy --ulp 2\n"
-              "  dmlop run model.json --output-path results\n");
   AddDescriptor(command, options->descriptor);
   AddLine(command, options->line);
   AddFiles(command, "-i,--input", "Bind the next (or the named) input to a file", options->inputs);
@@ -60,10 +54,6 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
 
 Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<ValidateOptions>();
-  AddExamples(command,
-              "  dmlop validate *.json\n"
-              "  dmlop validate reduce.json -L 3_0 --format json\n"
-              "  dmlop validate reduce.json --print-complete > complete.json\n");
   AddValue(command, "descriptor", "DESCRIPTOR", "Paths, - or JSON text", options->descriptors)
       ->required();
   AddLine(command, options->line);
@@ -98,14 +88,6 @@ Command DeclareValidate(CLI::App& command, const CommonOptions& common) {
 
 Command DeclareExplain(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<ExplainOptions>();
-  AddExamples(command,
-              "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy\n"
-              "  dmlop explain unfold.json 'InputTensor[0,0,3,1]' --format json\n"
-              "  dmlop explain join.json 'InputTensors[1][0,-1]'\n"
-              "  dmlop explain reduce.json OutputTensor@8 -i x.npy\n"
-              "  dmlop explain reduce.json 'OutputTensor[0,2]' -i x.npy --as sums-float16\n"
-              "  dmlop explain model.json 'OutputTensor[0,1]' --dispatchable sum\n"
-              "  dmlop explain model.json 'sum.OutputTensor[0,1]'\n");
   AddDescriptor(command, options->descriptor);
   CLI::Option* element = command.add_option(
       "element", options->element,
@@ -159,13 +141,6 @@ constexpr const char* kNoName = "\n";
 
 Command DeclareOps(CLI::App& command, const CommonOptions&) {
   const auto options = std::make_shared<OpsOptions>();
-  AddExamples(command,
-              "  dmlop ops\n"
-              "  dmlop ops REDUCE -L 2_1\n"
-              "  dmlop ops --like MatMul\n"
-              "  dmlop ops CONVOLUTION --like\n"
-              "  dmlop ops CONVOLUTION --template > conv.json\n"
-              "  dmlop ops --manual reduction\n");
   CLI::Option* name =
       AddValue(command, "operator", "OPERATOR", "Describe this operator", options->name);
   const CLI::Option* like =
@@ -197,10 +172,7 @@ Command DeclareOps(CLI::App& command, const CommonOptions&) {
 
 // --- schema --------------------------------------------------------------------------------------
 
-Command DeclareSchema(CLI::App& command, const CommonOptions&) {
-  AddExamples(command,
-              "  dmlop schema > dmlop.schema.json\n"
-              "  dmlop schema | jq '.[\"$defs\"].REDUCE'\n");
+Command DeclareSchema(CLI::App&, const CommonOptions&) {
   return SchemaCommand;
 }
 

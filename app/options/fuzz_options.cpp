@@ -216,12 +216,6 @@ FuzzOptions ParseFuzzWords(std::vector<std::string> words) {
 
 Command DeclareFuzz(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<FuzzOptions>();
-  AddExamples(command,
-              "  dmlop fuzz --engine './run-on-gpu {}' CONVOLUTION GEMM -n 300\n"
-              "  dmlop fuzz --engine 'dmlop batch {}/cases.jsonl' --per-start 1000 --time 10m\n"
-              "  dmlop fuzz --engine './run-on-gpu {}' --case CONVOLUTION/0/17\n"
-              "  dmlop fuzz --engine './run-on-gpu {}' --replay findings\n"
-              "  dmlop fuzz --write cases 'ELEMENT_WISE_*' -n 50\n");
   AddFuzz(command, *options);
   return [options, &common, &command] {
     RequireEngine(*options);
@@ -239,9 +233,6 @@ Command DeclareFuzz(CLI::App& command, const CommonOptions& common) {
 
 Command DeclareShrink(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<ShrinkOptions>();
-  AddExamples(command,
-              "  dmlop shrink conv.json --engine './run-on-gpu {}'\n"
-              "  dmlop shrink cases.jsonl --line 7 --engine './run-on-gpu {}' -o finding\n");
   AddDescriptor(command, options->descriptor);
   AddLine(command, options->line);
   AddEngine(command, options->engine)->required();

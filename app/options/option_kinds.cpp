@@ -209,10 +209,6 @@ void AddCommon(CLI::App& command, CommonOptions& options) {
       {{"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}});
 }
 
-void AddExamples(CLI::App& command, const std::string& lines) {
-  command.footer("Examples:\n" + lines);
-}
-
 CLI::Option* AddFiles(CLI::App& command, const std::string& name, const std::string& description,
                       std::vector<std::string>& files) {
   return command.add_option(name, files, description)

@@ -33,9 +33,6 @@ CLI::ValidationError Invalid(const std::string& option, fmt::format_string<Args.
 // Adds the options that every command has.
 void AddCommon(CLI::App& command, CommonOptions& options);
 
-// Adds the lines at the end of --help.
-void AddExamples(CLI::App& command, const std::string& lines);
-
 // A value, or several, as CLI11 reads them; `type` is what --help calls it.
 template <typename T>
 CLI::Option* AddValue(CLI::App& command, const std::string& name, const std::string& type,

@@ -12,6 +12,7 @@
 #include "app/commands.h"
 #include "app/files/output.h"
 #include "app/options/command_options.h"
+#include "app/options/examples.txt.h"
 #include "app/options/option_kinds.h"
 #include "app/text/progress_text.h"
 #include "app/text/table_text.h"
@@ -101,6 +102,16 @@ std::string VersionText() {
   return fmt::format("dmlop {}\ninstruction sets: {}", kVersion, fmt::join(SupportedIsas(), ", "));
 }
 
+// The lines of a command in the list of examples, which are indented behind its name.
+std::string ExamplesOf(std::string_view command) {
+  const std::string text = kExamples;
+  const std::string head = fmt::format("{}:\n", command);
+  const size_t begin = (text.starts_with(head) ? 0 : text.find("\n" + head) + 1) + head.size();
+  size_t end = begin;
+  while (text.compare(end, 2, "  ") == 0) end = text.find('\n', end) + 1;
+  return text.substr(begin, end - begin);
+}
+
 // Counts the common arguments that precede the command.
 size_t CountBeforeCommand(std::span<const std::string> arguments) {
   constexpr std::array<std::string_view, 4> kFlags = {"-q", "--quiet", "-v", "--verbose"};
@@ -156,6 +167,7 @@ class CommandLine {
 
   void Declare(const CommandEntry& entry) {
     CLI::App& command = *app_.add_subcommand(entry.name, entry.summary);
+    command.footer("Examples:\n" + ExamplesOf(entry.name));
     AddCommon(command, common_);
     command.callback([this, chosen = entry.declare(command, common_)] { command_ = chosen; });
     for (CLI::Option* option : command.get_options()) {

@@ -13,14 +13,6 @@ namespace dmlop {
 
 Command DeclareCompare(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<CompareOptions>();
-  AddExamples(command,
-              "  dmlop compare actual.npy expected.npy\n"
-              "  dmlop compare gpu.npy cpu.npy --ulp 2 --format json\n"
-              "  dmlop compare gpu.npy cpu.npy --map -o differences.png\n"
-              "  dmlop compare gpu.npy '[1]' cpu.npy '[1]' --map --measure absolute\n"
-              "  dmlop compare gpu.bin cpu.bin --type FLOAT16 --sizes 64,64\n"
-              "  dmlop compare heap.bin@0x400 cpu.npy --type FLOAT16 --sizes 64,64\n"
-              "  dmlop compare gpu golden --ulp FLOAT16=1 --ulp FLOAT32=2\n");
   AddValue(command, "files", "ACTUAL [SLICE] EXPECTED [SLICE]",
            "Two tensor files, folders or -: what is compared, and what is expected", options->files)
       ->required();
@@ -35,13 +27,6 @@ Command DeclareCompare(CLI::App& command, const CommonOptions& common) {
 
 Command DeclareShow(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<ShowOptions>();
-  AddExamples(command,
-              "  dmlop show x.npy\n"
-              "  dmlop show x.npy --stats\n"
-              "  dmlop show x.bin --type FLOAT16 --sizes 2,3,4\n"
-              "  dmlop show x.npy '[0, :, 2:5]' --hex\n"
-              "  dmlop show x.npy '[-1, ...]' --map -o x.png\n"
-              "  dmlop show dump.bin --find expected.npy\n");
   AddValue(command, "file", "FILE [SLICE]", "A tensor file or -, then slices of it", options->files)
       ->required();
   AddRawForm(command, options->raw);
@@ -84,11 +69,6 @@ std::vector<std::string> ParseKeys(const std::string& text) {
 
 Command DeclareReport(CLI::App& command, const CommonOptions&) {
   const auto options = std::make_shared<ReportOptions>();
-  AddExamples(command,
-              "  dmlop report report.jsonl\n"
-              "  dmlop report a100.jsonl h100.jsonl --by operator --format markdown\n"
-              "  dmlop report report.jsonl --format html -o report.html\n"
-              "  dmlop report report.jsonl --format junit -o junit.xml\n");
   AddValue(command, "reports", "FILE.jsonl",
            "Reports of 'dmlop batch --report', one a device, or -", options->reports)
       ->required();
@@ -109,13 +89,6 @@ Command DeclareReport(CLI::App& command, const CommonOptions&) {
 
 Command DeclareDiagnose(CLI::App& command, const CommonOptions& common) {
   const auto options = std::make_shared<DiagnoseOptions>();
-  AddExamples(command,
-              "  dmlop diagnose conv.json gpu.npy\n"
-              "  dmlop diagnose gemm.json gpu.npy -i ATensor=a.npy -i BTensor=b.npy\n"
-              "  dmlop diagnose lstm.json OutputSingleTensor=last.npy --format json\n"
-              "  dmlop diagnose cases.jsonl gpu.npy --line 7 --ulp 2\n"
-              "  dmlop diagnose model.onnx --node Conv_12 gpu.npy -i X=x.npy\n"
-              "  dmlop diagnose model.onnx --from dump -i X=x.npy\n");
   AddDescriptor(command, options->descriptor);
   AddValue(command, "actual", "[NAME=]ACTUAL",
            "What a device has written for the next (or the named) output", options->actual);
