@@ -227,7 +227,8 @@ class GraphExecution {
       if (!output.path.empty()) Write(output, files, written);
     }
     if (!options_.report.empty()) {
-      ResultFile(options_.report, Report(std::move(written))).AddTo(files);
+      ResultFile report(options_.report, Report(std::move(written)));
+      report.AddTo(files);
     }
     auto& picture = judged_->comparisons().picture();
     if (picture) picture->AddTo(files);
