@@ -18,19 +18,23 @@ Engine CaseEngine(int number) {
   return Engine(TestSeed() * 1'000'003 + static_cast<uint64_t>(number));
 }
 
-bool IsFullDepth() {
-  return std::getenv("DMLOP_TEST_FULL") != nullptr;
+// Cases of which one runs.
+static int CasesForOne() {
+  const char* text = std::getenv("DMLOP_TEST_SHARE");
+  return text != nullptr ? std::max(std::atoi(text), 1) : 3;
 }
 
-constexpr int kShare = 3;
+bool IsFullDepth() {
+  return CasesForOne() == 1;
+}
 
 int ShareOf(int cases) {
-  return IsFullDepth() ? cases : std::max(cases / kShare, 1);
+  return std::max(cases / CasesForOne(), 1);
 }
 
 bool IsInShare() {
   static Engine engine = CaseEngine(0);
-  return IsFullDepth() || OneIn(engine, kShare);
+  return OneIn(engine, CasesForOne());
 }
 
 std::string CaseTrace(int number) {

@@ -17,14 +17,13 @@ using Engine = RandomEngine;
 // DMLOP_TEST_SEED, or a fixed default.
 uint64_t TestSeed();
 
-// Whether every case of the long tests runs: DMLOP_TEST_FULL is set.
+// Whether every case of the long tests runs: DMLOP_TEST_SHARE is 1.
 bool IsFullDepth();
 
-// A third of the cases, each of which draws from its own engine, or all of them at full depth.
+// One in DMLOP_TEST_SHARE of the cases, or in 3, each of which draws from its own engine.
 int ShareOf(int cases);
 
-// Whether the next entry of a list of cases runs: one in three, drawn by the seed, or all at full
-// depth.
+// Whether the next entry of a list of cases runs: as many, drawn by the seed.
 bool IsInShare();
 
 Engine CaseEngine(int number);
