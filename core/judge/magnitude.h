@@ -66,6 +66,18 @@ struct SizesAndTerms {
 SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                             size_t output);
 
+// What an infinite result is before it is rounded, and its size.
+struct InfiniteResult {
+  int64_t element = 0;
+  double value = 0;  // infinite beside a pole or because an element is
+  double size = 0;
+};
+
+// Returns those of all infinite elements of an output, in order; only of the first ones if their
+// formulas are too long to evaluate all.
+std::vector<InfiniteResult> EvaluateInfiniteResults(const OperatorDesc& op, InputViews inputs,
+                                                    const ConstTensorView& exact, size_t output);
+
 // Adds, for each dimension of a linear interpolation, the magnitude of the coordinate times the
 // difference of the neighbours; nothing for operators that interpolate in another way. `sizes` are
 // those of the output.

@@ -71,6 +71,7 @@ class UnitsOfOutput {
     units_.least = FormOf(units_.unit_type).Least();
     units_.bound = BoundOf();
     units_.has_logarithm = character_.has_logarithm;
+    units_.has_orders = HasOrders();
     // The input of a network is {1, steps, items, size}.
     if (IsNetwork(op_)) {
       units_.steps = CountedBySources([](const Region& source) { return source.sizes[1]; });
@@ -111,6 +112,14 @@ class UnitsOfOutput {
     if (character_.is_polynomial && !character_.has_long_product) return ErrorUnits::Bound::kProved;
     return IsElementWise() || !character_.has_function ? ErrorUnits::Bound::kOneValue
                                                        : ErrorUnits::Bound::kGenerous;
+  }
+
+  // Whether parts of a sum or product may be infinite, or 0, in one order of its steps and not in
+  // another.
+  bool HasOrders() const {
+    const bool is_sum_of_one_sign = character_.is_of_one_sign && character_.is_polynomial;
+    return character_.rounds && !IsElementWise() &&
+           (!is_sum_of_one_sign || character_.has_long_product);
   }
 
   void Measure() {
@@ -385,10 +394,12 @@ std::optional<ErrorUnits> UnitsOfActivated(const OperatorDesc& op, InputViews in
 std::optional<ErrorUnits> ErrorUnitsOf(const OperatorDesc& op, InputViews inputs,
                                        const ConstTensorView& exact_output, size_t output) {
   if (!IsFloat(exact_output.type)) return std::nullopt;
-  if (FusedActivationOf(op) != nullptr && output == 0) {
-    return UnitsOfActivated(op, inputs, exact_output);
-  }
-  return UnitsOfOutput(op, inputs, exact_output, output).Result();
+  const bool is_activated = FusedActivationOf(op) != nullptr && output == 0;
+  std::optional<ErrorUnits> units = is_activated
+                                        ? UnitsOfActivated(op, inputs, exact_output)
+                                        : UnitsOfOutput(op, inputs, exact_output, output).Result();
+  if (units) units->infinite = EvaluateInfiniteResults(op, inputs, exact_output, output);
+  return units;
 }
 
 int64_t ErrorUnits::TermsOf(int64_t element) const {
@@ -423,7 +434,13 @@ std::optional<double> ErrorUnits::AllowedSums(int64_t element, DataType sums) co
 bool ErrorUnits::MayOverflow(int64_t element, DataType sums) const {
   const auto i = static_cast<size_t>(element);
   const DataType type = sums == DataType::kUnknown ? unit_type : sums;
+  if (!has_orders && InfiniteAt(element) != nullptr) return false;
   return std::max(scale[i], unscaled.empty() ? 0 : unscaled[i]) > FormOf(type).Most();
+}
+
+const InfiniteResult* ErrorUnits::InfiniteAt(int64_t element) const {
+  const auto found = std::ranges::lower_bound(infinite, element, {}, &InfiniteResult::element);
+  return found != infinite.end() && found->element == element ? &*found : nullptr;
 }
 
 bool ErrorUnits::MayBeAnything(int64_t element) const {
@@ -439,13 +456,20 @@ double ErrorUnits::UnitsOf(int64_t element, double actual, double expected,
   if (std::isnan(actual) || std::isnan(expected)) return kInfinity;
   const FloatForm actual_form = in_bfloat16 ? kBfloat16 : FormOf(actual_type);
   const FloatForm expected_form = in_bfloat16 ? kBfloat16 : FormOf(output_type);
-  const double a = actual_form.Finite(actual), r = expected_form.Finite(expected);
+  const InfiniteResult* const infinite_result =
+      std::isinf(expected) ? InfiniteAt(element) : nullptr;
+  const double a = actual_form.Finite(actual);
+  const double r =
+      infinite_result != nullptr ? infinite_result->value : expected_form.Finite(expected);
+  if (std::isinf(r)) return kInfinity;
+  const double nearest = std::clamp(r, -expected_form.Most(), expected_form.Most());
   const double before = rounded_before.empty() ? 0 : rounded_before[static_cast<size_t>(element)];
-  const double excused = (actual_form.Ulp(a) + expected_form.Ulp(r)) / 2 + before;
+  const double excused = (actual_form.Ulp(a) + expected_form.Ulp(nearest)) / 2 + before;
   const double error = std::max(0.0, std::abs(a - r) - excused);
-  const double size = scale[static_cast<size_t>(element)] + least;
+  const double size =
+      infinite_result != nullptr ? infinite_result->size : scale[static_cast<size_t>(element)];
   const FloatForm unit_form = in_bfloat16 ? kBfloat16 : FormOf(unit_type);
-  return error == 0 ? 0 : error / size / unit_form.Roundoff();
+  return error == 0 ? 0 : error / (size + least) / unit_form.Roundoff();
 }
 
 }  // namespace dmlop

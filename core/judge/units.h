@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/compare/error_measure.h"
+#include "core/judge/magnitude.h"
 #include "core/ops/operator.h"
 #include "core/tensor/unit_tolerance.h"
 
@@ -45,6 +46,9 @@ struct ErrorUnits {
   // infinity of a number; or empty.
   std::vector<double> rounded_before{};
 
+  std::vector<InfiniteResult> infinite{};  // results, by element
+  bool has_orders = true;                  // steps that a device may take in another order
+
   bool in_bfloat16 = false;  // the tensors were rounded to it, and u is its roundoff, 2^-8
 
   double UnitsOf(int64_t element, double actual, double expected, DataType actual_type) const;
@@ -55,6 +59,9 @@ struct ErrorUnits {
   bool MayBeAnything(int64_t element) const;
   // Whether partial sums may be beyond that type, so that infinity and NaN may be right.
   bool MayOverflow(int64_t element, DataType sums = DataType::kUnknown) const;
+
+ private:
+  const InfiniteResult* InfiniteAt(int64_t element) const;
 };
 
 // Returns the units of an output of a valid operator, given its inputs as Run takes them and its

@@ -391,6 +391,43 @@ class UnitsTest(ProgramTest):
             for value in (np.inf, NAN):
                 self.judged(document, np.array([[value]], "f4"), "--tolerance", "sums", status=status)
 
+    def test_an_infinite_result_is_no_number(self):
+        """It may be NaN, or the other infinity, only where an order of additions or factors makes it so."""
+        most, huge = np.finfo("f4").max, 3e38
+        number, sign = {1, most}, {1, most, NAN, -np.inf}
+        pair = {"ATensor": "a.npy", "BTensor": "b.npy"}
+        table = [(operator("ELEMENT_WISE_DIVIDE", pair), [1], [0], sign),
+                 (operator("ELEMENT_WISE_MULTIPLY", pair), [huge], [4], sign),
+                 (operator("ELEMENT_WISE_ADD", pair), [np.inf], [1], sign),
+                 (operator("ELEMENT_WISE_ADD", pair), [huge], [huge], sign),
+                 (operator("ELEMENT_WISE_MAX", pair), [np.inf], [1], sign),
+                 (operator("ELEMENT_WISE_POW", {"InputTensor": "a.npy", "ExponentTensor": "b.npy"}), [10], [40], sign),
+                 (unary("ELEMENT_WISE_EXP"), [100], [], sign),
+                 (unary("ELEMENT_WISE_RECIP"), [1e-40], [], sign),
+                 (unary("ELEMENT_WISE_ATANH"), [1], [], sign),
+                 (unary("ACTIVATION_LINEAR", Alpha=4, Beta=0), [huge], [], sign),
+                 (unary("ACTIVATION_GELU"), [np.inf], [], sign),
+                 (reduced("MAX"), [[np.inf, 1]], [], sign),
+                 (reduced("L1"), [[huge, huge]], [], sign),
+                 (reduced("SUM_SQUARE"), [[huge, 1]], [], sign),
+                 (reduced("SUM"), [[huge, huge, -1]], [], number),
+                 (reduced("MULTIPLY"), [[huge, 4, 0.5]], [], number)]
+        for document, a, b, wrong in table:
+            self.bind((np.array(a, "f4"), np.array(b, "f4")))
+            expected = self.result_of(document)
+            for value in sign:
+                actual = np.full_like(expected, value)
+                with self.subTest(document=document, value=value):
+                    self.assertEqual(self.statuses(document, actual), (value not in wrong, value not in wrong))
+
+    def test_numbers_beside_the_end_of_the_range(self):
+        """The greatest FLOAT16 is a faithful value of what is between it and 65536, which rounds to infinity."""
+        for terms, passes in (((32768, 32752), True), ((32768, 32832), False), ((65504, 65504), False)):
+            self.bind((np.array([terms], "f2"),))
+            document = reduced("SUM")
+            self.assertTrue(np.isinf(self.result_of(document).item()))
+            self.assertEqual(self.statuses(document, np.array([[65504]], "f2")), (passes, passes))
+
     # --- words ------------------------------------------------------------------------------------
 
     def test_units_decide_which_element_is_the_worst(self):
