@@ -205,7 +205,7 @@ class Relevance {
       case Kind::kFastFunctions:
         return features_.has_functions;
       case Kind::kSaturated:
-        return features_.has_wraps || (type_ == DataType::kFloat16 && has_formula_);
+        return features_.has_wraps || (IsFloat(type_) && has_formula_);
       default:
         return v.of_differences ? features_.has_integer_differences : features_.has_clamps;
     }
