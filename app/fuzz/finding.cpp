@@ -146,6 +146,18 @@ bool AreEqual(const Computation& a, const Computation& b) {
   return OperatorJson(a.op) == OperatorJson(b.op) && HaveSameInputs(a, b);
 }
 
+// Whether all that is wrong is one value.
+bool HasOneWrongValue(const DeviceVerdict& verdict) {
+  std::optional<double> value;
+  for (const JudgedOutput& output : verdict.outputs) {
+    for (const Difference& wrong : output.judgement.comparison.listed) {
+      if (value.value_or(wrong.actual) != wrong.actual) return false;
+      value = wrong.actual;
+    }
+  }
+  return true;
+}
+
 bool HaveSameConditions(const Conditions& a, const Conditions& b) {
   Json of_a, of_b;
   SetConditions(a, of_a);
@@ -160,6 +172,15 @@ const Cause* FirstCause(const std::vector<DiagnosedFile>& diagnoses) {
     if (!file.diagnosis.causes.empty()) return &file.diagnosis.causes.front();
   }
   return nullptr;
+}
+
+const Cause* TellingCause(const DeviceVerdict& verdict,
+                          const std::vector<DiagnosedFile>& diagnoses) {
+  const Cause* cause = FirstCause(diagnoses);
+  if (cause == nullptr) return nullptr;
+  const bool is_of_descriptor =
+      std::ranges::all_of(cause->ids, [](const std::string& id) { return id.starts_with('/'); });
+  return is_of_descriptor && HasOneWrongValue(verdict) ? nullptr : cause;
 }
 
 void PreferCause(const std::string& key, std::vector<DiagnosedFile>& diagnoses) {
@@ -182,7 +203,7 @@ FailureKey KeyOf(const NamedCase& one, const DeviceVerdict& verdict,
                  const std::vector<DiagnosedFile>& diagnoses) {
   FailureKey key{std::string(one.computation.op.name()), verdict.what, verdict.code};
   if (verdict.what != CaseClass::kWrong) return key;
-  const Cause* cause = FirstCause(diagnoses);
+  const Cause* cause = TellingCause(verdict, diagnoses);
   key.code = cause != nullptr ? KeyOfCause(cause->ids) : ClassOf(diagnoses);
   return key;
 }

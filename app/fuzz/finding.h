@@ -21,8 +21,8 @@ namespace dmlop {
 struct FailureKey {
   std::string op;
   CaseClass what = CaseClass::kWrong;
-  // How the engine ended; of wrong elements, the ids of the first cause without values and details
-  // or, if there is none, the first class of their values.
+  // How the engine ended; of wrong elements, the ids of the cause that tells the fault, without
+  // values and details, or, if there is none, the first class of their values.
   std::string code{};
 
   bool operator==(const FailureKey&) const = default;
@@ -30,6 +30,11 @@ struct FailureKey {
 
 // The first cause of an output that has one; null if none has.
 const Cause* FirstCause(const std::vector<DiagnosedFile>& diagnoses);
+
+// The first cause, if it tells the fault; null if there is none, or if it is a change of the
+// descriptor and all that is wrong has one value, which many changes give by chance.
+const Cause* TellingCause(const DeviceVerdict& verdict,
+                          const std::vector<DiagnosedFile>& diagnoses);
 
 // Puts a cause first whose key is this one, if it explains as much as the first one.
 void PreferCause(const std::string& key, std::vector<DiagnosedFile>& diagnoses);
@@ -128,7 +133,8 @@ class FindingList {
 
   // Counts a failure to the finding that it belongs to. Returns false if it belongs to none, or is
   // the first case of one whose making a signal has ended.
-  bool Count(const FailureKey& key, const NamedCase& one);
+  bool Count(const NamedCase& one, const DeviceVerdict& verdict,
+             const std::vector<DiagnosedFile>& diagnoses);
 
   // Adds a finding, and writes it, in place of one with the same first case; or counts it to the
   // one that is like it. Throws an Error if it cannot be written, and leaves no part of it.

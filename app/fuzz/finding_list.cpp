@@ -97,10 +97,16 @@ void FindingList::PreferKnownCauses(const NamedCase& one,
   }
 }
 
-bool FindingList::Count(const FailureKey& key, const NamedCase& one) {
+// A cause that says little by itself says enough if a finding has it.
+bool FindingList::Count(const NamedCase& one, const DeviceVerdict& verdict,
+                        const std::vector<DiagnosedFile>& diagnoses) {
+  const FailureKey key = KeyOf(one, verdict, diagnoses);
+  FailureKey of_first = key;
+  if (const Cause* first = FirstCause(diagnoses)) of_first.code = KeyOfCause(first->ids);
   for (const auto& entry : entries_) {
     const Finding& finding = entry->finding;
-    if (!entry->is_own || !finding.HasKey(key) || !finding.Covers(one)) continue;
+    const bool has_key = finding.HasKey(key) || finding.HasKey(of_first);
+    if (!entry->is_own || !has_key || !finding.Covers(one)) continue;
     if (finding.first == one.name) return false;
     entry->record["cases"] = ++entry->finding.cases;
     return true;

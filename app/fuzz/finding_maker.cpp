@@ -37,7 +37,7 @@ bool IsKept(const Cause& cause) {
 // The cause that a smaller case is to have, too; null if there is none that another case can have.
 const Cause* KeptCause(const Failure& failure) {
   if (failure.verdict.what != CaseClass::kWrong) return nullptr;
-  const Cause* cause = FirstCause(failure.diagnoses);
+  const Cause* cause = TellingCause(failure.verdict, failure.diagnoses);
   return cause != nullptr && IsKept(*cause) ? cause : nullptr;
 }
 

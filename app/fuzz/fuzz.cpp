@@ -157,7 +157,7 @@ class FuzzRun {
     if (verdict.what == CaseClass::kWrong) diagnoses = judge_.Diagnose(one.one, verdict);
     findings_.PreferKnownCauses(one.one, diagnoses);
     if (IsAccepted(diagnoses, options_.accepted)) verdict.what = CaseClass::kAccepted;
-    if (verdict.fails() && !findings_.Count(KeyOf(one.one, verdict, diagnoses), one.one)) {
+    if (verdict.fails() && !findings_.Count(one.one, verdict, diagnoses)) {
       if (EndRequest::has_come()) return false;
       Finding finding = maker_.Make({one.one, one.classes, verdict, diagnoses});
       const bool is_cut = EndRequest::has_come();

@@ -293,6 +293,14 @@ for c in cases:
         c.save(a)
 """, RIGHT, ["ELEMENT_WISE_ADD", "-n", "300", "--per-start", "100"], "wrong", 45, None,
          [{"kind": "residue", "modulus": 16, "residue": 15}]),
+        ("zeros, which other functions have by chance", """
+for c in cases:
+    if len(c.desc["Axes"]) > 1:
+        a, begin = c.load()
+        a[begin:] = bytes(len(a) - begin)
+        c.save(a)
+""", RIGHT, ["REDUCE", "-n", "20", "--per-start", "20", "--set", "/desc/Function=SUM"], "wrong", 2, None,
+         [{"of": ["rank"], "kind": "atLeast", "value": 2}]),
         ("a rank", """
 for c in cases:
     if c.type == "FLOAT64":
