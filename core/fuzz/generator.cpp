@@ -28,6 +28,7 @@ constexpr uint64_t kMostDraws = 60000;  // for the pool
 // Once there is one with the fields that are kept, with which many draws cannot be valid.
 constexpr uint64_t kMostDrawsWithKept = 5000;
 constexpr int64_t kMostWork = int64_t{1} << 18;
+constexpr size_t kMixedCases = 256;
 
 // A descriptor with the classes of its values.
 struct DrawnDesc {
@@ -80,7 +81,9 @@ uint64_t Mixed(uint64_t number) {
 using namespace generator;
 
 // Draws are numbered; many of them are not valid. The first valid ones are the pool, from which
-// cases are taken in the order of the new pairs that they have. Later cases are taken as they come.
+// cases are taken in the order of the new pairs that they have, but every other one as it comes:
+// low ranks and few tensors have few pairs, and would come last. Later cases are taken as they
+// come.
 class CaseGenerator::Pool {
  public:
   Pool(const OperatorInfo& info, GeneratorOptions options, uint64_t seed)
@@ -140,6 +143,7 @@ class CaseGenerator::Pool {
   struct Member {
     uint64_t draw;
     SettingPairs::Ids settings;
+    bool is_taken = false;
   };
   using DrawnSettings =
       std::optional<std::vector<std::string>>;  // none of a draw that is not valid
@@ -198,25 +202,36 @@ class CaseGenerator::Pool {
   }
 
   void TakeUpTo(uint64_t index) {
-    while (order_.size() <= index && order_.size() < members_.size()) TakeNext();
+    while (order_.size() <= index && order_.size() < members_.size()) {
+      const bool is_as_it_comes = order_.size() < kMixedCases && order_.size() % 2 == 1;
+      Take(is_as_it_comes ? FirstLeft() : WithMostNewPairs());
+    }
+  }
+
+  void Take(size_t member) {
+    seen_.Add(members_[member].settings);
+    members_[member].is_taken = true;
+    draws_[order_.size()] = members_[member].draw;
+    order_.push_back(member);
   }
 
   // Counts anew until the first one has been counted: gains only fall.
-  void TakeNext() {
+  size_t WithMostNewPairs() {
     while (true) {
       Gain gain = gains_.top();
       gains_.pop();
-      const SettingPairs::Ids& settings = members_[gain.member].settings;
-      const int64_t pairs = seen_.CountNew(settings);
-      if (pairs < gain.pairs && !gains_.empty() && Gain{pairs, gain.member} < gains_.top()) {
-        gains_.push({pairs, gain.member});
-        continue;
-      }
-      seen_.Add(settings);
-      draws_[order_.size()] = members_[gain.member].draw;
-      order_.push_back(gain.member);
-      return;
+      const Member& member = members_[gain.member];
+      if (member.is_taken) continue;
+      const int64_t pairs = seen_.CountNew(member.settings);
+      const bool is_last = gains_.empty() || pairs == gain.pairs;
+      if (is_last || gains_.top() < Gain{pairs, gain.member}) return gain.member;
+      gains_.push({pairs, gain.member});
     }
+  }
+
+  size_t FirstLeft() {
+    while (members_[first_left_].is_taken) ++first_left_;
+    return first_left_;
   }
 
   void DrawMore() {
@@ -277,6 +292,7 @@ class CaseGenerator::Pool {
   uint64_t next_draw_ = 0;
   std::vector<Member> members_;
   std::vector<size_t> order_;    // the members that have been taken
+  size_t first_left_ = 0;        // the first member that may not have been taken
   std::vector<uint64_t> draws_;  // of cases; those behind order_ are not in order yet
   std::priority_queue<Gain> gains_;
   SettingPairs pairs_;
