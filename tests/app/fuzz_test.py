@@ -256,7 +256,7 @@ class VariationTest(FuzzTest):
         "float32-steps": "ELEMENT_WISE_DIFFERENCE_SQUARE -n 6 --bits",
         "float16-steps": "ELEMENT_WISE_DIFFERENCE_SQUARE -n 6 --bits",
         "through-float16": "ELEMENT_WISE_ADD -n 6 --type FLOAT32",
-        "through-float32": "CAST -n 12 --type FLOAT64 --bits",
+        "through-float32": "CAST -n 24 --type FLOAT64 --bits",
         "toward-zero": "ELEMENT_WISE_DIVIDE -n 6 --type FLOAT32 --bits",
         "flush-subnormals": "ELEMENT_WISE_MULTIPLY -n 6 --type FLOAT32 --bits",
         "nan-passes": "ACTIVATION_RELU -n 40 --open",
