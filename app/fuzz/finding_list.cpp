@@ -97,15 +97,23 @@ void FindingList::PreferKnownCauses(const NamedCase& one,
   }
 }
 
-// A cause that says little by itself says enough if a finding has it.
+// A cause that says little by itself, or has the same values as the first one, says enough if a
+// finding has it.
 bool FindingList::Count(const NamedCase& one, const DeviceVerdict& verdict,
                         const std::vector<DiagnosedFile>& diagnoses) {
-  const FailureKey key = KeyOf(one, verdict, diagnoses);
-  FailureKey of_first = key;
-  if (const Cause* first = FirstCause(diagnoses)) of_first.code = KeyOfCause(first->ids);
+  std::vector<FailureKey> keys = {KeyOf(one, verdict, diagnoses)};
+  const auto add = [&](const std::vector<std::string>& ids) {
+    keys.push_back(keys.front());
+    keys.back().code = KeyOfCause(ids);
+  };
+  if (const Cause* first = FirstCause(diagnoses)) {
+    add(first->ids);
+    for (const std::string& same : first->same) add({same});
+  }
   for (const auto& entry : entries_) {
     const Finding& finding = entry->finding;
-    const bool has_key = finding.HasKey(key) || finding.HasKey(of_first);
+    const bool has_key =
+        std::ranges::any_of(keys, [&](const FailureKey& key) { return finding.HasKey(key); });
     if (!entry->is_own || !has_key || !finding.Covers(one)) continue;
     if (finding.first == one.name) return false;
     entry->record["cases"] = ++entry->finding.cases;
