@@ -224,8 +224,8 @@ Region MiddleOf(const OperatorDesc& op, size_t output) {
 }
 
 std::unique_ptr<ElementFormula> ElementFormula::Of(const OperatorDesc& op, InputViews inputs,
-                                                   const Region& element) {
-  Formula formula(inputs);
+                                                   const Region& element, size_t most_listed) {
+  Formula formula(inputs, most_listed);
   const auto last = FormulaOf(op, element, formula);
   if (!last) return nullptr;
   return std::make_unique<ElementFormula>(std::move(formula), std::vector<Node>{*last});

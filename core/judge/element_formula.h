@@ -34,9 +34,10 @@ class ElementFormula {
   using Node = FormulaNode;
   using Results = std::vector<DoubleDouble>;
 
-  // Null where there is no formula.
+  // Null where there is no formula. `most_listed`: see Formula.
   static std::unique_ptr<ElementFormula> Of(const OperatorDesc& op, InputViews inputs,
-                                            const Region& element);
+                                            const Region& element,
+                                            size_t most_listed = Formula::kMostNodes);
 
   // The formula of elements, each of which ends with one of these nodes, in rising order.
   ElementFormula(Formula formula, std::vector<Node> ends);
@@ -117,8 +118,10 @@ class SliceFormula {
  public:
   using Node = FormulaNode;
 
-  // Begins with the formula of one element. The descriptor must outlive this.
-  SliceFormula(const OperatorDesc& op, InputViews inputs, const Region& element);
+  // Begins with the formula of one element. The descriptor must outlive this. `most_listed`: see
+  // Formula.
+  SliceFormula(const OperatorDesc& op, InputViews inputs, const Region& element,
+               size_t most_listed = Formula::kMostNodes);
 
   // Whether other elements have this formula, too. Operators with products of their own have one
   // for each element, and so may have those some of whose elements depend on no input.

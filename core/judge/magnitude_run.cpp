@@ -84,12 +84,12 @@ bool ChangeNumbers(FieldValue& value, Function&& function) {
   return true;
 }
 
-struct BuiltFormula {
+struct AbridgedFormula {
   Formula formula;
   std::optional<Node> last;
 
-  BuiltFormula(const OperatorDesc& op, InputViews inputs, size_t output, const Dims& element)
-      : formula(inputs),
+  AbridgedFormula(const OperatorDesc& op, InputViews inputs, size_t output, const Dims& element)
+      : formula(inputs, Formula::kAbridged),
         last(FormulaOf(op, {output, element, Dims::Filled(element.size(), 1)}, formula)) {}
 };
 
@@ -135,7 +135,7 @@ bool IsParameter(const OperatorDesc& op, size_t field, InputViews inputs, size_t
     return ChangeNumbers(changed.values()[field], [=](float) { return number; });
   };
   if (!set(two, 2) || !set(three, 3)) return false;
-  const BuiltFormula a(two, inputs, output, element), b(three, inputs, output, element);
+  const AbridgedFormula a(two, inputs, output, element), b(three, inputs, output, element);
   if (!a.last || !b.last) return false;
   Likeness likeness(a.formula, b.formula);
   return likeness.Of(*a.last, *b.last) && likeness.has_other_number();
@@ -177,7 +177,7 @@ MagnitudeRun::MagnitudeRun(const OperatorDesc& op, InputViews inputs, size_t out
     ChangeNumbers(op_.values()[parameter], [](float x) { return std::abs(x); });
   }
   for (const Dims& element : elements) {
-    const BuiltFormula built(op_, inputs, output, element);
+    const AbridgedFormula built(op_, inputs, output, element);
     if (built.last) MarkInputs(built.formula, *built.last, is_read_);
   }
   is_possible_ = HasSigns(elements);
@@ -200,7 +200,7 @@ bool MagnitudeRun::HasSigns(std::span<const Dims> elements) {
 
 bool MagnitudeRun::IsOfOneSign(std::span<const Dims> elements) const {
   return std::ranges::all_of(elements, [&](const Dims& element) {
-    const BuiltFormula built(op_, inputs_, output_, element);
+    const AbridgedFormula built(op_, inputs_, output_, element);
     return built.last && CharacterOf(built.formula, *built.last, signs_).is_of_one_sign;
   });
 }
@@ -313,7 +313,7 @@ std::vector<double> SizesBeforeScales(const OperatorDesc& op, InputViews inputs,
                                       size_t output) {
   const auto is_integer = [](const ConstTensorView& input) { return !IsFloat(input.type); };
   if (std::ranges::none_of(inputs, is_integer)) return {};
-  const BuiltFormula built(op, inputs, output, Dims::Filled(sizes.size(), 0));
+  const AbridgedFormula built(op, inputs, output, Dims::Filled(sizes.size(), 0));
   const std::vector<size_t> scales =
       built.last ? ScalesOf(built.formula, *built.last) : std::vector<size_t>();
   if (scales.empty()) return {};

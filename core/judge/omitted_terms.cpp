@@ -170,8 +170,8 @@ int64_t CoordinateAt(const Computation& computation, const Region& element, cons
 }  // namespace
 
 std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element) {
-  const auto made = ElementFormula::Of(computation.op, computation.inputs, element);
-  if (!made || made->last() > kMostNodes) return {};
+  const auto made = ElementFormula::Of(computation.op, computation.inputs, element, kMostNodes);
+  if (!made || made->formula().WholeSize() > kMostNodes) return {};
   const Formula& formula = made->formula();
   std::set<TermAxis> axes;
   for (const Node list : made->lists()) {

@@ -152,7 +152,7 @@ Features FeaturesOf(const ElementFormula& element) {
 
 // Whether the first output is a maximum, whose places others have.
 bool IsMaximum(const OperatorDesc& op, InputViews inputs) {
-  const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, 0));
+  const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, 0), Formula::kAbridged);
   return formula && formula->formula().operation(formula->last()) == Operation::kMaximum;
 }
 
@@ -166,13 +166,13 @@ class Relevance {
         type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
         factors_(FactorsOf(op, inputs, output)) {
     const Region middle = MiddleOf(op, output);
-    const auto formula = ElementFormula::Of(op, inputs, middle);
+    const auto formula = ElementFormula::Of(op, inputs, middle, Formula::kAbridged);
     has_formula_ = formula != nullptr;
     if (!has_formula_) return;
     features_ = FeaturesOf(*formula);
     is_rounded_element_ = IsRoundedElement(*formula, type_);
     for (const Region& end : EndsOf(middle, op, formula->last())) {
-      const auto at_end = ElementFormula::Of(op, inputs, end);
+      const auto at_end = ElementFormula::Of(op, inputs, end, Formula::kAbridged);
       if (!at_end) continue;
       features_.most_terms = std::max(features_.most_terms, MostTermsOf(*at_end));
       features_.roundings = std::max(features_.roundings, RoundingsOf(*at_end));
@@ -293,14 +293,14 @@ bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t outpu
 int64_t FormulaWork(const OperatorDesc& op, InputViews inputs, size_t output) {
   constexpr int64_t kFunction = 8;
   const OperatorDesc own = FusedActivationOf(op) == nullptr ? op : WithoutActivation(op);
-  Formula formula(inputs);
+  Formula formula(inputs, Formula::kAbridged);
   const auto last = FormulaOf(own, MiddleOf(own, output), formula);
   if (!last) return 1;
   int64_t work = *last;
   for (FormulaNode node = 0; node <= *last; ++node) {
     if (IsInexactFunction(formula, node)) work += kFunction;
   }
-  return work;
+  return formula.is_abridged() ? work * formula.WholeSize() / *last : work;
 }
 
 bool IsOfOwnResult(ArithmeticKind kind) {

@@ -53,15 +53,16 @@ class SizeTable {
 class SliceEvaluation {
  public:
   SliceEvaluation(const OperatorDesc& op, InputViews inputs, const Region& slice)
-      : slice_(slice), shared_(op, inputs, ElementAt(0)), fixed_(shared_.formula()) {}
-
-  bool IsPossible() const {
-    const int64_t count = slice_.count();
-    return shared_.IsSharedBy({ElementAt(0), ElementAt(count / 2), ElementAt(count - 1)});
+      : slice_(slice), shared_(op, inputs, ElementOf(slice, 0)), fixed_(shared_.formula()) {
+    last_ = SlotOf(*shared_.last());
   }
 
-  // Evaluates what all elements share, once, before any of them is computed.
-  void Prepare() { last_ = SlotOf(*shared_.last()); }
+  static bool IsPossible(const OperatorDesc& op, InputViews inputs, const Region& slice) {
+    const int64_t count = slice.count();
+    const SliceFormula shared(op, inputs, ElementOf(slice, 0), Formula::kAbridged);
+    return shared.IsSharedBy(
+        {ElementOf(slice, 0), ElementOf(slice, count / 2), ElementOf(slice, count - 1)});
+  }
 
   // Computes the elements with numbers [begin, end) in the slice; several threads may do so at
   // once.
@@ -69,7 +70,7 @@ class SliceEvaluation {
     std::vector<Magnitude> values = values_;
     std::vector<Magnitude> operands;
     for (int64_t i = begin; i < end; ++i) {
-      const Region element = ElementAt(i);
+      const Region element = ElementOf(slice_, i);
       for (const Step& step : steps_) {
         operands.clear();
         for (const size_t operand : step.operands) operands.push_back(values[operand]);
@@ -87,8 +88,8 @@ class SliceEvaluation {
     std::vector<size_t> operands;
   };
 
-  Region ElementAt(int64_t i) const {
-    return {slice_.tensor, slice_.IndexAt(i), Dims::Filled(slice_.begin.size(), 1)};
+  static Region ElementOf(const Region& slice, int64_t i) {
+    return {slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
   }
 
   // Plans a node, after those that it is made of, or evaluates it if it does not move.
@@ -139,9 +140,8 @@ class Evaluation {
 
   void Run() {
     const auto whole = DimensionsOfSlices(op_, sizes_.size());
-    if (whole) {
-      SliceEvaluation first(op_, inputs_, SliceAlong(*whole));
-      if (first.IsPossible()) return RunSlices(SliceAlong(*whole), first);
+    if (whole && SliceEvaluation::IsPossible(op_, inputs_, SliceAlong(*whole))) {
+      return RunSlices(SliceAlong(*whole));
     }
     const int64_t count = Product(sizes_);
     const int64_t evaluated =
@@ -180,22 +180,21 @@ class Evaluation {
     return slice;
   }
 
-  void RunSlices(const Region& slice, SliceEvaluation& first) {
+  void RunSlices(const Region& slice) {
     Dims others = sizes_;
     for (size_t d = 0; d < others.size(); ++d) others[d] /= slice.sizes[d];
     if (Product(others) == 1) {
       constexpr int64_t kPiece = 1024;
-      first.Prepare();
-      return ParallelFor(slice.count(), kPiece, 0,
-                         [&](int64_t begin, int64_t end) { first.Evaluate(begin, end, table_); });
+      const SliceEvaluation evaluation(op_, inputs_, slice);
+      return ParallelFor(slice.count(), kPiece, 0, [&](int64_t begin, int64_t end) {
+        evaluation.Evaluate(begin, end, table_);
+      });
     }
     ParallelFor(Product(others), 1, 0, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         Region one = slice;
         one.begin = IndexOf(others, i);
-        SliceEvaluation evaluation(op_, inputs_, one);
-        evaluation.Prepare();
-        evaluation.Evaluate(0, one.count(), table_);
+        SliceEvaluation(op_, inputs_, one).Evaluate(0, one.count(), table_);
       }
     });
   }

@@ -37,8 +37,9 @@ std::optional<std::vector<uint32_t>> DimensionsOfSlices(const OperatorDesc& op, 
   return dimensions;
 }
 
-SliceFormula::SliceFormula(const OperatorDesc& op, InputViews inputs, const Region& element)
-    : op_(op), own_(element.begin), sources_(SourcesOf(op)), formula_(inputs) {
+SliceFormula::SliceFormula(const OperatorDesc& op, InputViews inputs, const Region& element,
+                           size_t most_listed)
+    : op_(op), own_(element.begin), sources_(SourcesOf(op)), formula_(inputs, most_listed) {
   last_ = FormulaOf(op, element, formula_);
   if (!last_) return;
   added_.resize(size_t{*last_} + 1);
@@ -70,8 +71,10 @@ bool SliceFormula::IsSharedBy(std::initializer_list<Region> elements) const {
 // Whether an element's own formula has the same operations on the same numbers, and its elements
 // are at the places that follow from this one.
 bool SliceFormula::IsLikeThatOf(const Region& element) const {
-  Formula own(formula_.inputs());
-  if (FormulaOf(op_, element, own) != last_) return false;
+  Formula own(formula_.inputs(), formula_.most_listed());
+  if (FormulaOf(op_, element, own) != last_ || own.WholeSize() != formula_.WholeSize()) {
+    return false;
+  }
   for (Node node = 0; node <= *last_; ++node) {
     if (formula_.operation(node) != own.operation(node) ||
         !std::ranges::equal(formula_.operands(node), own.operands(node))) {

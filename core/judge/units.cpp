@@ -87,16 +87,16 @@ class UnitsOfOutput {
     constexpr int64_t kManyNodes = int64_t{1} << 20;
     const std::vector<int> unknown(inputs_.size(), 0);
     int64_t nodes = 0;
-    for (size_t i = 0; i < sample_.size() && nodes < kManyNodes; ++i) {
-      Formula formula(inputs_);
-      const auto last = FormulaOf(op_, RegionAt(sample_[i]), formula);
+    size_t seen = 0;
+    for (; seen < sample_.size() && nodes < kManyNodes; ++seen) {
+      Formula formula(inputs_, Formula::kAbridged);
+      const auto last = FormulaOf(op_, RegionAt(sample_[seen]), formula);
       if (!last) return false;
       character_.Add(CharacterOf(formula, *last, unknown));
-      terms_.push_back(TermsAt(formula, *last));
-      nodes += *last;
-      is_long_ |= *last >= kManyNodes / 2;
+      nodes += formula.WholeSize();
+      is_long_ |= formula.WholeSize() > kManyNodes / 2;
     }
-    sample_.resize(terms_.size());
+    sample_.resize(seen);
     return true;
   }
 
@@ -210,8 +210,17 @@ class UnitsOfOutput {
 
   // --- terms -------------------------------------------------------------------------------------
 
+  void CountTermsOfSample() {
+    for (const Dims& element : sample_) {
+      Formula formula(inputs_);
+      const auto last = FormulaOf(op_, RegionAt(element), formula);
+      terms_.push_back(last ? TermsAt(formula, *last) : 1);
+    }
+  }
+
   // A sum of ones is the number of its terms, unless it is divided.
   void CountTerms(const std::vector<double>& sums_of_ones) {
+    CountTermsOfSample();
     const bool are_equal = std::ranges::all_of(terms_, [&](int64_t n) { return n == terms_[0]; });
     // The number does not matter where nothing is rounded.
     if (!character_.rounds || (are_equal && IsUniform())) {
@@ -267,12 +276,18 @@ class UnitsOfOutput {
     return terms;
   }
 
+  // The sums may all have a number of terms more, such as an addend.
   bool TakeIfRight(std::vector<int64_t> terms) {
     if (terms.empty()) return false;
     const Layout numbers = PackedLayout(exact_.layout.sizes);
-    for (size_t i = 0; i < sample_.size(); ++i) {
-      if (terms[static_cast<size_t>(OffsetOf(numbers, sample_[i]))] != terms_[i]) return false;
+    const auto more = [&](size_t i) {
+      return terms_[i] - terms[static_cast<size_t>(OffsetOf(numbers, sample_[i]))];
+    };
+    const int64_t addends = more(0);
+    for (size_t i = 1; i < sample_.size(); ++i) {
+      if (more(i) != addends) return false;
     }
+    for (int64_t& count : terms) count += addends;
     units_.terms = std::move(terms);
     return true;
   }
@@ -282,7 +297,7 @@ class UnitsOfOutput {
   const ConstTensorView exact_;
   const size_t output_;
   std::vector<Dims> sample_;
-  std::vector<int64_t> terms_;  // of the sample
+  std::vector<int64_t> terms_;  // of the sample, once they are counted
   FormulaCharacter character_;
   bool is_long_ = false;  // a formula of the sample
   ErrorUnits units_;

@@ -119,7 +119,7 @@ bool ChangesInputs(const ArithmeticVariation& variation) {
 }
 
 std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output) {
-  Formula formula(inputs);
+  Formula formula(inputs, Formula::kAbridged);
   const auto last = FormulaOf(op, MiddleOf(op, output), formula);
   const InputSet factors = last ? InputUse(formula, *last).factors() : 0;
   std::vector<bool> are_factors;

@@ -99,7 +99,7 @@ class ElementGroups {
     const auto element = [&](int64_t i) {
       return Region{slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
     };
-    const SliceFormula formula(question.op, question.inputs, question.At(0));
+    const SliceFormula formula(question.op, question.inputs, question.At(0), Formula::kAbridged);
     return formula.IsSharedBy({element(0), element(count / 2), element(count - 1)}) &&
            formula.HasListThatStays();
   }

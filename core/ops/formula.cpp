@@ -70,7 +70,10 @@ std::vector<Formula::Node> Formula::Elements(const Region& region, const Dims& s
   if (!is_numbered || dmlop::Product(counts) > static_cast<int64_t>(kMostNodes))
     is_too_long_ = true;
   if (is_too_long_) return {};
-  const int64_t count = dmlop::Product(counts);
+  const int64_t all = dmlop::Product(counts);
+  const int64_t count = std::min(all, static_cast<int64_t>(most_listed_));
+  listed_ += count;
+  left_out_ += all - count;
   std::vector<Node> elements;
   elements.reserve(static_cast<size_t>(count));
   ReserveFor(static_cast<size_t>(count));
@@ -152,8 +155,7 @@ Formula::Node Formula::Like(Node node, std::span<const Node> operands,
     functions_.back().definition = definition;
     entry.function = static_cast<uint32_t>(functions_.size() - 1);
   }
-  const Node copy = Add(entry);
-  return IsShared(node) ? Shared(copy) : copy;
+  return Add(entry);
 }
 
 Formula::Node Formula::Rounded(DataType type, Node x) {
@@ -180,13 +182,13 @@ Formula::Node Formula::Quantized(Node units, std::optional<Node> zero_point, Dat
 }
 
 Formula::Node Formula::Shared(Node node) {
-  if (!is_too_long_) shared_.insert(node);
+  if (!is_too_long_) nodes_[node].is_shared = true;
   return node;
 }
 
 Formula::Node Formula::Named(std::string_view name, Node node) {
   if (!is_too_long_) names_.emplace(node, name);
-  return node;
+  return Shared(node);
 }
 
 std::span<const Formula::Node> Formula::operands(Node node) const {

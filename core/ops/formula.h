@@ -4,6 +4,7 @@
 // or evaluate it in an arithmetic of their own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -12,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -78,9 +78,18 @@ class Formula {
   // A formula that would have more nodes is dropped.
   static constexpr size_t kMostNodes = size_t{1} << 22;
 
-  // `inputs` are the operator's inputs; their values may decide what is computed.
-  explicit Formula(InputViews inputs) : inputs_(inputs) { Number(0.0); }
+  // An abridged formula has no more elements of a region than this: enough for what is said of
+  // operations, and not of values.
+  static constexpr size_t kAbridged = 4096;
+
+  // `inputs` are the operator's inputs; their values may decide what is computed. `most_listed` is
+  // the number of elements of a region of which no more are taken.
+  explicit Formula(InputViews inputs, size_t most_listed = kMostNodes)
+      : inputs_(inputs), most_listed_(most_listed) {
+    Number(0.0);
+  }
   InputViews inputs() const { return inputs_; }
+  size_t most_listed() const { return most_listed_; }
 
   // --- building ----------------------------------------------------------------------------------
 
@@ -148,7 +157,14 @@ class Formula {
 
   // --- reading -----------------------------------------------------------------------------------
 
-  bool is_too_long() const { return is_too_long_; }
+  // Whether the formula, also what an abridged one lacks of it, would have too many nodes.
+  bool is_too_long() const { return is_too_long_ || WholeSize() > int64_t{kMostNodes}; }
+  bool is_abridged() const { return left_out_ > 0; }
+  // How many nodes there are, or about how many there would be if nothing had been left out.
+  int64_t WholeSize() const {
+    const auto size = static_cast<int64_t>(nodes_.size());
+    return left_out_ == 0 ? size : size + size * left_out_ / listed_;
+  }
   bool is_unknown() const { return is_unknown_; }
   Operation operation(Node node) const { return nodes_[node].operation; }
   std::span<const Node> operands(Node node) const;
@@ -176,7 +192,7 @@ class Formula {
   // The definition of a function; the node itself if it has none.
   Node definition(Node node) const;
   const std::map<Node, std::string>& names() const { return names_; }
-  bool IsShared(Node node) const { return shared_.contains(node) || names_.contains(node); }
+  bool IsShared(Node node) const { return nodes_[node].is_shared; }
   bool IsNamed(Node node) const { return names_.contains(node); }
   const std::string& promise() const { return promise_; }
 
@@ -188,6 +204,7 @@ class Formula {
     uint32_t first, count;
     uint32_t function = 0;
     bool has_list = false;
+    bool is_shared = false;
   };
   struct NumberEntry {
     double value;
@@ -204,13 +221,15 @@ class Formula {
   Node Add(Entry entry);
 
   InputViews inputs_;
+  size_t most_listed_;
+  int64_t listed_ = 0;    // elements of regions
+  int64_t left_out_ = 0;  // likewise, those that an abridged formula lacks
   std::vector<Entry> nodes_;
   std::vector<Node> operands_;
   std::vector<Region> regions_;
   std::vector<NumberEntry> numbers_;
   std::vector<FunctionEntry> functions_;
   std::map<Node, std::string> names_;
-  std::unordered_set<Node> shared_;
   std::string promise_;
   bool is_too_long_ = false;
   bool is_unknown_ = false;
@@ -277,8 +296,20 @@ class FormulaEvaluation {
     if (formula_.HasList(node) && formula_.operation(node) <= FormulaOperation::kMinimum) {
       return OfList(node);
     }
+    const auto nodes = formula_.operands(node);
+    std::array<Value, kFew> few;
+    if (nodes.size() <= kFew) {
+      std::ranges::transform(nodes, few.begin(), [this](Formula::Node x) { return At(x); });
+      return Apply(node, std::span(few).first(nodes.size()));
+    }
     std::vector<Value> operands;
-    for (const Formula::Node operand : formula_.operands(node)) operands.push_back(At(operand));
+    for (const Formula::Node operand : nodes) operands.push_back(At(operand));
+    return Apply(node, operands);
+  }
+
+  static constexpr size_t kFew = 4;  // operands, as most nodes have
+
+  Value Apply(Formula::Node node, std::span<const Value> operands) const {
     if (formula_.operation(node) == FormulaOperation::kElementWise) {
       return Arithmetic::Function(formula_.function(node), formula_.parameters(node), operands);
     }
