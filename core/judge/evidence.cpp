@@ -302,6 +302,20 @@ bool ArePromising(const Evidence& evidence, const SampledElements& few,
          share >= kPromising * static_cast<double>(known);
 }
 
+bool MayBePromising(const Evidence& evidence, std::span<const int64_t> few,
+                    const std::function<std::optional<double>(int64_t element)>& value_of) {
+  double unseen = static_cast<double>(few.size());
+  double nearer = 0, farther = 0;
+  for (const int64_t element : few) {
+    --unseen;
+    const auto value = value_of(element);
+    if (!value) continue;
+    ++(IsNearer(evidence, element, *value, evidence.units.has_value()) ? nearer : farther);
+    if (nearer + unseen < kPromising * (nearer + farther + unseen)) return false;
+  }
+  return nearer > 0;
+}
+
 Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const SampledElements& sample,
               ScoreAccuracy accuracy) {
   return Scoring(evidence, hypothesis).Of(sample, accuracy);

@@ -130,6 +130,11 @@ bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::vector<VariedElement> computed, bool are_rounded);
 
+// Whether values, which nothing is known about where there are none, bring so many of a few wrong
+// elements nearer that a hypothesis with them may be promising. This ends as soon as it is false.
+bool MayBePromising(const Evidence& evidence, std::span<const int64_t> few,
+                    const std::function<std::optional<double>(int64_t element)>& value_of);
+
 // A quick score has the units of the right output, if it has any, as those of its own take long.
 enum class ScoreAccuracy { kQuick, kFull };
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/parallel.h"
 #include "core/judge/place_variation.h"
 
 namespace dmlop {
@@ -169,13 +170,37 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
       ++count;
     };
     for (const size_t d : axes_) {
-      for (int64_t distance = 1; distance < std::min(sizes_[d], kMostShift); ++distance) {
-        for (const int64_t sign : {-1, 1}) attempt(Along(d, sign * distance));
-      }
+      for (const int64_t distance : DistancesAlong(d)) attempt(Along(d, distance));
     }
     Diagonals(attempt);
     all = CountOfShifts();
     for (const Dims& shift : VotedShifts()) attempt(shift);
+  }
+
+  // The distances along an axis that may be promising, the shortest first.
+  std::vector<int64_t> DistancesAlong(size_t axis) const {
+    constexpr int64_t kGrain = 256;
+    const int64_t count = 2 * (std::min(sizes_[axis], kMostShift) - 1);
+    const auto distance = [](int64_t i) { return i % 2 == 0 ? -1 - i / 2 : 1 + i / 2; };
+    std::vector<char> may_be(static_cast<size_t>(count));
+    ParallelFor(count, kGrain, 0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        may_be[static_cast<size_t>(i)] = MayBeShifted(axis, distance(i));
+      }
+    });
+    std::vector<int64_t> distances;
+    for (int64_t i = 0; i < count; ++i) {
+      if (may_be[static_cast<size_t>(i)]) distances.push_back(distance(i));
+    }
+    return distances;
+  }
+
+  bool MayBeShifted(size_t axis, int64_t distance) const {
+    return MayBePromising(evidence_, few_.wrong, [&](int64_t element) -> std::optional<double> {
+      const int64_t moved = element / strides_[axis] % sizes_[axis] + distance;
+      if (moved < 0 || moved >= sizes_[axis]) return std::nullopt;
+      return evidence_.expected.Value(element + distance * strides_[axis]);
+    });
   }
 
   Dims Along(size_t axis, int64_t distance) const {
