@@ -30,6 +30,9 @@ constexpr int64_t kMostProducts = 10'000'000;
 constexpr int64_t kMostFormulaWork = 500'000;
 constexpr int64_t kMostElements = 200'000;
 constexpr int64_t kFewestElements = 64;
+// Fewer of formulas that are so long that these would take more than that.
+constexpr int64_t kMostLongWork = 2'000'000;
+constexpr int64_t kFewestOfLong = 8;
 // The elements of either side that each hypothesis is tried on, and each promising one then.
 constexpr size_t kFew = 24;
 constexpr size_t kSome = 100;
@@ -112,9 +115,13 @@ class Diagnostician {
     DivideElements();
     Locate();
     const auto& [op, inputs, storage] = evidence_.computation;
-    sample_ = SampleOf(evidence_, SampleSize(kMostProducts, WorkOf(op) / evidence_.count()));
+    sample_ = SampleOf(evidence_,
+                       SampleSize(kMostProducts, WorkOf(op) / evidence_.count(), kFewestElements));
     evidence_.formula_work = FormulaWork(op, inputs, evidence_.output);
-    small_sample_ = SampleOf(evidence_, SampleSize(kMostFormulaWork, evidence_.formula_work));
+    const int64_t fewest =
+        std::clamp(kMostLongWork / evidence_.formula_work, kFewestOfLong, kFewestElements);
+    small_sample_ =
+        SampleOf(evidence_, SampleSize(kMostFormulaWork, evidence_.formula_work, fewest));
     few_ = SampleOf(evidence_, kFew);
     result_.beyond_noise > 0 ? FindCauses() : FindArithmetic();
     return std::move(result_);
@@ -222,10 +229,10 @@ class Diagnostician {
   }
 
   // The elements of either side that take so much work in all, if each one takes `each`.
-  size_t SampleSize(int64_t most, int64_t each) const {
+  size_t SampleSize(int64_t most, int64_t each, int64_t fewest) const {
     if (options_.is_thorough) return static_cast<size_t>(evidence_.count());
     return static_cast<size_t>(
-        std::clamp(most / (2 * std::max<int64_t>(each, 1)), kFewestElements, kMostElements));
+        std::clamp(most / (2 * std::max<int64_t>(each, 1)), fewest, kMostElements));
   }
 
   void FindCauses() {

@@ -93,7 +93,6 @@ class HypothesisList {
   }
 
  private:
-  static constexpr size_t kFewer = 8;   // of long formulas
   static constexpr size_t kFewest = 4;  // of pairs
   using Changes = std::vector<DescriptorChange>;
 
@@ -194,12 +193,19 @@ class HypothesisList {
     size_t number;
   };
 
+  // As many as the formulas of a second's work are for.
+  size_t FewerOfLong() const {
+    constexpr int64_t kLeast = 2, kMost = 8, kMostNodes = int64_t{1} << 19;
+    return static_cast<size_t>(std::clamp(kMostNodes / evidence_.formula_work, kLeast, kMost));
+  }
+
   // All are tried on the few elements at once.
   std::vector<NumberedVariation> PromisingArithmeticsOf(const Computation& computation) const {
     const auto& [op, inputs, storage] = computation;
     std::vector<ArithmeticVariation> all = ArithmeticVariationsOf(op, inputs, evidence_.output);
-    constexpr int64_t kLong = 2000, kTooLong = int64_t{1} << 20;
-    const SampledElements few = evidence_.formula_work > kLong ? SampleOf(evidence_, kFewer) : few_;
+    constexpr int64_t kLong = 2000, kTooLong = int64_t{1} << 17;
+    const SampledElements few =
+        evidence_.formula_work > kLong ? SampleOf(evidence_, FewerOfLong()) : few_;
     if (evidence_.formula_work > kTooLong) {
       std::erase_if(all, [type = evidence_.actual.type](const ArithmeticVariation& v) {
         return NeedsFormula(v, type) || Chooses(v.kind, type);
