@@ -85,12 +85,12 @@ struct Counted {
 
   // Shares that are nearly equal are taken for equal, so that rounding does not decide, but what
   // explains all that it knows goes before what does not. Within a kind, what is left tells apart
-  // roundings that differ in few inputs.
+  // roundings that differ in few inputs, unless it is nearly equal, too.
   auto order() const {
     const double rest = std::log2(1 + score.rest);
     return std::tuple(!is_cause(), -std::lround(score.share_of_all() * 50), !is_complete(),
                       -std::lround(score.exact_share() * 10), std::lround(rest), rank.kind,
-                      score.rest, rank.number);
+                      std::lround(rest * 64), rank.number);
   }
 };
 

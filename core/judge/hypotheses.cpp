@@ -229,7 +229,11 @@ class HypothesisList {
     constexpr size_t kMany = 256;  // of which chance does not explain most
     const SampledElements many = SampleOf(evidence_, kMany);
     int tried = 0;
-    for (const Changes& single : Singles()) {
+    std::vector<Changes> singles = Singles();
+    std::ranges::stable_sort(singles, {}, [&](const Changes& single) {
+      return KindOfChange(evidence_.computation.op, single.front());
+    });
+    for (const Changes& single : singles) {
       if (tried == kMostChanges) return;
       const auto changed = Promising(single);
       if (!changed || !IsPromising(evidence_, *changed, many)) continue;
