@@ -141,8 +141,8 @@ std::vector<Detail> DetailsOf(const Variation& v) {
     case Kind::kSums:
       return DetailsOfSums(v);
     case Kind::kSteps:
-      if (!v.rounds_constants) return {};
-      return {{"rounded-constants", "constants, too"}};
+      return {v.rounds_constants ? Detail{"rounded-constants", "constants, too"} : Detail{},
+              v.has_whole_sums ? Detail{"whole-sums", "sums once"} : Detail{}};
     case Kind::kFlushSubnormals:
       return {DetailOfFlush(v.flushed)};
     default:
@@ -194,6 +194,17 @@ void AddSums(Variation sums, std::vector<Variation>& all) {
 
 constexpr int kMostCount = 256;
 
+// Calls add(order, count) with all orders but that of the terms.
+template <typename Add>
+void ForEachOrder(const Add& add) {
+  add(SumOrder::kPairwise, 0);
+  for (int count = 4; count <= kMostCount; count *= 2) add(SumOrder::kBlocks, count);
+  for (int count = 2; count <= kMostCount; count *= 2) {
+    add(SumOrder::kLanes, count);
+    if (count > 2) add(SumOrder::kLanesOfNeighbours, count);
+  }
+}
+
 void AddSums(std::vector<Variation>& all) {
   const auto add = [&](SumOrder order, int count) {
     for (const FloatFormat format : kSumFormats) {
@@ -201,12 +212,7 @@ void AddSums(std::vector<Variation>& all) {
     }
   };
   add(SumOrder::kInOrder, 0);
-  add(SumOrder::kPairwise, 0);
-  for (int count = 4; count <= kMostCount; count *= 2) add(SumOrder::kBlocks, count);
-  for (int count = 2; count <= kMostCount; count *= 2) {
-    add(SumOrder::kLanes, count);
-    if (count > 2) add(SumOrder::kLanesOfNeighbours, count);
-  }
+  ForEachOrder(add);
 }
 
 // Other terms, and the addend as one of them, in formats in which that can be told.
@@ -224,10 +230,9 @@ void AddSumsOfOtherTerms(std::vector<Variation>& all) {
     }
   }
   for (const TermOrder terms : {TermOrder::kWithPadding, TermOrder::kByChannel}) {
-    add({.kind = Kind::kSums, .order = SumOrder::kPairwise, .terms = terms});
-    for (int count = 4; count <= kMostCount; count *= 2) {
-      add({.kind = Kind::kSums, .order = SumOrder::kBlocks, .count = count, .terms = terms});
-    }
+    ForEachOrder([&](SumOrder order, int count) {
+      add({.kind = Kind::kSums, .order = order, .count = count, .terms = terms});
+    });
   }
 }
 
@@ -236,7 +241,15 @@ void AddSteps(std::vector<Variation>& all) {
   for (const FloatFormat format : {FloatFormat::kFloat32, FloatFormat::kFloat16}) {
     all.push_back({Kind::kSteps, format});
   }
-  all.push_back({.kind = Kind::kSteps, .format = FloatFormat::kFloat16, .rounds_constants = true});
+  for (const bool has_whole_sums : {false, true}) {
+    for (const bool rounds_constants : {false, true}) {
+      if (!has_whole_sums && !rounds_constants) continue;
+      all.push_back({.kind = Kind::kSteps,
+                     .format = FloatFormat::kFloat16,
+                     .rounds_constants = rounds_constants,
+                     .has_whole_sums = has_whole_sums});
+    }
+  }
 }
 
 std::vector<Variation> MakeAll() {

@@ -16,7 +16,8 @@
 //       `addend-first`: sums begin with the addend.
 //   product-rounded        A sum of products is rounded to the output's type before the addend.
 //   float32-steps, float16-steps    Each operation of the formula is rounded. `rounded-constants`:
-//                          fractions such as an Alpha of 0.1 are, too.
+//                          fractions such as an Alpha of 0.1 are, too. `whole-sums`: the sum of a
+//                          list is rounded once, as that of a device that keeps it in FLOAT32.
 //   through-float16, through-float32    Results are rounded to this type on their way.
 //   toward-zero            Results are rounded toward zero.
 //   flush-subnormals:outputs, flush-subnormals:inputs, flush-subnormals (both)
@@ -87,6 +88,7 @@ struct ArithmeticVariation {
   TermOrder terms = TermOrder::kOfFormula;
   AddendOrder addend = AddendOrder::kExactly;
   bool rounds_constants = false;
+  bool has_whole_sums = false;
 
   std::string id() const;    // "sums-float16:blocks=64,unfused"
   std::string text() const;  // "sums in FLOAT16, in blocks of 64, products rounded"

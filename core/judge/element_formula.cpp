@@ -405,8 +405,8 @@ DoubleDouble ElementFormula::WithoutTerms(
   return values[last()];
 }
 
-ElementFormula::Results ElementFormula::InSteps(FloatFormat format, bool rounds_constants) const {
-  const FloatRounding rounding(format);
+ElementFormula::Results ElementFormula::InSteps(const ArithmeticVariation& steps) const {
+  const FloatRounding rounding(steps.format);
   Results values(is_part_.size());
   for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
@@ -415,10 +415,10 @@ ElementFormula::Results ElementFormula::InSteps(FloatFormat format, bool rounds_
       values[node] = values[formula_.definition(node)];
     } else if (IsLeaf(operation) || is_whole_[node]) {
       const bool is_rounded =
-          rounds_constants && operation == Operation::kNumber && !is_whole_[node];
+          steps.rounds_constants && operation == Operation::kNumber && !is_whole_[node];
       const DoubleDouble value = Evaluated(formula_, node, values);
       values[node] = is_rounded ? Rounded(rounding, value) : value;
-    } else if (IsChain(operation)) {
+    } else if (IsChain(operation) && !(steps.has_whole_sums && IsSumOfList(formula_, node))) {
       values[node] = RoundedChain(formula_, node, values, rounding);
     } else {
       values[node] = Rounded(rounding, Evaluated(formula_, node, values));

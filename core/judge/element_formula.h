@@ -79,8 +79,8 @@ class ElementFormula {
       std::span<const Node> depending,
       const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
       bool divides_by_all) const;
-  // The elements if each operation is rounded, and fractions that are no elements, too, or not.
-  Results InSteps(FloatFormat format, bool rounds_constants) const;
+  // The elements if each operation is rounded, as such a variation says.
+  Results InSteps(const ArithmeticVariation& steps) const;
 
  private:
   void FindSums();

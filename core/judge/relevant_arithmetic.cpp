@@ -188,7 +188,7 @@ class Relevance {
       case Kind::kProductRounded:
         return features_.has_addend;
       case Kind::kSteps:
-        return v.rounds_constants ? features_.has_long_constants : features_.roundings > 1;
+        return HasSteps(v);
       case Kind::kThrough:
         return IsFloat(type_) && IsThrough(v.format);
       case Kind::kTowardZero:
@@ -218,6 +218,12 @@ class Relevance {
     if (!has_addend || !HasTermOrder(op_, v.terms)) return false;
     if (features_.most_terms < 2 || static_cast<int>(features_.most_terms) <= v.count) return false;
     return !features_.has_many_sums || v.count == 0;
+  }
+
+  bool HasSteps(const ArithmeticVariation& v) const {
+    constexpr size_t kFewestTerms = 3;  // whose sum takes more than one step
+    return features_.roundings > 1 && (!v.rounds_constants || features_.has_long_constants) &&
+           (!v.has_whole_sums || features_.most_terms >= kFewestTerms);
   }
 
   bool IsThrough(FloatFormat format) const {

@@ -195,8 +195,7 @@ class Tile {
       case Kind::kThrough:
         return RoundOtherwise(variation, part, elements);
       case Kind::kSteps:
-        return Store(part, part.formula->InSteps(variation.format, variation.rounds_constants),
-                     elements);
+        return Store(part, part.formula->InSteps(variation), elements);
       default:
         if (const auto rounded = part.formula->WithRoundedProduct(question_.type)) {
           Store(part, *rounded, elements);

@@ -156,8 +156,8 @@ class ArithmeticTest(ProgramTest):
         by_tap, by_channel = (np.einsum(f"cyxij,ocij->{order}oyx", windows, taps.astype("f8")).reshape(18, 4, 9, 9) for order in ("ijc", "cij"))
         addend = np.broadcast_to(bias[0].astype("f8"), (4, 9, 9))
         for form in ["float16", "bfloat16"]:
-            for terms, detail, orders in [(by_tap, "padded", ["pairwise", "blocks=4", "blocks=8,unfused"]),
-                                          (by_channel, "by-channel", ["", "unfused", "pairwise", "blocks=4", "blocks=8,unfused,in-float32"])]:
+            for terms, detail, orders in [(by_tap, "padded", ["pairwise", "blocks=4", "blocks=8,unfused", "lanes=4"]),
+                                          (by_channel, "by-channel", ["", "unfused", "pairwise", "blocks=4", "blocks=8,unfused,in-float32", "lanes=4,unfused"])]:
                 for order in orders:
                     total = Sum(form, order)(terms)
                     name = f"sums-{form}:{order}{',' if order else ''}{detail}"
@@ -211,6 +211,10 @@ class ArithmeticTest(ProgramTest):
                    half * np.clip(HALF(0.1640625) * half + HALF(0.5), HALF(0), HALF(1)))
         self.check({"type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.2, "Beta": 0.5}, [half], "float16-steps:rounded-constants",
                    np.clip(HALF(0.2) * half + HALF(0.5), HALF(0), HALF(1)))
+        rows = half.reshape(20, 20)
+        exponentials = np.exp(rows - rows.max(1, keepdims=True))  # in FLOAT16
+        total = exponentials.astype("f8").sum(1, keepdims=True).astype(HALF)
+        self.check({"type": "ACTIVATION_SOFTMAX1", "Axes": [1]}, [rows], "float16-steps:whole-sums", exponentials / total)
         table = gemm(HALF, 8, 16, 9, c=True, Alpha=0.3125, Beta=1.75)
         a, b, c = self.normal(8, 16, dtype=HALF), self.normal(16, 9, dtype=HALF), self.normal(8, 9, dtype=HALF)
         product = (products(a, b).sum(0) * 0.3125).astype(HALF).astype("f8")
