@@ -55,6 +55,25 @@ Json ChangeableJson(const OperatorDesc& op) {
   return json;
 }
 
+// A type that has all integers of fewer bits.
+constexpr DataType kWide = DataType::kInt32;
+
+std::optional<DataType> TypeNamed(std::string_view name) {
+  const auto names = DataTypeNames();
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<DataType>(found - names.begin());
+}
+
+bool IsZeroPoint(const TensorSlot& slot) {
+  return slot.path.ends_with("ZeroPointTensor");
+}
+
+// Whether an operator reads all integers as the first of them.
+bool ReadsAlike(const OperatorDesc& op) {
+  return std::holds_alternative<ElementWise>(op.info().family);
+}
+
 // The views of inputs by the paths of their slots.
 using NamedViews = std::map<std::string, ConstTensorView>;
 
@@ -114,8 +133,9 @@ class Application {
     }
   }
 
-  // Inputs that must have the same type are read alike, but for zero points, which keep their
-  // values.
+  // Inputs that must have the same type are read alike. But where each is read by its own, those
+  // beside a zero point and zero points beside others keep their values, and so do those beside a
+  // zero point where all are read alike.
   void SetTiedTypes(const std::string& pointer, const Json& type) {
     const auto slots = TensorSlots(original_.op, TensorRole::kInput);
     const auto changed = std::ranges::find_if(slots, [&](const TensorSlot& slot) {
@@ -126,9 +146,45 @@ class Application {
       const bool is_tied =
           slot.type == changed->type && *slot.desc->data_type == *changed->desc->data_type;
       if (!is_tied || &slot == &*changed) continue;
-      json_[Json::json_pointer(std::string(kDesc) + slot.path)]["DataType"] = type;
-      if (slot.path.ends_with("ZeroPointTensor")) kept_.insert(slot.path);
+      json_[TypePointer(slot.path)] = type;
+      if (IsZeroPoint(*changed) || (IsZeroPoint(slot) && !ReadsAlike(original_.op))) {
+        kept_.insert(slot.path);
+      }
     }
+    if (IsZeroPoint(*changed) && ReadsAlike(original_.op)) Widen(*changed, type);
+  }
+
+  static Json::json_pointer TypePointer(const std::string& path) {
+    return Json::json_pointer(std::string(kDesc) + path + "/DataType");
+  }
+
+  // Integers that are read as two types have a wider one together.
+  void Widen(const TensorSlot& zero_point, const Json& type) {
+    const auto read_as = type.is_string() ? TypeNamed(type.get<std::string>()) : std::nullopt;
+    ConstTensorView& view = views_[zero_point.path];
+    if (!read_as || ByteWidth(*read_as) != ByteWidth(view.type)) return;
+    if (ByteWidth(view.type) >= ByteWidth(kWide)) return;
+    view.type = *read_as;
+    kept_.insert(zero_point.path);
+    for (const std::string& path : kept_) {
+      json_[TypePointer(path)] = Name(kWide);
+      views_[path] = Widened(views_[path]);
+      descs_[path].data_type = kWide;
+    }
+  }
+
+  ConstTensorView Widened(const ConstTensorView& view) {
+    const Dims& sizes = view.layout.sizes;
+    const auto buffer =
+        std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * ByteWidth(kWide));
+    auto* const numbers = reinterpret_cast<int32_t*>(buffer->data());
+    const auto width = static_cast<int64_t>(ByteWidth(view.type));
+    for (int64_t i = 0; i < Product(sizes); ++i) {
+      const int64_t offset = OffsetOfElement(view.layout, i);
+      numbers[i] = static_cast<int32_t>(ValueOf(view.type, view.data + offset * width));
+    }
+    made_.push_back(buffer);
+    return {buffer->data(), kWide, PackedLayout(sizes)};
   }
 
   static void KeepFieldsOf(const Json& type, Json& activation) {
