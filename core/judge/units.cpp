@@ -315,6 +315,11 @@ struct Result {
         view{buffer.data(), type, PackedLayout(sizes)} {}
 };
 
+double ResultAt(const ConstTensorView& view, int64_t element) {
+  const int64_t offset = OffsetOfElement(view.layout, element);
+  return ValueOf(view.type, view.data + offset * static_cast<int64_t>(ByteWidth(view.type)));
+}
+
 std::vector<Result> ResultsOf(const OperatorDesc& op, InputViews inputs) {
   std::vector<Result> results;
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
@@ -327,9 +332,10 @@ std::vector<Result> ResultsOf(const OperatorDesc& op, InputViews inputs) {
   return results;
 }
 
-// The steepest slope of an activation between -8 and 8; beyond, none is steeper.
+// The steepest slope of an activation between -8 and 8; beyond, none is steeper. A jump has none:
+// it lies in one half of a pair of steps, whose slope would be twice that of the pair.
 double SlopeOf(const OperatorDesc& activation) {
-  constexpr int64_t kSteps = 1024;
+  constexpr int64_t kSteps = 2048;
   constexpr float kStep = 16.0f / kSteps;
   const Result x(DataType::kFloat32, {1, 1, 1, kSteps + 1}), y(x.view.type, x.view.layout.sizes);
   float* const numbers = x.view.elements<float>();
@@ -337,10 +343,23 @@ double SlopeOf(const OperatorDesc& activation) {
   RunActivation(activation, AsConst(x.view), y.view);
   double slope = 0;
   const float* const values = y.view.elements<float>();
-  for (int64_t i = 0; i < kSteps; ++i) {
-    slope = std::max(slope, std::abs(AsDouble(values[i + 1]) - AsDouble(values[i])) / kStep);
+  const auto difference = [&](int64_t from, int64_t to) {
+    return std::abs(AsDouble(values[to]) - AsDouble(values[from])) / kStep;
+  };
+  for (int64_t i = 0; i < kSteps; i += 2) {
+    const double half = std::max(difference(i, i + 1), difference(i + 1, i + 2));
+    slope = std::max(slope, difference(i, i + 2) - half);
   }
   return slope;
+}
+
+// Returns how far a softmax moves, at most, when what is activated moves by so much: one element
+// one way, which moves its exponential, and all others the other way, which moves their sum. `own`
+// is the result, and `moved` that with all of them moved one way.
+double MovedShare(double own, double moved, double step) {
+  if (own == 0 || !std::isfinite(step)) return 0;
+  const double of_sum = std::max(0.0, step - std::log(moved / own));
+  return own * std::expm1(step + of_sum);
 }
 
 // Returns how far results move, at most, when what is activated moves by half an ulp: a device that
@@ -369,8 +388,10 @@ std::vector<double> MovedByRounding(const OperatorDesc& activation, const ConstT
     const auto at = [&](const Result& result) {
       return AsDouble(result.view.elements<float>()[i]);
     };
-    const double most = std::max(std::abs(at(less) - at(own)), std::abs(at(more) - at(own)));
     const double number = AsDouble(numbers[i]);
+    const double most = RunsOnAnyPart(activation)
+                            ? std::max(std::abs(at(less) - at(own)), std::abs(at(more) - at(own)))
+                            : MovedShare(at(own), at(more), FormOf(before.type).Ulp(number) / 2);
     const double least = rounds ? 0 : FormOf(before.type).Ulp(number);
     if (std::isinf(number)) {
       moved.push_back(at(less) == at(own) || std::isinf(sums[static_cast<size_t>(i)]) ? 0
@@ -396,8 +417,13 @@ std::optional<ErrorUnits> UnitsOfActivated(const OperatorDesc& op, InputViews in
   const bool rounds = last && last->bound != ErrorUnits::Bound::kExact;
   units->rounded_before = MovedByRounding(activation, before, rounds, units->scale);
   if (units->unscaled.empty()) units->unscaled = units->scale;
-  const double slope = SlopeOf(activation);
+  const double steepest = RunsOnAnyPart(activation) ? SlopeOf(activation) : 0;
   for (size_t i = 0; i < units->scale.size(); ++i) {
+    // The share of a sum moves by twice as large a part of it as the exponents do, at most.
+    const double slope =
+        RunsOnAnyPart(activation)
+            ? steepest
+            : 2 * std::max(std::abs(ResultAt(exact, static_cast<int64_t>(i))), units->least);
     units->scale[i] = slope * units->scale[i] + (rounds ? last->scale[i] : 0);
   }
   if (rounds) units->bound = ErrorUnits::Bound::kGenerous;
