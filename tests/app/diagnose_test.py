@@ -12,7 +12,7 @@ import numpy as np
 sys.dont_write_bytecode = True
 from program import ProgramTest
 
-F4 = np.float32
+F2, F4 = np.float16, np.float32
 
 
 def numbers(*shape, seed=0):
@@ -108,6 +108,24 @@ def neighbours(x, seed):
     """Every fifth element is the next one, up or down by chance."""
     chance = np.random.default_rng(seed).random((2, *x.shape))
     return np.where(chance[0] < 0.2, np.nextafter(x, x.dtype.type(np.inf) * np.where(chance[1] < 0.5, 1, -1).astype(x.dtype)), x)
+
+
+def in_tf32(x):
+    """The nearest numbers of TF32, ties away from zero."""
+    return ((x.view(np.uint32) + 0x1000) >> 13 << 13).view(F4)
+
+
+def lanes_of_windows(x, f, lanes):
+    """A convolution of FLOAT16 with padding of 1, of which the second half of the lanes is added to the first one."""
+    view = windows(padded(x, (1, 1), (1, 1)), f.shape[2:])
+    terms = (view[:, None] * f[None, :, :, None, None]).transpose(0, 1, 3, 4, 2, 5, 6).reshape(len(x), len(f), *x.shape[2:], -1)
+    sums = np.zeros((*terms.shape[:-1], lanes), x.dtype)
+    for k in range(terms.shape[-1]):
+        sums[..., k % lanes] += terms[..., k]
+    while sums.shape[-1] > 1:
+        half = sums.shape[-1] // 2
+        sums = sums[..., :half] + sums[..., half:]
+    return sums[..., 0]
 
 
 def cut(x, *elements):
@@ -222,6 +240,7 @@ SIGMOIDS = (1 / (1 + np.exp(-HALVES.astype("f8")))).astype(np.float16)
 LOW = -np.abs(CUBE) - F4(5)
 SCALED = {"ScaleBias": {"Scale": 0.75, "Bias": -0.5}}
 SMALL = A * F4(2**-13)  # some elements are subnormal in FLOAT16
+DEQUANTIZE = {"type": "ELEMENT_WISE_DEQUANTIZE_LINEAR", "OutputTensor": {"DataType": "FLOAT32", "Sizes": [40, 24]}}
 QUANTIZE = {"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor": {"DataType": "UINT8", "Sizes": [3, 8, 40]}}
 MEANS_BESIDE_AN_EDGE = windows(padded(X, (0, 0), (0, 1)), (3, 3)).mean((-1, -2), dtype=F4)
 
@@ -272,6 +291,11 @@ FAULTS = {
     "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
     "steps and the factor in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES], HALVES * np.float16(0.3) + np.float16(0.75),
                                         "float16-steps:rounded-constants"),
+    "steps of a softmax in FLOAT16": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [HALVES], softmax(HALVES), "float16-steps:whole-sums"),
+    "lanes in FLOAT16, channel by channel": (conv(), [X.astype("f2"), FILTER.astype("f2")], lanes_of_windows(X.astype("f2"), FILTER.astype("f2"), 4),
+                                             "sums-float16:lanes=4,unfused,by-channel"),
+    "inputs in TF32 and no addend": (gemm(), [A, B, ("CTensor", C)], in_tf32(A) @ in_tf32(B), "/desc/CTensor=null + inputs-tf32"),
+    "inputs in TF32 before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A / 8, B], np.maximum(in_tf32(A / 8) @ in_tf32(B), 0), "inputs-tf32"),
     "steps in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES],
                          (HALVES * F4(0.3)).astype(np.float16) + np.float16(0.75), "float16-steps"),
     "running products in FLOAT16": ({"type": "CUMULATIVE_PRODUCT", "Axis": 2, "AxisDirection": "INCREASING", "HasExclusiveProduct": False},
@@ -312,6 +336,10 @@ FAULTS = {
                                      (BYTES.astype("i4") - 3) @ (SIGNED_BYTES.view("u1").astype("i4") + 5), '/desc/BTensor/DataType="UINT8"'),
     "integers compared without a sign": ({"type": "ELEMENT_WISE_LOGICAL_LESS_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [12, 12]}}, [INDICES - 6, INDICES.T - 6],
                                          ((INDICES - 6).view("u4") < (INDICES.T - 6).astype("i4").view("u4")).astype("u1"), '/desc/ATensor/DataType="UINT32"'),
+    "a zero point read without a sign": (DEQUANTIZE, [SIGNED_BYTES, np.full((40, 24), 0.037, F4), ("ZeroPointTensor", np.full((40, 24), -7, np.int8))],
+                                         (SIGNED_BYTES.astype(F4) - F4(249)) * F4(0.037), '/desc/ZeroPointTensor/DataType="UINT8"'),
+    "integers and zero point read without a sign": (DEQUANTIZE, [SIGNED_BYTES, np.full((40, 24), 0.037, F4), ("ZeroPointTensor", np.full((40, 24), -7, np.int8))],
+                                                    (SIGNED_BYTES.view("u1").astype(F4) - F4(249)) * F4(0.037), '/desc/InputTensor/DataType="UINT8"'),
     "the first matrix of a batch taken for all": (gemm(), [BATCH, OTHER_BATCH], BATCH @ OTHER_BATCH[:, :1], "/desc/BTensor/Strides=[2160,0,24,1]"),
     "softmax of fast exponentials": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE) * (1 + numbers(3, 8, 40, seed=2) * F4(2**-19)), "fast-functions"),
     "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
@@ -372,6 +400,8 @@ HEALTHY = {
     "exponentials and their sums": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE)),
     "sums that are activated unrounded": (gemm(FusedActivation={"Type": "ACTIVATION_SIGMOID"}), [HALF_A, HALF_B],
                                           (1 / (1 + np.exp(-(HALF_A.astype("f8") @ HALF_B.astype("f8"))))).astype(np.float16)),
+    "shares of sums that are not rounded": (gemm(FusedActivation={"Type": "ACTIVATION_SOFTMAX"}), [HALF_A[None, None] * F2(4), HALF_B[None, None]],
+                                            softmax((HALF_A[None, None] * F2(4)).astype("f8") @ HALF_B.astype("f8")).astype(F2)),
     "sums that are too large for FLOAT16 before they are activated": (gemm(FusedActivation={"Type": "ACTIVATION_SOFTSIGN"}), [HALF_A * LARGE, HALF_B * LARGE],
                                                                       soft_signs(HALF_A * LARGE, HALF_B * LARGE)),
     "sums that round to a threshold": ({"type": "ELEMENT_WISE_ADD1", "FusedActivation": {"Type": "ACTIVATION_THRESHOLDED_RELU", "Alpha": 2048}},
