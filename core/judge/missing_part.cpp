@@ -164,7 +164,8 @@ class PartSearch {
         omission_(omission),
         few_(few),
         size_(omission.size()),
-        tries_(kMostTried / std::max<int64_t>(omission.WorkOf(few.size()), 1)) {}
+        work_(std::max<int64_t>(omission.WorkOf(few.size()), 1)),
+        tries_(kMostTried / work_) {}
 
   // Returns the best ones, one of which leaves much less than the right computation does.
   std::vector<AxisPart> Best() {
@@ -183,6 +184,9 @@ class PartSearch {
   }
 
   bool IsRight(const AxisPart& part) { return Rest(part) <= Rest({0, 0}) / 1000; }
+
+  // The work of all parts that were tried.
+  int64_t Work() const { return std::ssize(rests_) * work_; }
 
  private:
   static constexpr int64_t kPoints = 16;
@@ -286,6 +290,7 @@ class PartSearch {
   const Omission& omission_;
   const std::vector<int64_t>& few_;
   int64_t size_;
+  int64_t work_;   // of a try
   int64_t tries_;  // for each kind of part
   int64_t tries_left_ = 0;
   std::map<AxisPart, double> rests_;
@@ -306,6 +311,8 @@ class OmissionList {
 
  private:
   static constexpr size_t kSearched = 12;
+  // Where parts take much work, they are searched for along few axes.
+  static constexpr int64_t kMostWork = 12'000'000;
 
   // Fewer of long formulas, which tell parts apart better.
   static size_t MostSearched(const Evidence& evidence) {
@@ -366,8 +373,11 @@ class OmissionList {
     return false;
   }
 
+  // None where most formulas are too long, even if those of some elements are not.
   std::set<TermAxis> TermAxes() const {
+    constexpr int64_t kTooLong = int64_t{1} << 16;
     std::set<TermAxis> all;
+    if (evidence_.formula_work > kTooLong) return all;
     for (const int64_t element : SampleOf(evidence_, 4).wrong) {
       const auto axes = TermAxesOf(evidence_.computation, evidence_.At(element));
       all.insert(axes.begin(), axes.end());
@@ -376,7 +386,7 @@ class OmissionList {
   }
 
   bool Search(const Omission& omission, const std::vector<int64_t>& elements) {
-    if (omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
+    if (work_ > kMostWork || omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
     if (!omission.IsLookedUp() && IsRefuted(omission)) return false;
     PartSearch search(evidence_, omission, elements);
     bool is_right = false;
@@ -386,15 +396,17 @@ class OmissionList {
       is_right |= search.IsRight(part);
       found_.push_back(std::move(hypothesis));
     }
+    work_ += search.Work();
     return is_right;
   }
 
   // If each of some coordinates matters to right elements, so most probably does any part. What is
   // looked up needs no such guess.
   bool IsRefuted(const Omission& omission) const {
-    constexpr int64_t kTried = 16;
+    constexpr int64_t kFewest = 3, kMost = 16, kMostTried = 500'000;
     const std::vector<int64_t> right = SampleOf(evidence_, kSearched).right;
-    const int64_t tried = std::min(omission.size(), kTried);
+    const int64_t work = std::max<int64_t>(omission.WorkOf(right.size()), 1);
+    const int64_t tried = std::min(omission.size(), std::clamp(kMostTried / work, kFewest, kMost));
     for (int64_t i = 0; i < tried; ++i) {
       const int64_t at = i * (omission.size() - 1) / (tried - 1);
       if (!Breaks(omission.Without({at, at + 1}), right)) return false;
@@ -421,6 +433,7 @@ class OmissionList {
   std::vector<TermAxis> axes_;
   std::optional<OperatorDesc> activation_;
   std::vector<Hypothesis>& found_;
+  int64_t work_ = 0;  // of all searches so far
 };
 
 }  // namespace
