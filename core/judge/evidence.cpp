@@ -185,6 +185,15 @@ class Scoring {
   Score score_;
 };
 
+// Functions are allowed relative errors, but a device that takes the logarithm of a sum, such as
+// that of 1 + e^x, has the error of the sum, which is absolute there.
+double PartOfLogarithm(const ErrorUnits& units, int64_t element) {
+  const double size = units.scale[static_cast<size_t>(element)];
+  const bool is_absolute =
+      units.has_logarithm && units.bound == ErrorUnits::Bound::kOneValue && std::isfinite(size);
+  return is_absolute ? 1 + 1 / (size + units.least) : 1;
+}
+
 }  // namespace
 
 ElementBytes PackedOutput::Bytes(int64_t element) const {
@@ -206,7 +215,7 @@ bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element,
   if (!allowed) return false;
   // A device with results in bfloat16 keeps sums in FLOAT32, too, unless that is what is wrong.
   const double most = evidence.in_bfloat16 ? *allowed / kFloatStepsOfBfloat16 : *allowed;
-  return units->UnitsOf(element, actual, value, type) <= most;
+  return units->UnitsOf(element, actual, value, type) <= most * PartOfLogarithm(*units, element);
 }
 
 double ShareOfValue(const Evidence& evidence, const ElementBytes& value) {

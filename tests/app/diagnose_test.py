@@ -413,6 +413,7 @@ HEALTHY = {
     "means that are scaled unrounded": (MVN | {"FusedActivation": {"Type": "ACTIVATION_SCALED_TANH", "Alpha": 1.75, "Beta": 0.6}}, [HALVES],
                                         (1.75 * np.tanh(np.float32(0.6) * over(HALVES.astype("f8"), 2))).astype(np.float16)),
     "running sums": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG], LONG.cumsum(1)),
+    "logarithms of sums": ({"type": "ACTIVATION_SOFTPLUS", "Steepness": 1}, [3 * CUBE], np.log(1 + np.exp(3 * CUBE))),
     "a product in bfloat16": (gemm(), [A, B], in_bfloat16(AB * F4(1 + 2**-20))),
     "an element of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345)),
     "elements of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345, 678)),
