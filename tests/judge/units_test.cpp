@@ -14,6 +14,7 @@
 
 #include "core/fuzz/elements.h"
 #include "core/fuzz/field_value.h"
+#include "core/judge/formula_character.h"
 #include "core/judge/magnitude.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"
@@ -232,6 +233,31 @@ TEST_P(Units, OfASliceAreThoseOfEachFormula) {
           << all.sizes[i] << ", " << size << " of element " << number << "\n"
           << ToString(call);
       EXPECT_EQ(all.terms[i], own.terms);
+    }
+  });
+}
+
+// Lists of two elements are made of the same operations as longer ones.
+TEST_P(Units, OfAbridgedFormulasAreThoseOfWholeOnes) {
+  ForEachOutput([](const OperatorCall& call, InputViews inputs, size_t output,
+                   const ConstTensorView& result, Engine& engine) {
+    const std::vector<int> unknown(inputs.size(), 0);
+    for (const int64_t number : SomeOf(result.layout.element_count(), engine)) {
+      const Dims index = IndexOf(result.layout.sizes, number);
+      const Region place{output, index, Dims::Filled(index.size(), 1)};
+      Formula whole(inputs), abridged(inputs, /*most_listed=*/2);
+      const auto last = FormulaOf(call.desc, place, whole);
+      const auto last_of_few = FormulaOf(call.desc, place, abridged);
+      ASSERT_EQ(last.has_value(), last_of_few.has_value()) << ToString(call);
+      if (!last) return;
+      const FormulaCharacter own = CharacterOf(whole, *last, unknown);
+      const FormulaCharacter of_few = CharacterOf(abridged, *last_of_few, unknown);
+      EXPECT_EQ(own.rounds, of_few.rounds) << ToString(call);
+      EXPECT_EQ(own.has_function, of_few.has_function) << ToString(call);
+      EXPECT_EQ(own.is_polynomial, of_few.is_polynomial) << ToString(call);
+      if (!abridged.is_abridged()) {
+        EXPECT_EQ(whole.WholeSize(), abridged.WholeSize());
+      }
     }
   });
 }
