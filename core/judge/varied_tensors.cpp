@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -59,6 +60,17 @@ class InputUse {
   std::vector<InputSet> sets_;
   InputSet factors_ = 0;
 };
+
+// Networks multiply weights by what they read and by states; gates are made of all of these.
+std::vector<bool> FactorsOfNetwork(const OperatorDesc& op) {
+  constexpr std::string_view kFactors[] = {"InputTensor", "WeightTensor", "RecurrenceTensor",
+                                           "HiddenInitTensor"};
+  std::vector<bool> are_factors;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    are_factors.push_back(std::ranges::find(kFactors, slot.path) != std::end(kFactors));
+  }
+  return are_factors;
+}
 
 // --- elements ------------------------------------------------------------------------------------
 
@@ -119,6 +131,7 @@ bool ChangesInputs(const ArithmeticVariation& variation) {
 }
 
 std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output) {
+  if (IsNetwork(op)) return FactorsOfNetwork(op);
   Formula formula(inputs, Formula::kAbridged);
   const auto last = FormulaOf(op, MiddleOf(op, output), formula);
   const InputSet factors = last ? InputUse(formula, *last).factors() : 0;

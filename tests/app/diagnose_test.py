@@ -196,11 +196,11 @@ def normalized(x, part, count):
     return (x - mean) / np.sqrt(np.square(part - mean).sum(-1, keepdims=True) / F4(count) + F4(0.01))
 
 
-def states(x, w, r, first, carries=True):
+def states(x, w, r, first, carries=True, bias=F4(0)):
     """The states of a network of tanh: {steps, 1, items, size}."""
     rows, state = [], first[0, 0]
     for step in x[0]:
-        state = np.tanh(step @ w[0, 0].T + (state if carries else first[0, 0]) @ r[0, 0].T)
+        state = np.tanh(step @ w[0, 0].T + (state if carries else first[0, 0]) @ r[0, 0].T + bias)
         rows.append(state)
     return np.stack(rows)[:, None]
 
@@ -221,6 +221,7 @@ def several(product, *boxes, value=0):
 
 
 STEPS, WEIGHTS, RECURRENCE, STATE = numbers(1, 6, 3, 5), numbers(1, 1, 4, 5), numbers(1, 1, 4, 4), numbers(1, 1, 3, 4)
+NETWORK_BIAS = numbers(1, 1, 1, 8)
 RNN = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}],
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
 POOL = {"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
@@ -295,6 +296,9 @@ FAULTS = {
     "lanes in FLOAT16, channel by channel": (conv(), [X.astype("f2"), FILTER.astype("f2")], lanes_of_windows(X.astype("f2"), FILTER.astype("f2"), 4),
                                              "sums-float16:lanes=4,unfused,by-channel"),
     "inputs in TF32 and no addend": (gemm(), [A, B, ("CTensor", C)], in_tf32(A) @ in_tf32(B), "/desc/CTensor=null + inputs-tf32"),
+    "weights of a network in bfloat16": (RNN, [STEPS, WEIGHTS, RECURRENCE, ("BiasTensor", NETWORK_BIAS), ("HiddenInitTensor", STATE)],
+                                         states(*map(through_bfloat16, (STEPS, WEIGHTS, RECURRENCE, STATE)), bias=NETWORK_BIAS[0, 0, 0, :4] + NETWORK_BIAS[0, 0, 0, 4:]),
+                                         "inputs-bfloat16"),
     "inputs in TF32 before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A / 8, B], np.maximum(in_tf32(A / 8) @ in_tf32(B), 0), "inputs-tf32"),
     "steps in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES],
                          (HALVES * F4(0.3)).astype(np.float16) + np.float16(0.75), "float16-steps"),
