@@ -189,6 +189,8 @@ class Characters {
       character.is_of_one_sign &= is_known;
     }
     if (operation == Operation::kLogarithm) character.has_logarithm |= !is_known;
+    const Node definition = formula_.definition(node);
+    if (definition != node) character.has_logarithm |= Of(definition).has_logarithm;
   }
 
   const Formula& formula_;

@@ -418,6 +418,8 @@ HEALTHY = {
                                         (1.75 * np.tanh(np.float32(0.6) * over(HALVES.astype("f8"), 2))).astype(np.float16)),
     "running sums": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG], LONG.cumsum(1)),
     "logarithms of sums": ({"type": "ACTIVATION_SOFTPLUS", "Steepness": 1}, [3 * CUBE], np.log(1 + np.exp(3 * CUBE))),
+    "logarithms of quotients of sums": ({"type": "ELEMENT_WISE_ATANH", "ScaleBias": {"Scale": 0.5, "Bias": 2**-13}}, [CUBE / 4096],
+                                        F4(0.5) * np.log((1 + (CUBE / 8192 + F4(2**-13))) / (1 - (CUBE / 8192 + F4(2**-13))))),
     "a product in bfloat16": (gemm(), [A, B], in_bfloat16(AB * F4(1 + 2**-20))),
     "an element of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345)),
     "elements of FLOAT16 cut off": ({"type": "ACTIVATION_SIGMOID"}, [HALVES], cut(SIGMOIDS, 345, 678)),
