@@ -311,7 +311,7 @@ class OmissionList {
 
  private:
   static constexpr size_t kSearched = 12;
-  // Where parts take much work, they are searched for along few axes.
+  // Where parts take much work, they are searched for along few axes, in inputs and in formulas.
   static constexpr int64_t kMostWork = 12'000'000;
 
   // Fewer of long formulas, which tell parts apart better.
@@ -362,6 +362,7 @@ class OmissionList {
 
   // In sums of products of inputs, a part of zeros has the same effect as a missing one.
   bool FindInFormulas() {
+    work_ = 0;
     for (const TermAxis& axis : TermAxes()) {
       if (IsLinear() && std::ranges::find(axes_, axis) != axes_.end()) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
@@ -433,7 +434,7 @@ class OmissionList {
   std::vector<TermAxis> axes_;
   std::optional<OperatorDesc> activation_;
   std::vector<Hypothesis>& found_;
-  int64_t work_ = 0;  // of all searches so far
+  int64_t work_ = 0;  // of the searches in inputs, or in formulas, so far
 };
 
 }  // namespace

@@ -520,6 +520,11 @@ class DiagnoseTest(ProgramTest):
         thorough = self.diagnosis(gemm(Alpha=0.5), [a, b], a @ b, "--thorough")["causes"][0]
         self.assertEqual((thorough["of"], thorough["sampled"]), (output["beyondNoise"], False))
 
+    def test_parts_of_large_outputs_are_found(self):
+        rows = numbers(500, 1000)
+        output = self.diagnosis({"type": "ACTIVATION_SOFTMAX1", "Axes": [1]}, [rows], softmax_of_part(rows, 900))
+        self.assertEqual(output["causes"][0]["ids"], ["tail-missing:axis=1,from=900,terms"])
+
     def test_what_cannot_be_the_output(self):
         for actual in (AB.astype("f8"), AB[:, :-1]):
             output = self.diagnosis(gemm(), [A, B], actual)
