@@ -16,7 +16,7 @@
 #include "core/base/text.h"
 #include "core/document/document_json.h"
 #include "core/ops/operator.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 #include "core/schema/schema_parts.h"
 
 namespace dmlop {
@@ -80,10 +80,12 @@ std::string SupportText(const OperatorInfo& info, std::optional<FeatureLevel> le
 }
 
 std::string DescriptionText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
-  std::string text = WrappedText(fmt::format("{}{}: {}", kOperatorPrefix, info.name, info.summary),
-                                 TextColumns(), "    ") +
-                     "\n\nFields\n" + FieldsText(info) + NamesElsewhereText(info) + "\nRules\n";
-  for (const Rule& rule : info.rules) text += Listed(fmt::format("  {}", rule.code), 10, rule.text);
+  std::string text =
+      WrappedText(fmt::format("{}{}: {}", kOperatorPrefix, info.name, SummaryOf(info)),
+                  TextColumns(), "    ") +
+      "\n\nFields\n" + FieldsText(info) + NamesElsewhereText(info) + "\nRules\n";
+  for (const Rule& rule : RulesOf(info))
+    text += Listed(fmt::format("  {}", rule.code), 10, rule.text);
   return text + "\nData types by feature level\n" + SupportText(info, level) + "\nExample\n" +
          ExampleText(info);
 }
@@ -124,7 +126,7 @@ Json RowJson(const SupportTable& table, const SupportRow& row, const OperatorInf
 }
 
 Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level) {
-  Json json = {{"name", info.name}, {"summary", info.summary}, {"inPlace", info.in_place}};
+  Json json = {{"name", info.name}, {"summary", SummaryOf(info)}, {"inPlace", info.in_place}};
   json["fields"] = Json::array();
   for (const Field* field : info.fields) {
     const Argument argument = ArgumentOf(info, *field);
@@ -140,7 +142,7 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
   const OtherNames names = OtherNamesOf(info);
   json["otherNames"] = {{"onnx", names.onnx}, {"webnn", names.webnn}, {"pytorch", names.pytorch}};
   json["rules"] = Json::array();
-  for (const Rule& rule : info.rules) {
+  for (const Rule& rule : RulesOf(info)) {
     json["rules"].push_back({{"code", rule.code}, {"text", rule.text}});
   }
   json["support"] = Json::array();
@@ -184,7 +186,7 @@ std::string ListText(const std::vector<const OperatorInfo*>& operators) {
   size_t width = 0;
   for (const OperatorInfo* info : operators) width = std::max(width, info->name.size());
   std::string text;
-  for (const OperatorInfo* info : operators) text += Listed(info->name, width, info->summary);
+  for (const OperatorInfo* info : operators) text += Listed(info->name, width, SummaryOf(*info));
   return text;
 }
 

@@ -15,7 +15,7 @@
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
 #include "core/model/model_resources.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 namespace {

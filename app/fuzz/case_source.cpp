@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 namespace {

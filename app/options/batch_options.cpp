@@ -7,7 +7,7 @@
 #include "app/options/option_kinds.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 

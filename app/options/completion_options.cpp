@@ -11,7 +11,7 @@
 #include "core/judge/varied_run.h"
 #include "core/kernels/simd/isa.h"
 #include "core/ops/operator.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 #include "core/tensor/data_type.h"
 
 namespace dmlop {

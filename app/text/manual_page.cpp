@@ -63,9 +63,10 @@ std::string FieldsText(const OperatorInfo& info) {
 }
 
 std::string RulesText(const OperatorInfo& info) {
-  if (info.rules.empty()) return "";
+  const std::vector<Rule> rules = RulesOf(info);
+  if (rules.empty()) return "";
   std::string text = ".Pp\nRules:\n.Bl -tag -width RED-10 -compact\n";
-  for (const Rule& rule : info.rules) {
+  for (const Rule& rule : rules) {
     text += fmt::format(".It {}\n{}", rule.code, Filled(rule.text));
   }
   return text + ".El\n";
@@ -147,7 +148,7 @@ std::string ManualPage(const OperatorGroup& group) {
       "how exact results are.\n",
       kDate, title, name, group.title);
   for (const OperatorInfo* info : group.operators) {
-    page += fmt::format(".Ss {}\n{}", info->name, Filled(info->summary));
+    page += fmt::format(".Ss {}\n{}", info->name, Filled(SummaryOf(*info)));
     page += FieldsText(*info) + RulesText(*info) + SupportText(*info) + ElsewhereText(*info) +
             ExampleBlock(*info);
   }

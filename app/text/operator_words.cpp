@@ -9,7 +9,7 @@
 
 #include "app/text/table_text.h"
 #include "core/base/text.h"
-#include "core/ops/examples.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 
@@ -158,8 +158,7 @@ std::string SpacedText(const Json& json) {
 // The stated example values for the operator; the first row that states a member decides.
 Json Stated(const OperatorInfo& info, std::string_view ExampleValue::*members) {
   Json stated = Json::object();
-  for (const ExampleValue& value : ExampleValues()) {
-    if (!value.operators.empty() && !HasWord(value.operators, info.name)) continue;
+  for (const ExampleValue& value : ExampleValuesOf(info)) {
     const Json more = Json::parse(value.*members);
     for (const auto& [name, member] : more.items()) {
       if (!stated.contains(name)) stated[name] = member;
@@ -376,7 +375,7 @@ std::string ExampleText(const OperatorInfo& info) {
 
 std::string TemplateText(const OperatorInfo& info) {
   return CommentText(fmt::format("{}: {}. 'dmlop ops {}' has its rules and data types.", info.name,
-                                 info.summary, info.name),
+                                 SummaryOf(info), info.name),
                      "") +
          Text(info, /*is_template=*/true);
 }

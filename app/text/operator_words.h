@@ -9,7 +9,7 @@
 
 #include "core/document/document_json.h"
 #include "core/ops/operator.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "core/base/text.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/graph/graph_file.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 namespace {

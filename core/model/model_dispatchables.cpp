@@ -11,7 +11,7 @@
 #include "core/graph/graph_reader.h"
 #include "core/io/tensor_file.h"
 #include "core/model/model_resources.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_node.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 namespace {

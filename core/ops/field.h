@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/ops/meanings.h"
 #include "core/tensor/data_type.h"
 #include "core/tensor/element.h"
 #include "core/tensor/scale_bias.h"
@@ -87,7 +86,6 @@ struct Field {
   Limits limits = {};
   EnumNames names = {};
   ActivationHost host = ActivationHost::kElements;
-  std::string_view meaning = {};  // a sentence, unless an operator has one of its own
 
   constexpr bool is_tensor() const {
     return kind == FieldKind::kTensor || kind == FieldKind::kTensors;
@@ -121,13 +119,7 @@ std::optional<size_t> LengthOf(const FieldValue& value);
 
 // A field whose values have type T; it is the key to a descriptor's value.
 template <typename T>
-struct FieldOf : Field {
-  constexpr FieldOf Means(std::string_view text) const {
-    FieldOf field = *this;
-    field.meaning = text;
-    return field;
-  }
-};
+struct FieldOf : Field {};
 
 namespace field {
 
@@ -201,11 +193,8 @@ constexpr FieldOf<std::vector<OperatorDesc>> Activations(std::string_view name) 
 
 // An activation of the operator's rounded result.
 constexpr FieldOf<std::vector<OperatorDesc>> FusedActivation(ActivationHost host) {
-  return {{.name = "FusedActivation",
-           .kind = FieldKind::kActivation,
-           .optional = true,
-           .host = host,
-           .meaning = "An activation of the result, after that is rounded."}};
+  return {
+      {.name = "FusedActivation", .kind = FieldKind::kActivation, .optional = true, .host = host}};
 }
 
 template <typename T>
@@ -217,25 +206,17 @@ constexpr FieldOf<T> Optional(FieldOf<T> field) {
 }  // namespace field
 
 // Fields with the same meaning in every operator.
-inline constexpr auto kInputTensor = field::Input("InputTensor").Means(meaning::kInputTensor);
-inline constexpr auto kOutputTensor = field::Output("OutputTensor").Means(meaning::kOutputTensor);
-inline constexpr auto kATensor = field::Input("ATensor").Means(meaning::kATensor);
-inline constexpr auto kBTensor = field::Input("BTensor").Means(meaning::kBTensor);
+inline constexpr auto kInputTensor = field::Input("InputTensor");
+inline constexpr auto kOutputTensor = field::Output("OutputTensor");
+inline constexpr auto kATensor = field::Input("ATensor");
+inline constexpr auto kBTensor = field::Input("BTensor");
 inline constexpr FieldOf<ScaleBias> kScaleBias = {
-    {.name = "ScaleBias",
-     .kind = FieldKind::kScaleBias,
-     .optional = true,
-     .meaning = "Factors that make x * Scale + Bias of each element x first."}};
+    {.name = "ScaleBias", .kind = FieldKind::kScaleBias, .optional = true}};
 inline constexpr auto kFusedActivation = field::FusedActivation(ActivationHost::kElements);
-inline constexpr auto kDimensionCount =
-    field::Count("DimensionCount").Means("The length of each array that follows.");
-inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1})
-                                  .Means("The dimension to work along, counted from 0.");
+inline constexpr auto kDimensionCount = field::Count("DimensionCount");
+inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1});
 inline constexpr std::string_view kAxisDirections[] = {"INCREASING", "DECREASING"};
 inline constexpr auto kAxisDirection =
-    field::Enum("AxisDirection", {.prefix = "DML_AXIS_DIRECTION_", .names = kAxisDirections})
-        .Means(
-            "INCREASING goes from the first element along the axis to the last, DECREASING the "
-            "other way.");
+    field::Enum("AxisDirection", {.prefix = "DML_AXIS_DIRECTION_", .names = kAxisDirections});
 
 }  // namespace dmlop

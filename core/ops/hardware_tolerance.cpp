@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/ops/fused.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 

@@ -18,12 +18,6 @@ namespace dmlop {
 
 using Sizes = std::vector<uint32_t>;
 
-// Rules for operators with a fused activation.
-inline constexpr Rule kCanBeFused = {"FUS-2", "FusedActivation is an activation that can be fused"};
-inline constexpr Rule kFusedHasNoTensors = {"FUS-4", "a fused activation has no tensors"};
-inline constexpr Rule kFusedSteepness = {
-    "ACT-2", "before 6_4 Steepness of ACTIVATION_SOFTPLUS is at least 1"};
-
 // A place within a descriptor, for messages.
 struct Place {
   std::string_view field;

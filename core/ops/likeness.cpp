@@ -10,99 +10,10 @@
 
 #include "core/base/spelling.h"
 #include "core/base/text.h"
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 namespace {
-
-// Names for operations that take several operators or none, or that only other programs use.
-struct Composition {
-  std::string_view names;      // separated by blanks
-  std::string_view operators;  // likewise
-  std::string_view note = {};  // without a note, each of the operators suffices
-};
-
-constexpr Composition kCompositions[] = {
-    {"Reshape view Flatten Squeeze Unsqueeze expand_dims ravel newaxis", "ELEMENT_WISE_IDENTITY",
-     "No operator is needed: these are the same elements with other Sizes. Write the new Sizes "
-     "where the next operator reads the tensor; a raw file (.bin) takes any Sizes of as many "
-     "elements."},
-    {"broadcast_to broadcast expand_as repeat_interleave", "ELEMENT_WISE_IDENTITY",
-     "No operator is needed: a stride of 0 repeats elements. {\"Sizes\": [3, 4], \"Strides\": [0, "
-     "1]} reads a row of 4 elements 3 times."},
-    {"permute swapaxes swapdims moveaxis movedim adjoint t", "ELEMENT_WISE_IDENTITY"},
-    {"Einsum tensordot", "GEMM ELEMENT_WISE_MULTIPLY REDUCE",
-     "A sum over one index is a GEMM of tensors whose Sizes and Strides are permuted; anything "
-     "else "
-     "is ELEMENT_WISE_MULTIPLY with strides of 0 where a tensor lacks an index, then REDUCE SUM."},
-    {"GroupNormalization GroupNorm group_norm", "MEAN_VARIANCE_NORMALIZATION1",
-     "Read the input as {N, groups, C / groups, rest} and normalize with Axes [2, 3]; scale and "
-     "bias of {C} have the same Sizes with Strides [0, C / groups, 1, 0]."},
-    {"masked_fill", "ELEMENT_WISE_IF",
-     "ConditionTensor is the mask, ATensor the value with strides of 0, BTensor the input."},
-    {"masked_scatter", "ELEMENT_WISE_IF", "With the source brought to the sizes of the input."},
-    {"relu6 hardtanh", "ELEMENT_WISE_CLIP", "With Min 0 and Max 6, or -1 and 1 for hardtanh."},
-    {"QuickGelu", "ACTIVATION_SWISH", "With SigmoidInputScale 1.702."},
-    {"Mish", "ACTIVATION_SOFTPLUS ELEMENT_WISE_TANH ELEMENT_WISE_MULTIPLY",
-     "x * tanh(softplus(x)), one operator after another."},
-    {"logsigmoid", "ACTIVATION_SOFTPLUS ELEMENT_WISE_NEGATE",
-     "-softplus(-x), one operator after another."},
-    {"glu", "SPLIT ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY",
-     "One half times the sigmoid of the other."},
-    {"softmin", "ELEMENT_WISE_NEGATE ACTIVATION_SOFTMAX1", "The softmax of -x."},
-    {"log1p", "ELEMENT_WISE_LOG", "With ScaleBias {1, 1}; x + 1 is rounded to FLOAT32 first."},
-    {"log2 log10", "ELEMENT_WISE_LOG ELEMENT_WISE_MULTIPLY", "The logarithm times a constant."},
-    {"expm1", "ELEMENT_WISE_EXP ELEMENT_WISE_SUBTRACT", "e^x less 1."},
-    {"exp2", "ELEMENT_WISE_POW", "With 2 as the base, by strides of 0."},
-    {"rsqrt", "ELEMENT_WISE_CONSTANT_POW", "With Exponent -0.5."},
-    {"square", "ELEMENT_WISE_CONSTANT_POW ELEMENT_WISE_MULTIPLY",
-     "With Exponent 2, or of a tensor with itself."},
-    {"NotEqual ne", "ELEMENT_WISE_LOGICAL_EQUALS ELEMENT_WISE_LOGICAL_NOT",
-     "One operator after the other."},
-    {"isclose allclose", "ELEMENT_WISE_SUBTRACT ELEMENT_WISE_ABS ELEMENT_WISE_LOGICAL_LESS_THAN",
-     "One operator after another; of files, dmlop compare --atol --rtol."},
-    {"var std var_mean", "BATCH_NORMALIZATION_TRAINING",
-     "OutputVarianceTensor, which divides by N; unbiased ones divide by N - 1."},
-    {"mse_loss", "ELEMENT_WISE_DIFFERENCE_SQUARE REDUCE", "The AVERAGE of the squares."},
-    {"cross_entropy nll_loss NegativeLogLikelihoodLoss SoftmaxCrossEntropyLoss",
-     "ACTIVATION_LOG_SOFTMAX1 GATHER_ELEMENTS REDUCE",
-     "The logarithms of the softmax, of these the ones that the targets name, their AVERAGE "
-     "negated."},
-    {"FastGelu", "ACTIVATION_GELU",
-     "By the error function; the form with tanh gives slightly other values."},
-    {"BiasGelu", "ELEMENT_WISE_ADD1", "With ACTIVATION_GELU as FusedActivation."},
-    {"SimplifiedLayerNormalization", "MEAN_VARIANCE_NORMALIZATION2", "With UseMean false."},
-    {"adaptive_max_pool2d", "MAX_POOLING2", "To one element: with a window as large as the plane."},
-    {"argsort", "TOP_K1", "OutputIndexTensor, with all elements along the axis as K."},
-    {"floor_divide", "ELEMENT_WISE_DIVIDE ELEMENT_WISE_FLOOR",
-     "One operator after the other; quotients of integers are truncated."},
-    {"tanhshrink", "ELEMENT_WISE_TANH ELEMENT_WISE_SUBTRACT", "x - tanh(x)."},
-    {"cosine_similarity", "ELEMENT_WISE_MULTIPLY REDUCE ELEMENT_WISE_DIVIDE",
-     "The SUM of the products, divided by both L2 norms."},
-    {"roll", "SLICE1 JOIN", "The two parts, the other way round."},
-    {"outer", "ELEMENT_WISE_MULTIPLY", "With strides of 0 in both operands."},
-    {"addcmul addcdiv lerp", "ELEMENT_WISE_MULTIPLY ELEMENT_WISE_DIVIDE ELEMENT_WISE_ADD",
-     "One operator after another."},
-    {"scatter_add index_add ScatterReduce segment_sum", "ONE_HOT GEMM",
-     "SCATTER only replaces elements; a product with the marked indices adds them up."},
-    {"embedding embedding_lookup take", "GATHER"},
-    {"take_along_axis take_along_dim", "GATHER_ELEMENTS"},
-    {"concatenate hstack vstack dstack column_stack", "JOIN"},
-    {"array_split tensor_split hsplit vsplit unbind unstack", "SPLIT"},
-    {"Dropout", "ACTIVATION_IDENTITY", "Outside of training, it copies."},
-    {"max min", "REDUCE"},
-    {"quantize_per_channel", "ELEMENT_WISE_QUANTIZE_LINEAR"},
-    {"zeros_like ones_like full_like", "FILL_VALUE_CONSTANT"},
-    {"dot inner baddbmm addmv mv", "GEMM"},
-    {"fmax fmin", "ELEMENT_WISE_MAX ELEMENT_WISE_MIN"},
-    {"power float_power", "ELEMENT_WISE_POW"},
-    {"subtract", "ELEMENT_WISE_SUBTRACT"},
-    {"multiply", "ELEMENT_WISE_MULTIPLY"},
-    {"divide true_divide", "ELEMENT_WISE_DIVIDE"},
-    {"negative", "ELEMENT_WISE_NEGATE"},
-    {"astype", "CAST"},
-    {"argwhere CountNonzero count_nonzero", "NONZERO_COORDINATES"},
-};
 
 // Names of operations that no operators here compute.
 constexpr std::string_view kNowhere =
@@ -173,7 +84,7 @@ Likeness LikeIn(const Libraries& libraries, std::string_view name) {
 // The compositions of a name, of which those in the table of ONNX's operators come last.
 std::vector<Composition> CompositionsOf(std::string_view name) {
   std::vector<Composition> found;
-  for (const Composition& composition : kCompositions) {
+  for (const Composition& composition : Compositions()) {
     if (Names(WordsOf(composition.names), Bare(name))) found.push_back(composition);
   }
   for (const OnnxOperator& one : OnnxOperators()) {
@@ -255,7 +166,7 @@ std::vector<std::string_view> NamesElsewhere() {
     const OtherNames names = OtherNamesOf(*info);
     for (const auto& words : {names.onnx, names.webnn, names.pytorch}) add(words);
   }
-  for (const Composition& composition : kCompositions) add(WordsOf(composition.names));
+  for (const Composition& composition : Compositions()) add(WordsOf(composition.names));
   for (const OnnxOperator& one : OnnxOperators()) {
     if (!one.operators.empty()) all.push_back(one.name);
   }

@@ -41,12 +41,10 @@ inline constexpr Fusable kFusableEverywhere = {(1u << kActivationHosts) - 1};
 
 // A row of the table of operators.
 struct OperatorInfo {
-  std::string_view name = {};  // without the prefix DML_OPERATOR_
-  std::string_view summary = {};
+  std::string_view name = {};                 // without the prefix DML_OPERATOR_
   std::span<const Field* const> fields = {};  // in DirectML's order
   std::span<const SupportTable> support = {};
-  std::string_view type_rule = {};   // that tensors and data types of one type variable agree
-  std::span<const Rule> rules = {};  // besides the rules for single tensors
+  std::string_view type_rule = {};  // that tensors and data types of one type variable agree
   // States what the outputs must be, and checks how the fields relate. Called only if every field
   // is there and within its limits; only outputs may be incomplete.
   void (*infer)(const OperatorDesc& op, Inference& infer) = nullptr;
@@ -66,20 +64,16 @@ struct OperatorForm {
   std::span<const Field* const> fields;
   std::span<const SupportTable> support;
   std::string_view type_rule;
-  std::span<const Rule> rules;
   void (*infer)(const OperatorDesc& op, Inference& infer);
 };
 
 // `rest` has the properties that few operators have.
-constexpr OperatorInfo OperatorRow(std::string_view name, std::string_view summary,
-                                   const OperatorForm& form, const Family& family,
-                                   OperatorInfo rest = {}) {
+constexpr OperatorInfo OperatorRow(std::string_view name, const OperatorForm& form,
+                                   const Family& family, OperatorInfo rest = {}) {
   rest.name = name;
-  rest.summary = summary;
   rest.fields = form.fields;
   rest.support = form.support;
   rest.type_rule = form.type_rule;
-  rest.rules = form.rules;
   rest.infer = form.infer;
   rest.family = family;
   return rest;
@@ -158,9 +152,6 @@ class OperatorDesc {
 
 // The activation that is applied to an operator's own result; null if there is none.
 const OperatorDesc* FusedActivationOf(const OperatorDesc& host);
-
-// A sentence that explains a field of the operator.
-std::string_view MeaningOf(const OperatorInfo& info, const Field& field);
 
 // The fields that are tensors or arrays of tensors.
 std::vector<const Field*> TensorFieldsOf(const OperatorInfo& info);

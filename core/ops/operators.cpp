@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "core/ops/other_names.h"
+#include "core/ops/words.h"
 
 // The namespaces of the sources that define rows, and the kind of their operators.
 #define DMLOP_ROWS(ROWS)                    \

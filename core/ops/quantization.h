@@ -15,12 +15,6 @@ namespace dmlop::quantization {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-inline constexpr Rule kParameterSizes = {
-    "QSH-1",
-    "a scale or zero point is one value, or one for each row of A and of the output, each column "
-    "of B, each output channel of a filter"};
-inline constexpr Rule kZeroPointTypes = {"QSH-2", "a zero point has the DataType of its tensor"};
-
 // The shapes of parameters of all elements, of rows {.., M} and columns {.., N} of matrices, and of
 // output channels O of filters.
 inline constexpr std::string_view kOfAll = "{1..}";
@@ -29,7 +23,7 @@ inline constexpr std::string_view kOfColumns = "{1..} | {1.., N}";
 inline constexpr std::string_view kOfChannels = "{1..} | {1, O, 1..} | {O} | {O, 1} | {O, 1, 1}";
 
 constexpr TensorShape Parameter(const FieldOf<TensorDesc>& field, std::string_view dims) {
-  return {&field, dims, nullptr, kParameterSizes.code};
+  return {&field, dims, nullptr, "QSH-1"};
 }
 
 // Requires all tensors that are there to have the rank of the first one.

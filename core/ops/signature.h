@@ -66,10 +66,6 @@ template <const Signature& kSignature>
 void InferBy(const OperatorDesc& op, Inference& infer) {
   InferShapes(kSignature, op, infer);
 }
-template <const Rule& kRule>
-void InferEqual(const OperatorDesc& op, Inference& infer) {
-  InferEqualSizes(kRule.code, op, infer);
-}
 template <const Signature& kSignature>
 std::vector<SourceMap> SourcesBy(const OperatorDesc& op) {
   return SourcesOf(kSignature, op);

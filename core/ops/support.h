@@ -13,12 +13,6 @@
 
 namespace dmlop {
 
-// A condition that descriptors must meet; `code` is its stable id.
-struct Rule {
-  std::string_view code;
-  std::string_view text;
-};
-
 // Holds from its level until the next row of the same table.
 struct SupportRow {
   FeatureLevel since;

@@ -19,18 +19,13 @@ struct WindowFields {
   FieldOf<std::vector<uint32_t>> strides, dilations, start_padding, end_padding;
 };
 
-inline constexpr std::string_view kMeansWindowSize =
-    "The size of a window in each spatial dimension.";
-
 // Takes the limits of strides; paddings may be 0.
 constexpr WindowFields WindowFieldsWith(Limits limits) {
   Limits paddings = limits;
   paddings.min = 0;
   paddings.rule = "";
-  return {field::Uints("Strides", limits).Means(meaning::kStrides),
-          field::Uints("Dilations", limits).Means(meaning::kDilations),
-          field::Uints("StartPadding", paddings).Means(meaning::kStartPadding),
-          field::Uints("EndPadding", paddings).Means(meaning::kEndPadding)};
+  return {field::Uints("Strides", limits), field::Uints("Dilations", limits),
+          field::Uints("StartPadding", paddings), field::Uints("EndPadding", paddings)};
 }
 
 // Returns windows of `taps` in spatial dimension d of `size` elements. Operators without dilations
@@ -53,16 +48,11 @@ inline constexpr Limits kSpatial = {.min = 1,
                                     .min_count = 1,
                                     .max_count = kMaxSpatialRank,
                                     .count_rule = "UNF-1"};
-inline constexpr auto kWindowSizes = field::Uints("WindowSizes", kSpatial).Means(kMeansWindowSize);
+inline constexpr auto kWindowSizes = field::Uints("WindowSizes", kSpatial);
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr const Field* kFields[] = {
     &kInputTensor,     &kOutputTensor,      &kDimensionCount,        &kWindowSizes,
     &kWindows.strides, &kWindows.dilations, &kWindows.start_padding, &kWindows.end_padding};
-
-inline constexpr Rule kCounts = {"UNF-1",
-                                 "1 to 6 spatial dimensions, as many in each of the five arrays"};
-inline constexpr Rule kFit = {"UNF-10", "the padded tensor holds at least one window"};
-inline constexpr Rule kNoZeros = {"UNF-11", "WindowSizes, Strides and Dilations are not 0"};
 
 // The windows along the spatial dimensions of a tensor with the sizes (N, C, S...).
 std::vector<WindowAxis> AxesOf(const OperatorDesc& op, std::span<const uint32_t> sizes);

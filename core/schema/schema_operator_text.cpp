@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/model/model_document.h"
+#include "core/ops/words.h"
 #include "core/schema/schema_parts.h"
 
 namespace dmlop {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/ops/operator.h"
+#include "core/ops/words.h"
 
 namespace dmlop {
 namespace {
@@ -193,7 +194,7 @@ TEST(Api, LevelsTakeWhatThePagesSay) {
 TEST(Api, EachRuleHasItsCodeOnce) {
   for (const OperatorInfo* info : Operators()) {
     std::map<std::string_view, int> count;
-    for (const Rule& rule : info->rules) EXPECT_EQ(++count[rule.code], 1) << rule.code;
+    for (const Rule& rule : RulesOf(*info)) EXPECT_EQ(++count[rule.code], 1) << rule.code;
     EXPECT_TRUE(count.contains(info->type_rule)) << info->name;
   }
 }

@@ -58,30 +58,6 @@ constexpr SupportRow Row(FeatureLevel since) {
 constexpr SupportRow kRows[] = {Row(Level(6, 1))};
 constexpr SupportRow kRows1[] = {Row(Level(6, 3))};
 
-constexpr Rule kRules1[] = {
-    {"CTR-5", "numbers of heads are not 0"},
-    {"MHA-1",
-     "queries, keys and values come from tensors or stacks of them, each once; or queries alone, "
-     "with past keys and values"},
-    {"MHA-2",
-     "queries are {B, s, N * H}, keys {B, l, N * H}, values {B, l, N * V}, the output {B, s, N * "
-     "V}, behind 1s; stacks {B, tokens, N, 2 or 3, H}"},
-    {"MHA-3", "all tensors but masks and lengths agree in DataType"},
-    {"MHA-4", "the bias has an element for each column of queries, keys and values"},
-    {"MHA-5", "the position bias is {B, N, s, T}, behind a 1"},
-    {"MHA-6", "MaskType NONE has no mask, and every other has one"},
-    {"MHA-7", "a mask of booleans is {B, N, s, T}, behind a 1"},
-    {"MHA-8", "lengths of keys are {B}, their ends and starts {2, B}, behind 1s"},
-    {"MHA-9", "lengths and offsets of keys and queries are {3 * B + 2}, behind 1s"},
-    {"MHA-10",
-     "past keys and values are there together; past and present ones are {B, N, P or T, H or V}, "
-     "behind a 1"},
-    {"MHA-11", "KeyValueHeadCount divides QueryHeadCount"},
-    {"MHA-12", "past lengths are {B}, behind or before 1s, of INT32 or the common type"},
-    {"MHA-13", "with past lengths, present keys have room for the new ones"},
-};
-constexpr std::span<const Rule> kRules = std::span(kRules1).first<11>();
-
 int64_t Operations(const OperatorDesc& op) {
   const Shapes shapes = ShapesOf(op);
   return SaturatedProduct({shapes.batches, shapes.query_heads, shapes.queries, shapes.keys,
@@ -96,12 +72,9 @@ constexpr Computed kFamily = {.run = RunAttention,
                               .formula = Meaning};
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow(
-        "MULTIHEAD_ATTENTION", "means of values, weighted by what queries make of their keys",
-        {kFields, kSupportBy<kRows>, "MHA-3", kRules, Infer}, kFamily, {.values_choose = true}),
-    OperatorRow("MULTIHEAD_ATTENTION1",
-                "MULTIHEAD_ATTENTION with groups of queries and lengths of the past",
-                {kFields1, kSupportBy<kRows1>, "MHA-3", kRules1, Infer}, kFamily,
+    OperatorRow("MULTIHEAD_ATTENTION", {kFields, kSupportBy<kRows>, "MHA-3", Infer}, kFamily,
+                {.values_choose = true}),
+    OperatorRow("MULTIHEAD_ATTENTION1", {kFields1, kSupportBy<kRows1>, "MHA-3", Infer}, kFamily,
                 {.values_choose = true}),
 };
 

@@ -13,75 +13,37 @@
 
 namespace dmlop::attention {
 
-inline constexpr auto kQuery = field::Optional(field::Input("QueryTensor"))
-                                   .Means("The queries, {batch, queries, heads * head size}.");
-inline constexpr auto kKey =
-    field::Optional(field::Input("KeyTensor")).Means("The keys, {batch, keys, heads * head size}.");
-inline constexpr auto kValue =
-    field::Optional(field::Input("ValueTensor"))
-        .Means("The values, {batch, keys, heads * head size of values}.");
+inline constexpr auto kQuery = field::Optional(field::Input("QueryTensor"));
+inline constexpr auto kKey = field::Optional(field::Input("KeyTensor"));
+inline constexpr auto kValue = field::Optional(field::Input("ValueTensor"));
 constexpr FieldOf<TensorDesc> Stacked(std::string_view name) {
   return field::Optional(field::Input(name, TypeVariable::kT, RankGroup::kFurther));
 }
-inline constexpr auto kStackedQueryKey =
-    Stacked("StackedQueryKeyTensor")
-        .Means(
-            "Queries and keys in one tensor, {batch, sequence, heads, 2, head size}, in place of "
-            "two.");
-inline constexpr auto kStackedKeyValue =
-    Stacked("StackedKeyValueTensor")
-        .Means(
-            "Keys and values in one tensor, {batch, keys, heads, 2, head size}, in place of two.");
-inline constexpr auto kStackedQueryKeyValue =
-    Stacked("StackedQueryKeyValueTensor")
-        .Means(
-            "Queries, keys and values in one tensor, {batch, sequence, heads, 3, head size}, in "
-            "place of three.");
+inline constexpr auto kStackedQueryKey = Stacked("StackedQueryKeyTensor");
+inline constexpr auto kStackedKeyValue = Stacked("StackedKeyValueTensor");
+inline constexpr auto kStackedQueryKeyValue = Stacked("StackedQueryKeyValueTensor");
 inline constexpr auto kBias =
-    field::Optional(field::Input("BiasTensor", TypeVariable::kT, RankGroup::kOther))
-        .Means("Numbers that are added to the columns of queries, keys and values, in this order.");
+    field::Optional(field::Input("BiasTensor", TypeVariable::kT, RankGroup::kOther));
 inline constexpr auto kMask =
-    field::Optional(field::Input("MaskTensor", TypeVariable::kIndex, RankGroup::kOther))
-        .Means("Which keys count for a query, in the form that MaskType names.");
+    field::Optional(field::Input("MaskTensor", TypeVariable::kIndex, RankGroup::kOther));
 inline constexpr auto kPositionBias =
-    field::Optional(field::Input("RelativePositionBiasTensor", TypeVariable::kT, RankGroup::kSide))
-        .Means("Numbers that are added to the scores, {batch, heads, queries, past and new keys}.");
+    field::Optional(field::Input("RelativePositionBiasTensor", TypeVariable::kT, RankGroup::kSide));
 inline constexpr auto kPastKey =
-    field::Optional(field::Input("PastKeyTensor", TypeVariable::kT, RankGroup::kSide))
-        .Means(
-            "The keys of earlier steps, {batch, heads, past keys, head size}, which come before "
-            "the new ones; it goes with PastValueTensor.");
+    field::Optional(field::Input("PastKeyTensor", TypeVariable::kT, RankGroup::kSide));
 inline constexpr auto kPastValue =
-    field::Optional(field::Input("PastValueTensor", TypeVariable::kT, RankGroup::kSide))
-        .Means(
-            "The values of earlier steps, {batch, heads, past keys, head size of values}; it goes "
-            "with PastKeyTensor.");
+    field::Optional(field::Input("PastValueTensor", TypeVariable::kT, RankGroup::kSide));
 inline constexpr auto kPastLengths =
-    field::Optional(field::Input("PastSequenceLengthsTensor", TypeVariable::kU, RankGroup::kOther))
-        .Means("How many past keys each batch item has; with it, a query sees no later keys.");
+    field::Optional(field::Input("PastSequenceLengthsTensor", TypeVariable::kU, RankGroup::kOther));
 inline constexpr auto kPresentKey =
-    field::Optional(field::Output("OutputPresentKeyTensor", TypeVariable::kT, RankGroup::kSide))
-        .Means("Past and new keys together, the past of the next step.");
+    field::Optional(field::Output("OutputPresentKeyTensor", TypeVariable::kT, RankGroup::kSide));
 inline constexpr auto kPresentValue =
-    field::Optional(field::Output("OutputPresentValueTensor", TypeVariable::kT, RankGroup::kSide))
-        .Means("Past and new values together, the past of the next step.");
-inline constexpr auto kScale = field::Float("Scale").Means(
-    "The factor of the products of queries and keys, usually 1 / sqrt(head size).");
-inline constexpr auto kMaskFilterValue =
-    field::Float("MaskFilterValue")
-        .Means("The number that is added to the scores of masked keys, such as -10000.");
+    field::Optional(field::Output("OutputPresentValueTensor", TypeVariable::kT, RankGroup::kSide));
+inline constexpr auto kScale = field::Float("Scale");
+inline constexpr auto kMaskFilterValue = field::Float("MaskFilterValue");
 inline constexpr Limits kHeads = {.min = 1, .rule = "CTR-5"};
-inline constexpr auto kHeadCount =
-    field::Uint("HeadCount", kHeads)
-        .Means("The number of heads, which share the columns of queries, keys and values.");
-inline constexpr auto kQueryHeadCount =
-    field::Uint("QueryHeadCount", kHeads)
-        .Means("The number of heads of the queries, a multiple of KeyValueHeadCount.");
-inline constexpr auto kKeyValueHeadCount =
-    field::Uint("KeyValueHeadCount", kHeads)
-        .Means(
-            "The number of heads of keys and values; each serves QueryHeadCount / "
-            "KeyValueHeadCount heads of queries.");
+inline constexpr auto kHeadCount = field::Uint("HeadCount", kHeads);
+inline constexpr auto kQueryHeadCount = field::Uint("QueryHeadCount", kHeads);
+inline constexpr auto kKeyValueHeadCount = field::Uint("KeyValueHeadCount", kHeads);
 
 enum MaskType : uint32_t {
   kNoMask,
@@ -94,13 +56,7 @@ inline constexpr std::string_view kMaskTypeNames[] = {
     "NONE", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START", "KEY_QUERY_SEQUENCE_LENGTH_START_END",
     "BOOLEAN"};
 inline constexpr auto kMaskType =
-    field::Enum("MaskType", {"DML_MULTIHEAD_ATTENTION_MASK_TYPE_", kMaskTypeNames})
-        .Means(
-            "The form of MaskTensor: KEY_SEQUENCE_LENGTH, {1, batch}, has the number of keys, and "
-            "KEY_SEQUENCE_END_START, {2, batch}, where they end and start; "
-            "KEY_QUERY_SEQUENCE_LENGTH_START_END, {3 * batch + 2}, begins with their numbers; "
-            "BOOLEAN, {batch, heads, queries, keys}, is 0 where a key is masked. NONE has no "
-            "mask.");
+    field::Enum("MaskType", {"DML_MULTIHEAD_ATTENTION_MASK_TYPE_", kMaskTypeNames});
 
 // A source of queries, keys or values: a tensor, or a place in the fourth dimension of a stack.
 struct Source {

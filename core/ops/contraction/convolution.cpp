@@ -43,18 +43,6 @@ constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 5, {types::kFloats}},
     {Level(4, 0), 3, 5, {types::kFloats}},
 };
-constexpr Rule kRules[] = {
-    {"CONV-1", "the tensors agree in DataType and DimensionCount"},
-    {"CONV-2",
-     "GroupCount divides the channels; the filter is {O, C / G, K...} or, BACKWARD, {C, O / G, "
-     "K...}, the bias {1, O, 1...}, the output {N, O, ...}"},
-    {"CONV-4", "the padded input holds a window, and the output has a position for each"},
-    {"CTR-4", "each array has an entry for each spatial dimension"},
-    {"CTR-5", "Strides, Dilations and GroupCount are not 0"},
-    kCanBeFused,
-    kFusedHasNoTensors,
-    kFusedSteepness,
-};
 
 // --- rules ---------------------------------------------------------------------------------------
 
@@ -161,8 +149,7 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
-        "CONVOLUTION", "sums of products of a filter with windows, or the transpose of that",
-        {kFields, kSupportBy<kRows>, "CONV-1", kRules, Infer},
+        "CONVOLUTION", {kFields, kSupportBy<kRows>, "CONV-1", Infer},
         Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
         {.hardware_tolerance = HardwareTolerance}),
 };

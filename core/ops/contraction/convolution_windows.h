@@ -23,33 +23,13 @@ inline constexpr std::string_view kDirectionNames[] = {"FORWARD", "BACKWARD"};
 inline constexpr Limits kSpatial = {
     .min = 1, .rule = "CTR-5", .min_count = 1, .max_count = 3, .count_rule = "CTR-4"};
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
-inline constexpr auto kFilterTensor =
-    field::Input("FilterTensor")
-        .Means(
-            "The weights, {output channels, input channels / GroupCount, spatial sizes}; with "
-            "Direction BACKWARD, {input channels, output channels / GroupCount, spatial sizes}.");
-inline constexpr auto kBiasTensor =
-    field::Optional(field::Input("BiasTensor"))
-        .Means(
-            "A number for each output channel, {1, output channels, 1, ...}, that is added to the "
-            "sum before it is rounded; without it, 0.");
-inline constexpr auto kMode =
-    field::Enum("Mode", {"DML_CONVOLUTION_MODE_", kModeNames})
-        .Means(
-            "CROSS_CORRELATION takes the filter as it is, which other libraries call a "
-            "convolution; CONVOLUTION turns it around in each spatial dimension.");
+inline constexpr auto kFilterTensor = field::Input("FilterTensor");
+inline constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
+inline constexpr auto kMode = field::Enum("Mode", {"DML_CONVOLUTION_MODE_", kModeNames});
 inline constexpr auto kDirection =
-    field::Enum("Direction", {"DML_CONVOLUTION_DIRECTION_", kDirectionNames})
-        .Means(
-            "FORWARD is the convolution; BACKWARD is the transposed one, which spreads each "
-            "element over a window of the output.");
-inline constexpr auto kOutputPadding =
-    field::Uints("OutputPadding", kWindows.end_padding.limits)
-        .Means(
-            "How many elements the output has besides, at the end of each spatial dimension; "
-            "strides leave the size of what was convolved open.");
-inline constexpr auto kGroupCount =
-    field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"}).Means(meaning::kGroupCount);
+    field::Enum("Direction", {"DML_CONVOLUTION_DIRECTION_", kDirectionNames});
+inline constexpr auto kOutputPadding = field::Uints("OutputPadding", kWindows.end_padding.limits);
+inline constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
 inline constexpr auto kActivation = field::FusedActivation(ActivationHost::kConvolution);
 
 // --- sizes ---------------------------------------------------------------------------------------

@@ -22,16 +22,11 @@ namespace {
 
 constexpr std::string_view kTransformNames[] = {"NONE", "TRANSPOSE"};
 constexpr EnumNames kTransforms = {"DML_MATRIX_TRANSFORM_", kTransformNames};
-constexpr auto kCTensor = field::Optional(field::Input("CTensor"))
-                              .Means(
-                                  "The matrices that are added, with the sizes of the output; "
-                                  "strides of 0 repeat rows or columns.");
-constexpr auto kTransA = field::Enum("TransA", kTransforms)
-                             .Means("TRANSPOSE takes the transpose of each matrix of ATensor.");
-constexpr auto kTransB = field::Enum("TransB", kTransforms)
-                             .Means("TRANSPOSE takes the transpose of each matrix of BTensor.");
-constexpr auto kAlpha = field::Float("Alpha").Means("The factor of the product.");
-constexpr auto kBeta = field::Float("Beta").Means("The factor of CTensor.");
+constexpr auto kCTensor = field::Optional(field::Input("CTensor"));
+constexpr auto kTransA = field::Enum("TransA", kTransforms);
+constexpr auto kTransB = field::Enum("TransB", kTransforms);
+constexpr auto kAlpha = field::Float("Alpha");
+constexpr auto kBeta = field::Float("Beta");
 constexpr auto kActivation = field::FusedActivation(ActivationHost::kMatrices);
 constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor, &kTransA,
                                     &kTransB,  &kAlpha,   &kBeta,    &kActivation};
@@ -39,15 +34,6 @@ constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTen
 constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(4, 0), 2, 4, {types::kFloats}},
-};
-constexpr Rule kRules[] = {
-    {"GEMM-1", "the tensors agree in DataType and DimensionCount"},
-    {"GEMM-2",
-     "A is M x K, B is K x N, or transposed; C and the output are M x N; the sizes before "
-     "those are equal"},
-    kCanBeFused,
-    kFusedHasNoTensors,
-    kFusedSteepness,
 };
 
 constexpr std::string_view kMatrix = "{.., M, N}";
@@ -166,8 +152,7 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GEMM", "product of matrices, with a scaled third one added",
-                {kFields, kSupportBy<kRows>, "GEMM-1", kRules, InferBy<kShapes>},
+    OperatorRow("GEMM", {kFields, kSupportBy<kRows>, "GEMM-1", InferBy<kShapes>},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .operations = OperationsBy<kShapes>,

@@ -35,42 +35,24 @@ using namespace quantization;
 constexpr auto kQuantized = TypeVariable::kIndex;
 constexpr auto kSide = RankGroup::kSide;
 
-constexpr auto kFilter =
-    field::Input("FilterTensor", TypeVariable::kU)
-        .Means("The weights, {output channels, input channels / GroupCount, spatial sizes}.");
+constexpr auto kFilter = field::Input("FilterTensor", TypeVariable::kU);
 constexpr auto kInputZeroPoint =
-    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide))
-        .Means(meaning::kInputZeroPointTensor);
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, kSide));
 constexpr auto kFilterZeroPoint =
-    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide))
-        .Means(
-            "The integer that stands for 0 in the filter, one for all or one for each output "
-            "channel; without it, 0.");
-constexpr auto kInputScale =
-    field::Input("InputScaleTensor", TypeVariable::kV, kSide).Means(meaning::kInputScaleTensor);
+    field::Optional(field::Input("FilterZeroPointTensor", TypeVariable::kU, kSide));
+constexpr auto kInputScale = field::Input("InputScaleTensor", TypeVariable::kV, kSide);
 constexpr auto kFilterScale =
-    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther)
-        .Means(
-            "The value of one unit of the filter, one number for all or one for each output "
-            "channel.");
-constexpr auto kOutputScale =
-    field::Input("OutputScaleTensor", TypeVariable::kV, kSide).Means(meaning::kOutputScaleTensor);
+    field::Input("FilterScaleTensor", TypeVariable::kV, RankGroup::kOther);
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", TypeVariable::kV, kSide);
 constexpr auto kOutputZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide))
-        .Means(meaning::kOutputZeroPointTensor);
-constexpr auto kBias =
-    field::Optional(field::Input("BiasTensor", TypeVariable::kW))
-        .Means(
-            "An integer for each output channel, {1, output channels, 1, ...}, in units of the "
-            "product of both scales; without it, 0.");
-constexpr auto kSums =
-    field::Output("OutputTensor", TypeVariable::kV).Means(meaning::kOutputTensor);
-constexpr auto kIntegers = field::Output("OutputTensor", kQuantized).Means(meaning::kOutputTensor);
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
+constexpr auto kBias = field::Optional(field::Input("BiasTensor", TypeVariable::kW));
+constexpr auto kSums = field::Output("OutputTensor", TypeVariable::kV);
+constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
 
 constexpr WindowFields kWindows = WindowFieldsWith(
     {.min = 1, .rule = "CTR-5", .min_count = 1, .max_count = 2, .count_rule = "CTR-4"});
-constexpr auto kGroupCount =
-    field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"}).Means(meaning::kGroupCount);
+constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
 
 std::vector<WindowAxis> AxesOf(const OperatorDesc& op) {
   std::vector<WindowAxis> axes;
@@ -161,11 +143,6 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   }
   return maps;
 }
-
-// --- rules ---------------------------------------------------------------------------------------
-
-constexpr Rule kCounts = {"CTR-4", "the four arrays have an entry for each spatial dimension"};
-constexpr Rule kNoZeros = {"CTR-5", "Strides, Dilations and GroupCount are not 0"};
 
 // --- sizes ---------------------------------------------------------------------------------------
 
@@ -340,16 +317,6 @@ constexpr SupportRow kIntegerRows[] = {
     {Level(2, 1), 4, 4, {k8, k8, kInt32}},
     {Level(4, 0), 3, 4, {k8, k8, kInt32}, {{{1, 4}, {}}}},
 };
-constexpr Rule kIntegerRules[] = {
-    {"CVI-1",
-     "the input {N, C, ..}, the filter {O, C / GroupCount, ..} and the output {N, O, ..} agree in "
-     "DimensionCount, the zero points too; GroupCount divides C and O; the padded input holds a "
-     "window, and the output has a size of as many as it holds"},
-    kCounts,
-    kNoZeros,
-    kParameterSizes,
-    kZeroPointTypes,
-};
 constexpr std::array<const FieldOf<TensorDesc>*, 2> kZeroPoints = {&kInputZeroPoint,
                                                                    &kFilterZeroPoint};
 
@@ -392,16 +359,6 @@ constexpr SupportRow kQuantizedRows[] = {
     {Level(4, 0), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {3, 4}}}},
     {Level(5, 2), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {1, 4}}}},
 };
-constexpr Rule kQuantizedRules[] = {
-    {"QCV-1",
-     "the input {N, C, ..}, the filter {O, C / GroupCount, ..}, the bias {1, O, 1 ..} and the "
-     "output {N, O, ..} agree in DimensionCount; GroupCount divides C and O; the padded input "
-     "holds a window, and the output has a size of as many as it holds"},
-    kCounts,
-    kNoZeros,
-    kParameterSizes,
-    kZeroPointTypes,
-};
 
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kIntegers, *op[kInputTensor].data_type);
@@ -442,19 +399,18 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CONVOLUTION_INTEGER", "convolutions of integers, modulo 2^32",
-                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", kIntegerRules, InferInteger},
+    OperatorRow("CONVOLUTION_INTEGER",
+                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", InferInteger},
                 Computed{.run = RunInteger,
                          .sources = Sources,
                          .operations = Operations,
                          .formula = IntegerMeaning}),
-    OperatorRow(
-        "QUANTIZED_LINEAR_CONVOLUTION", "convolutions of quantized numbers, quantized",
-        {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", kQuantizedRules, InferQuantized},
-        Computed{.run = RunQuantized,
-                 .sources = Sources,
-                 .operations = Operations,
-                 .formula = QuantizedMeaning}),
+    OperatorRow("QUANTIZED_LINEAR_CONVOLUTION",
+                {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", InferQuantized},
+                Computed{.run = RunQuantized,
+                         .sources = Sources,
+                         .operations = Operations,
+                         .formula = QuantizedMeaning}),
 };
 
 }  // namespace

@@ -26,29 +26,21 @@ constexpr auto kReal = TypeVariable::kV;
 constexpr auto kQuantized = TypeVariable::kIndex;
 constexpr auto kSide = RankGroup::kSide;
 
-constexpr auto kB = field::Input("BTensor", TypeVariable::kU).Means(meaning::kBTensor);
-constexpr auto kAScale = field::Input("AScaleTensor", kReal, kSide).Means(meaning::kAScaleTensor);
-constexpr auto kBScale = field::Input("BScaleTensor", kReal, kSide).Means(meaning::kBScaleTensor);
+constexpr auto kB = field::Input("BTensor", TypeVariable::kU);
+constexpr auto kAScale = field::Input("AScaleTensor", kReal, kSide);
+constexpr auto kBScale = field::Input("BScaleTensor", kReal, kSide);
 constexpr auto kAZeroPoint =
-    field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT, kSide))
-        .Means(meaning::kAZeroPointTensor);
+    field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT, kSide));
 constexpr auto kBZeroPoint =
-    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, kSide))
-        .Means(meaning::kBZeroPointTensor);
+    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, kSide));
 constexpr auto kLateBZeroPoint =
-    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, RankGroup::kOther))
-        .Means(meaning::kBZeroPointTensor);
-constexpr auto kOutputScale =
-    field::Input("OutputScaleTensor", kReal, kSide).Means(meaning::kOutputScaleTensor);
+    field::Optional(field::Input("BZeroPointTensor", TypeVariable::kU, RankGroup::kOther));
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", kReal, kSide);
 constexpr auto kOutputZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide))
-        .Means(meaning::kOutputZeroPointTensor);
-constexpr auto kBias =
-    field::Optional(field::Input("BiasTensor", kReal))
-        .Means(
-            "Numbers that are added to the product, with the sizes of the output; without it, 0.");
-constexpr auto kSums = field::Output("OutputTensor", kReal).Means(meaning::kOutputTensor);
-constexpr auto kIntegers = field::Output("OutputTensor", kQuantized).Means(meaning::kOutputTensor);
+    field::Optional(field::Input("OutputZeroPointTensor", kQuantized, kSide));
+constexpr auto kBias = field::Optional(field::Input("BiasTensor", kReal));
+constexpr auto kSums = field::Output("OutputTensor", kReal);
+constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
 
 constexpr DataTypeSet kInt32 = {DataType::kInt32};
 constexpr DataTypeSet kFloat32 = {DataType::kFloat32};
@@ -132,11 +124,6 @@ constexpr SupportRow kIntegerRows[] = {
     {Level(4, 0), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {2, 4}}}},
     {Level(5, 2), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {1, 4}}}},
 };
-constexpr Rule kIntegerRules[] = {
-    {"MMI-1", "A {.., M, K}, B {.., K, N} and the output {.., M, N} agree in all other sizes"},
-    kParameterSizes,
-    kZeroPointTypes,
-};
 
 void InferInteger(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kSums, DataType::kInt32);
@@ -161,14 +148,6 @@ constexpr const Field* kFloatFields[] = {&kATensor, &kAScale,     &kAZeroPoint, 
                                          &kBScale,  &kBZeroPoint, &kBias,       &kSums};
 constexpr SupportRow kFloatRows[] = {
     {Level(6, 2), 2, 4, {kAnyInteger, kAnyInteger, types::kFloats}, {{{1, 4}, {}}}},
-};
-constexpr Rule kFloatRules[] = {
-    {"MMF-1",
-     "A {.., M, K}, B {.., K, N}, bias and output {.., M, N} agree in all other sizes; scales, "
-     "bias and output in DataType, zero points with their tensors"},
-    {"MMF-2", "A and B agree in DataType, or both have 8 bits"},
-    kParameterSizes,
-    {"QSH-2", "scales and zero points have as many dimensions"},
 };
 
 bool IsByte(DataType type) {
@@ -251,12 +230,6 @@ constexpr SupportRow kQuantizedRows[] = {
     {Level(2, 1), 4, 4, {k8, k8, kFloat32, k8}},
     {Level(4, 0), 2, 4, {k8, k8, kFloat32, k8}, {{{1, 4}, {}}}},
 };
-constexpr Rule kQuantizedRules[] = {
-    {"QMM-1", "A {.., M, K}, B {.., K, N} and the output {.., M, N} agree in all other sizes"},
-    kParameterSizes,
-    {"QSH-2",
-     "a zero point has the DataType of its tensor; scales and zero points have as many dimensions"},
-};
 constexpr std::array<const FieldOf<TensorDesc>*, 6> kQuantizedParameters = {
     &kAScale, &kAZeroPoint, &kBScale, &kBZeroPoint, &kOutputScale, &kOutputZeroPoint};
 
@@ -299,26 +272,24 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MATRIX_MULTIPLY_INTEGER", "products of matrices of integers, modulo 2^32",
-                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", kIntegerRules, InferInteger},
+    OperatorRow("MATRIX_MULTIPLY_INTEGER",
+                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", InferInteger},
                 Computed{.run = RunInteger,
                          .sources = SourcesBy<kIntegerShapes>,
                          .operations = OperationsBy<kIntegerShapes>,
                          .formula = IntegerMeaning}),
     OperatorRow("MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-                "products of matrices of quantized numbers as real numbers",
-                {kFloatFields, kSupportBy<kFloatRows>, "MMF-1", kFloatRules, InferFloat},
+                {kFloatFields, kSupportBy<kFloatRows>, "MMF-1", InferFloat},
                 Computed{.run = RunFloat,
                          .sources = SourcesBy<kFloatShapes>,
                          .operations = OperationsBy<kFloatShapes>,
                          .formula = FloatMeaning}),
-    OperatorRow(
-        "QUANTIZED_LINEAR_MATRIX_MULTIPLY", "products of matrices of quantized numbers, quantized",
-        {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", kQuantizedRules, InferQuantized},
-        Computed{.run = RunQuantized,
-                 .sources = SourcesBy<kQuantizedShapes>,
-                 .operations = OperationsBy<kQuantizedShapes>,
-                 .formula = QuantizedMeaning}),
+    OperatorRow("QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+                {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", InferQuantized},
+                Computed{.run = RunQuantized,
+                         .sources = SourcesBy<kQuantizedShapes>,
+                         .operations = OperationsBy<kQuantizedShapes>,
+                         .formula = QuantizedMeaning}),
 };
 
 }  // namespace

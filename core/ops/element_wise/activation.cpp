@@ -5,8 +5,8 @@
 namespace dmlop::element_wise {
 namespace {
 
-constexpr auto kAlpha = field::Float("Alpha").Means("A factor of the formula.");
-constexpr auto kBeta = field::Float("Beta").Means("An addend of the formula.");
+constexpr auto kAlpha = field::Float("Alpha");
+constexpr auto kBeta = field::Float("Beta");
 constexpr const Field* kAlphaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha};
 constexpr const Field* kAlphaBetaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kBeta};
 
@@ -23,9 +23,9 @@ void SetNumbers(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters.numbers = {op[kNumbers]...};
 }
 
-constexpr OperatorInfo Activation(std::string_view name, std::string_view summary,
-                                  std::span<const Field* const> fields, const ElementWise& family) {
-  OperatorInfo info = WithFields(fields, Unary(name, summary, kSupportBy<kActivationRows>, family));
+constexpr OperatorInfo Activation(std::string_view name, std::span<const Field* const> fields,
+                                  const ElementWise& family) {
+  OperatorInfo info = WithFields(fields, Unary(name, kSupportBy<kActivationRows>, family));
   info.fusable = kFusableEverywhere;
   return info;
 }
@@ -58,22 +58,20 @@ constexpr SupportRow kReluGradRows[] = {
     {Level(5, 1), 1, 8, {kFloats | kSignedTo32}},
 };
 
-constexpr auto kSlopeTensor =
-    field::Input("SlopeTensor").Means("The factor of each element that is below 0.");
+constexpr auto kSlopeTensor = field::Input("SlopeTensor");
 constexpr const Field* kSlopeFields[] = {&kInputTensor, &kSlopeTensor, &kOutputTensor};
 
 constexpr OperatorInfo ParameterizedRelu() {
-  OperatorInfo info = Tolerating<1>(Since(
-      kSupportBy<kReluRows>, Activation("ACTIVATION_PARAMETERIZED_RELU", "x, and slope * x below 0",
-                                        kSlopeFields, {F::kParameterizedRelu})));
+  OperatorInfo info = Tolerating<1>(
+      Since(kSupportBy<kReluRows>,
+            Activation("ACTIVATION_PARAMETERIZED_RELU", kSlopeFields, {F::kParameterizedRelu})));
   info.fusable = {};
   return info;
 }
 
 constexpr OperatorInfo ReluGrad() {
   OperatorInfo info = Since(kSupportBy<kReluGradRows>,
-                            Activation("ACTIVATION_RELU_GRAD", "the gradient where x > 0, else 0",
-                                       kGradientFields, {F::kReluGrad}));
+                            Activation("ACTIVATION_RELU_GRAD", kGradientFields, {F::kReluGrad}));
   info.in_place = false;
   info.fusable = {};
   return info;
@@ -87,10 +85,8 @@ constexpr SupportRow kShrinkRows[] = {
     {Level(5, 1), 1, 8, {types::kUpTo32}},
 };
 
-constexpr auto kBias =
-    field::Float("Bias").Means("How far elements beyond the threshold move towards 0.");
-constexpr auto kThreshold =
-    field::Float("Threshold").Means("Elements that are not farther from 0 become 0.");
+constexpr auto kBias = field::Float("Bias");
+constexpr auto kThreshold = field::Float("Threshold");
 constexpr const Field* kShrinkFields[] = {&kInputTensor, &kOutputTensor, &kBias, &kThreshold};
 
 // Alpha * x + Beta is IDENTITY with a ScaleBias.
@@ -100,33 +96,27 @@ void SetLinear(const OperatorDesc& op, ElementWiseCall& call) {
 
 constexpr OperatorInfo HardSwish() {
   OperatorInfo info = Tolerating<4>(
-      Since(kSupportBy<kLateRows>,
-            Activation("ACTIVATION_HARD_SWISH", "x * max(0, min(Alpha * x + Beta, 1))",
-                       kAlphaBetaFields, {F::kHardSwish, SetNumbers<kAlpha, kBeta>})));
+      Since(kSupportBy<kLateRows>, Activation("ACTIVATION_HARD_SWISH", kAlphaBetaFields,
+                                              {F::kHardSwish, SetNumbers<kAlpha, kBeta>})));
   info.fusable = {};
   return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Tolerating<2>(Activation("ACTIVATION_HARD_SIGMOID", "max(0, min(Alpha * x + Beta, 1))",
-                             kAlphaBetaFields, {F::kHardSigmoid, SetNumbers<kAlpha, kBeta>})),
+    Tolerating<2>(Activation("ACTIVATION_HARD_SIGMOID", kAlphaBetaFields,
+                             {F::kHardSigmoid, SetNumbers<kAlpha, kBeta>})),
     HardSwish(),
-    Activation("ACTIVATION_IDENTITY", "x", kUnaryFields, {F::kCast}),
-    Tolerating<1, 2>(Activation("ACTIVATION_LEAKY_RELU", "x, and Alpha * x below 0", kAlphaFields,
-                                {F::kLeakyRelu, SetNumbers<kAlpha>})),
-    Tolerating<2>(Activation("ACTIVATION_LINEAR", "Alpha * x + Beta", kAlphaBetaFields,
-                             {F::kCast, SetLinear})),
+    Activation("ACTIVATION_IDENTITY", kUnaryFields, {F::kCast}),
+    Tolerating<1, 2>(
+        Activation("ACTIVATION_LEAKY_RELU", kAlphaFields, {F::kLeakyRelu, SetNumbers<kAlpha>})),
+    Tolerating<2>(Activation("ACTIVATION_LINEAR", kAlphaBetaFields, {F::kCast, SetLinear})),
     ParameterizedRelu(),
-    Since(kSupportBy<kReluRows>,
-          Activation("ACTIVATION_RELU", "max(0, x)", kUnaryFields, {F::kRelu})),
+    Since(kSupportBy<kReluRows>, Activation("ACTIVATION_RELU", kUnaryFields, {F::kRelu})),
     ReluGrad(),
-    Since(kSupportBy<kShrinkRows>,
-          Activation("ACTIVATION_SHRINK",
-                     "x - Bias above Threshold, x + Bias below -Threshold, else 0", kShrinkFields,
-                     {F::kShrink, SetNumbers<kBias, kThreshold>})),
-    Tolerating<3>(
-        Activation("ACTIVATION_SOFTSIGN", "x / (1 + abs x)", kUnaryFields, {F::kSoftsign})),
-    Activation("ACTIVATION_THRESHOLDED_RELU", "x above Alpha, else 0", kAlphaFields,
+    Since(kSupportBy<kShrinkRows>, Activation("ACTIVATION_SHRINK", kShrinkFields,
+                                              {F::kShrink, SetNumbers<kBias, kThreshold>})),
+    Tolerating<3>(Activation("ACTIVATION_SOFTSIGN", kUnaryFields, {F::kSoftsign})),
+    Activation("ACTIVATION_THRESHOLDED_RELU", kAlphaFields,
                {F::kThresholdedRelu, SetNumbers<kAlpha>}),
 };
 
@@ -143,21 +133,15 @@ namespace {
 
 using namespace element_wise;
 
-constexpr auto kGamma = field::Float("Gamma").Means("The factor of the whole formula.");
-constexpr auto kSteepness = field::Float("Steepness")
-                                .Means(
-                                    "The factor of x in the exponent, by which the logarithm is "
-                                    "divided; below feature level 6_4 it is at least 1.");
-constexpr auto kSigmoidInputScale =
-    field::Float("SigmoidInputScale").Means("The factor of x in the exponent.");
+constexpr auto kGamma = field::Float("Gamma");
+constexpr auto kSteepness = field::Float("Steepness");
+constexpr auto kSigmoidInputScale = field::Float("SigmoidInputScale");
 constexpr const Field* kAlphaGammaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kGamma};
 constexpr const Field* kSoftplusFields[] = {&kInputTensor, &kOutputTensor, &kSteepness};
 constexpr const Field* kSwishFields[] = {&kInputTensor, &kOutputTensor, &kSigmoidInputScale};
 
 constexpr SupportRow kCeluRows[] = {{Level(3, 0), 1, 8, {kFloats}}};
 constexpr SupportRow kGeluRows[] = {{Level(5, 1), 1, 8, {kFloats}}};
-
-constexpr Rule kSoftplusRules[] = {kSame, {"ACT-2", "before 6_4 Steepness is at least 1"}};
 
 void InferSoftplus(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
@@ -166,42 +150,36 @@ void InferSoftplus(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo Softplus() {
-  OperatorInfo info =
-      Tolerating<18>(Activation("ACTIVATION_SOFTPLUS", "ln(1 + e^(Steepness * x)) / Steepness",
-                                kSoftplusFields, {F::kSoftplus, SetNumbers<kSteepness>}));
-  info.rules = kSoftplusRules;
+  OperatorInfo info = Tolerating<18>(
+      Activation("ACTIVATION_SOFTPLUS", kSoftplusFields, {F::kSoftplus, SetNumbers<kSteepness>}));
   info.infer = InferSoftplus;
   return info;
 }
 
 constexpr OperatorInfo Swish() {
-  OperatorInfo info = Since(kSupportBy<kLateRows>,
-                            Activation("ACTIVATION_SWISH", "x / (1 + e^(-SigmoidInputScale * x))",
-                                       kSwishFields, {F::kSwish, SetNumbers<kSigmoidInputScale>}));
+  OperatorInfo info = Since(
+      kSupportBy<kLateRows>,
+      Activation("ACTIVATION_SWISH", kSwishFields, {F::kSwish, SetNumbers<kSigmoidInputScale>}));
   info.fusable = {};
   return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
     Since(kSupportBy<kCeluRows>,
-          Activation("ACTIVATION_CELU", "max(0, x) + min(0, Alpha * (e^(x / Alpha) - 1))",
-                     kAlphaFields, {F::kCelu, SetNumbers<kAlpha>})),
-    Tolerating<18>(Activation("ACTIVATION_ELU", "x, and Alpha * (e^x - 1) below 0", kAlphaFields,
-                              {F::kElu, SetNumbers<kAlpha>})),
-    Tolerating<18>(Since(
-        kSupportBy<kGeluRows>,
-        Activation("ACTIVATION_GELU", "x * (1 + erf(x / sqrt(2))) / 2", kUnaryFields, {F::kGelu}))),
-    Activation("ACTIVATION_PARAMETRIC_SOFTPLUS", "Alpha * ln(1 + e^(Beta * x))", kAlphaBetaFields,
+          Activation("ACTIVATION_CELU", kAlphaFields, {F::kCelu, SetNumbers<kAlpha>})),
+    Tolerating<18>(Activation("ACTIVATION_ELU", kAlphaFields, {F::kElu, SetNumbers<kAlpha>})),
+    Tolerating<18>(
+        Since(kSupportBy<kGeluRows>, Activation("ACTIVATION_GELU", kUnaryFields, {F::kGelu}))),
+    Activation("ACTIVATION_PARAMETRIC_SOFTPLUS", kAlphaBetaFields,
                {F::kParametricSoftplus, SetNumbers<kAlpha, kBeta>}),
-    Activation("ACTIVATION_SCALED_ELU", "Gamma * x, and Gamma * Alpha * (e^x - 1) up to 0",
-               kAlphaGammaFields, {F::kScaledElu, SetNumbers<kAlpha, kGamma>}),
-    Activation("ACTIVATION_SCALED_TANH", "Alpha * tanh(Beta * x)", kAlphaBetaFields,
+    Activation("ACTIVATION_SCALED_ELU", kAlphaGammaFields,
+               {F::kScaledElu, SetNumbers<kAlpha, kGamma>}),
+    Activation("ACTIVATION_SCALED_TANH", kAlphaBetaFields,
                {F::kScaledTanh, SetNumbers<kAlpha, kBeta>}),
-    Tolerating<34, 10>(
-        Activation("ACTIVATION_SIGMOID", "1 / (1 + e^-x)", kUnaryFields, {F::kSigmoid})),
+    Tolerating<34, 10>(Activation("ACTIVATION_SIGMOID", kUnaryFields, {F::kSigmoid})),
     Softplus(),
     Swish(),
-    Tolerating<16>(Activation("ACTIVATION_TANH", "tanh x", kUnaryFields, {F::kTanh})),
+    Tolerating<16>(Activation("ACTIVATION_TANH", kUnaryFields, {F::kTanh})),
 };
 
 }  // namespace

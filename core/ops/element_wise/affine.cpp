@@ -9,17 +9,12 @@ using namespace element_wise;
 
 // --- VALUE_SCALE_2D ------------------------------------------------------------------------------
 
-constexpr auto kScale = field::Float("Scale").Means("The factor of each element.");
-constexpr auto kChannelCount = field::Count("ChannelCount").Means("The length of Bias, 1 or 3.");
-constexpr auto kBias =
-    field::Floats("Bias").Means("A number for each channel, which is added behind the factor.");
+constexpr auto kScale = field::Float("Scale");
+constexpr auto kChannelCount = field::Count("ChannelCount");
+constexpr auto kBias = field::Floats("Bias");
 constexpr const Field* kScaleFields[] = {&kInputTensor, &kOutputTensor, &kScale, &kChannelCount,
                                          &kBias};
 constexpr SupportRow kScaleRows[] = {{Level(1, 0), 4, 4, {kFloats}}};
-constexpr Rule kScaleRules[] = {
-    kSame,
-    {"VS2D-2", "there are 1 or 3 channels, in dimension 1, and as many biases"},
-};
 
 void InferScale(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
@@ -41,23 +36,15 @@ std::vector<ConstTensorView> ScaleOperands(const OperatorDesc& op, InputViews in
 
 // --- FILL_VALUE_SEQUENCE -------------------------------------------------------------------------
 
-constexpr auto kValueDataType = field::TypeOf("ValueDataType").Means(meaning::kValueDataType);
-constexpr auto kValueStart = field::ScalarOf("ValueStart").Means("The first element.");
-constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"))
-                                 .Means(
-                                     "The difference between an element and the one before it, "
-                                     "which may be negative for unsigned types, too.");
+constexpr auto kValueDataType = field::TypeOf("ValueDataType");
+constexpr auto kValueStart = field::ScalarOf("ValueStart");
+constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"));
 constexpr const Field* kSequenceFields[] = {&kOutputTensor, &kValueDataType, &kValueStart,
                                             &kValueDelta};
 constexpr SupportRow kSequenceRows[] = {
     {Level(2, 1), 4, 4, {types::kUpTo32}},
     {Level(4, 0), 1, 8, {types::kUpTo32}},
     {Level(5, 0), 1, 8, {kUpTo64}},
-};
-constexpr Rule kSequenceRules[] = {
-    {"ELW-4", "ValueDataType is the output's DataType"},
-    {"UNI-1", "ValueStart and ValueDelta are numbers of that type"},
-    {"UNI-2", "a member of the union goes with that type"},
 };
 
 // The output's sizes follow from nothing else.
@@ -69,13 +56,11 @@ void SetSequence(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("VALUE_SCALE_2D", "Scale * x + Bias, with a bias for each channel",
-                {kScaleFields, kSupportBy<kScaleRows>, "ELW-1", kScaleRules, InferScale},
+    OperatorRow("VALUE_SCALE_2D", {kScaleFields, kSupportBy<kScaleRows>, "ELW-1", InferScale},
                 ElementWise{.function = F::kMultiplyAdd, .operands = ScaleOperands}),
-    OperatorRow(
-        "FILL_VALUE_SEQUENCE", "ValueStart + k * ValueDelta for element number k",
-        {kSequenceFields, kSupportBy<kSequenceRows>, "ELW-4", kSequenceRules, InferSequence},
-        ElementWise{F::kSequence, SetSequence}),
+    OperatorRow("FILL_VALUE_SEQUENCE",
+                {kSequenceFields, kSupportBy<kSequenceRows>, "ELW-4", InferSequence},
+                ElementWise{F::kSequence, SetSequence}),
 };
 
 }  // namespace

@@ -35,12 +35,6 @@ constexpr SupportRow kAdd1Rows[] = {
     {Level(3, 0), 1, 8, {kFloats}},
 };
 constexpr const Field* kAdd1Fields[] = {&kATensor, &kBTensor, &kOutputTensor, &kFusedActivation};
-constexpr Rule kAdd1Rules[] = {
-    kSame,
-    kCanBeFused,
-    kFusedHasNoTensors,
-    kFusedSteepness,
-};
 
 // --- quotients and remainders --------------------------------------------------------------------
 
@@ -65,24 +59,19 @@ constexpr SupportRow kMaxRows[] = {
 };
 
 constexpr OperatorInfo kOperators[] = {
-    Tolerating<1>(Binary("ELEMENT_WISE_ADD", "a + b", kSupportBy<kAddRows>, {F::kAdd})),
-    WithRules(kAdd1Rules,
-              WithFields(kAdd1Fields, Tolerating<1>(Binary("ELEMENT_WISE_ADD1",
-                                                           "a + b, and an activation of that",
-                                                           kSupportBy<kAdd1Rows>, {F::kAdd})))),
-    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", "(a - b) * (a - b)", kSupportBy<kDifferenceSquareRows>,
+    Tolerating<1>(Binary("ELEMENT_WISE_ADD", kSupportBy<kAddRows>, {F::kAdd})),
+    WithFields(kAdd1Fields,
+               Tolerating<1>(Binary("ELEMENT_WISE_ADD1", kSupportBy<kAdd1Rows>, {F::kAdd}))),
+    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", kSupportBy<kDifferenceSquareRows>,
            {F::kDifferenceSquare}),
-    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", "a / b", kSupportBy<kDivideRows>, {F::kDivide})),
-    Binary("ELEMENT_WISE_MAX", "the larger of a and b", kSupportBy<kMaxRows>, {F::kMax}),
-    Binary("ELEMENT_WISE_MEAN", "(a + b) / 2", kSupportBy<kMeanRows>, {F::kMean}),
-    Binary("ELEMENT_WISE_MIN", "the smaller of a and b", kSupportBy<kMaxRows>, {F::kMin}),
-    Binary("ELEMENT_WISE_MODULUS_FLOOR", "a - b * floor(a / b), as % in Python",
-           kSupportBy<kModulusRows>, {F::kModulusFloor}),
-    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", "a - b * trunc(a / b), as fmod in C",
-           kSupportBy<kModulusRows>, {F::kModulusTruncate}),
-    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", "a * b", kSupportBy<kAddRows>, {F::kMultiply})),
-    Tolerating<1>(
-        Binary("ELEMENT_WISE_SUBTRACT", "a - b", kSupportBy<kSubtractRows>, {F::kSubtract})),
+    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", kSupportBy<kDivideRows>, {F::kDivide})),
+    Binary("ELEMENT_WISE_MAX", kSupportBy<kMaxRows>, {F::kMax}),
+    Binary("ELEMENT_WISE_MEAN", kSupportBy<kMeanRows>, {F::kMean}),
+    Binary("ELEMENT_WISE_MIN", kSupportBy<kMaxRows>, {F::kMin}),
+    Binary("ELEMENT_WISE_MODULUS_FLOOR", kSupportBy<kModulusRows>, {F::kModulusFloor}),
+    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", kSupportBy<kModulusRows>, {F::kModulusTruncate}),
+    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", kSupportBy<kAddRows>, {F::kMultiply})),
+    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", kSupportBy<kSubtractRows>, {F::kSubtract})),
 };
 
 }  // namespace

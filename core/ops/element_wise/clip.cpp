@@ -26,13 +26,11 @@ constexpr SupportRow kClipGradRows[] = {
 
 // --- bounds --------------------------------------------------------------------------------------
 
-constexpr auto kMin = field::Float("Min").Means(meaning::kMin);
-constexpr auto kMax = field::Float("Max").Means(meaning::kMax);
-constexpr auto kMinMaxDataType =
-    field::TypeOf("MinMaxDataType")
-        .Means("The data type of Min and Max, which is that of the tensors.");
-constexpr auto kTypedMin = field::ScalarOf("Min").Means(meaning::kMin);
-constexpr auto kTypedMax = field::ScalarOf("Max").Means(meaning::kMax);
+constexpr auto kMin = field::Float("Min");
+constexpr auto kMax = field::Float("Max");
+constexpr auto kMinMaxDataType = field::TypeOf("MinMaxDataType");
+constexpr auto kTypedMin = field::ScalarOf("Min");
+constexpr auto kTypedMax = field::ScalarOf("Max");
 
 void SetMin(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters = FloatBounds(*op[kInputTensor].data_type, op[kMin], op[kMin]);
@@ -53,16 +51,10 @@ constexpr const Field* kThresholdFields[] = {&kInputTensor, &kOutputTensor, &kSc
 constexpr const Field* kClipFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias, &kMin, &kMax};
 constexpr const Field* kClip1Fields[] = {&kInputTensor,    &kOutputTensor, &kScaleBias,
                                          &kMinMaxDataType, &kTypedMin,     &kTypedMax};
-constexpr Rule kTypedBound = {"ELW-4", "MinMaxDataType is the tensors' DataType"};
-constexpr Rule kNumber = {"UNI-1", "Min and Max are numbers of that type"};
-constexpr Rule kMember = {"UNI-2", "a member of the union goes with that type"};
-constexpr Rule kClip1Rules[] = {kSame, kNoScale64, kTypedBound, kNumber, kMember};
 
-constexpr OperatorInfo Clip(std::string_view name, std::string_view summary,
-                            std::span<const Field* const> fields,
-                            std::span<const SupportTable> support, std::span<const Rule> rules,
-                            ElementWise family) {
-  return WithRules(rules, WithFields(fields, Unary(name, summary, support, family)));
+constexpr OperatorInfo Clip(std::string_view name, std::span<const Field* const> fields,
+                            std::span<const SupportTable> support, ElementWise family) {
+  return WithFields(fields, Unary(name, support, family));
 }
 
 // Only products of matrices and convolutions can fuse these.
@@ -79,20 +71,17 @@ constexpr const Field* kClipGradFields[] = {&kInputTensor, &kInputGradient, &kOu
                                             &kMax};
 constexpr const Field* kClipGrad1Fields[] = {&kInputTensor,    &kInputGradient, &kOutputGradient,
                                              &kMinMaxDataType, &kTypedMin,      &kTypedMax};
-constexpr Rule kClipGrad1Rules[] = {kSame, kTypedBound, kNumber, kMember};
 
 constexpr OperatorInfo kOperators[] = {
-    FusableClip(Clip("ELEMENT_WISE_CLIP", "each element, between two numbers", kClipFields,
-                     kSupportBy<kClipRows>, kScaledRules, {F::kClip, SetBounds})),
-    Clip("ELEMENT_WISE_CLIP1", "each element, between two numbers of its type", kClip1Fields,
-         kSupportBy<kClip1Rows>, kClip1Rules, {F::kClip, SetTypedBounds}),
-    Clip("ELEMENT_WISE_CLIP_GRAD", "the gradient, where an element lies between two numbers",
-         kClipGradFields, kSupportBy<kClipGradRows>, kSameRules, {F::kClipGrad, SetBounds}),
-    Clip("ELEMENT_WISE_CLIP_GRAD1",
-         "the gradient, where an element lies between two numbers of its type", kClipGrad1Fields,
-         kSupportBy<kClip1Rows>, kClipGrad1Rules, {F::kClipGrad, SetTypedBounds}),
-    Clip("ELEMENT_WISE_THRESHOLD", "each element, at least a number", kThresholdFields,
-         kSupportBy<kThresholdRows>, kSameRules, {F::kThreshold, SetMin}),
+    FusableClip(
+        Clip("ELEMENT_WISE_CLIP", kClipFields, kSupportBy<kClipRows>, {F::kClip, SetBounds})),
+    Clip("ELEMENT_WISE_CLIP1", kClip1Fields, kSupportBy<kClip1Rows>, {F::kClip, SetTypedBounds}),
+    Clip("ELEMENT_WISE_CLIP_GRAD", kClipGradFields, kSupportBy<kClipGradRows>,
+         {F::kClipGrad, SetBounds}),
+    Clip("ELEMENT_WISE_CLIP_GRAD1", kClipGrad1Fields, kSupportBy<kClip1Rows>,
+         {F::kClipGrad, SetTypedBounds}),
+    Clip("ELEMENT_WISE_THRESHOLD", kThresholdFields, kSupportBy<kThresholdRows>,
+         {F::kThreshold, SetMin}),
 };
 
 }  // namespace

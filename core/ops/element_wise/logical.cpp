@@ -16,12 +16,10 @@ void InferPredicate(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr const Field* kPredicateFields[] = {&kInputTensor, &kOtherOutput};
-constexpr Rule kPredicateRules[] = {kSameSizes};
 
-constexpr OperatorInfo Predicate(std::string_view name, std::string_view summary,
-                                 std::span<const SupportTable> support, const ElementWise& family) {
-  return OperatorRow(name, summary,
-                     {kPredicateFields, support, "ELW-1", kPredicateRules, InferPredicate}, family);
+constexpr OperatorInfo Predicate(std::string_view name, std::span<const SupportTable> support,
+                                 const ElementWise& family) {
+  return OperatorRow(name, {kPredicateFields, support, "ELW-1", InferPredicate}, family);
 }
 
 constexpr SupportRow kIsNanRows[] = {
@@ -39,8 +37,7 @@ constexpr SupportRow kBitCountRows[] = {
 
 constexpr std::string_view kInfinityModes[] = {"EITHER", "POSITIVE", "NEGATIVE"};
 constexpr auto kInfinityMode =
-    field::Enum("InfinityMode", {"DML_IS_INFINITY_MODE_", kInfinityModes})
-        .Means("Which infinities count: both, the positive or the negative one.");
+    field::Enum("InfinityMode", {"DML_IS_INFINITY_MODE_", kInfinityModes});
 constexpr const Field* kIsInfinityFields[] = {&kInputTensor, &kOtherOutput, &kInfinityMode};
 
 void SetInfinity(const OperatorDesc& op, ElementWiseCall& call) {
@@ -51,10 +48,6 @@ void SetInfinity(const OperatorDesc& op, ElementWiseCall& call) {
 // --- comparisons ---------------------------------------------------------------------------------
 
 constexpr const Field* kComparisonFields[] = {&kATensor, &kBTensor, &kOtherOutput};
-constexpr Rule kComparisonRules[] = {
-    kSameSizes,
-    {"CMP-1", "A and B agree in DataType"},
-};
 
 void InferComparison(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kOtherOutput,
@@ -74,12 +67,9 @@ constexpr SupportRow kOrEqualRows[] = {
     {Level(4, 1), 1, 8, {kUpTo64, kTruth}},
 };
 
-constexpr OperatorInfo Comparison(std::string_view name, std::string_view summary,
-                                  std::span<const SupportTable> support,
+constexpr OperatorInfo Comparison(std::string_view name, std::span<const SupportTable> support,
                                   const ElementWise& family) {
-  return OperatorRow(name, summary,
-                     {kComparisonFields, support, "CMP-1", kComparisonRules, InferComparison},
-                     family);
+  return OperatorRow(name, {kComparisonFields, support, "CMP-1", InferComparison}, family);
 }
 
 // --- logic and bits ------------------------------------------------------------------------------
@@ -100,43 +90,27 @@ constexpr SupportRow kShiftRows[] = {
 };
 
 constexpr OperatorInfo kOperators[] = {
-    Binary("ELEMENT_WISE_BIT_AND", "the bits that a and b both have", kSupportBy<kBitRows>,
-           {F::kBitAnd}),
-    Predicate("ELEMENT_WISE_BIT_COUNT", "how many bits of each element are one",
-              kSupportBy<kBitCountRows>, {F::kBitCount}),
-    Unary("ELEMENT_WISE_BIT_NOT", "every bit inverted", kSupportBy<kBitRows>, {F::kBitNot}),
-    Binary("ELEMENT_WISE_BIT_OR", "the bits that a or b has", kSupportBy<kBitRows>, {F::kBitOr}),
-    Binary("ELEMENT_WISE_BIT_SHIFT_LEFT",
-           "a * 2^c modulo 2^width; c is b modulo 32 (64 for UINT64)", kSupportBy<kShiftRows>,
-           {F::kBitShiftLeft}),
-    Binary("ELEMENT_WISE_BIT_SHIFT_RIGHT",
-           "a / 2^c, rounded down; c is b modulo 32 (64 for UINT64)", kSupportBy<kShiftRows>,
-           {F::kBitShiftRight}),
-    Binary("ELEMENT_WISE_BIT_XOR", "the bits that just one of a and b has", kSupportBy<kBitRows>,
-           {F::kBitXor}),
-    WithFields(kIsInfinityFields,
-               Predicate("ELEMENT_WISE_IS_INFINITY", "1 where an element is infinite",
-                         kSupportBy<kIsInfinityRows>, {.prepare = SetInfinity})),
-    Predicate("ELEMENT_WISE_IS_NAN", "1 where an element is NaN", kSupportBy<kIsNanRows>,
-              {F::kIsNan}),
-    Binary("ELEMENT_WISE_LOGICAL_AND", "1 where neither a nor b is 0", kSupportBy<kLogicRows>,
-           {F::kLogicalAnd}),
-    Comparison("ELEMENT_WISE_LOGICAL_EQUALS", "1 where a = b", kSupportBy<kEqualsRows>,
-               {F::kEquals}),
-    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN", "1 where a > b", kSupportBy<kEqualsRows>,
-               {F::kGreaterThan}),
-    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", "1 where a >= b",
-               kSupportBy<kOrEqualRows>, {F::kGreaterThanOrEqual}),
-    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN", "1 where a < b", kSupportBy<kEqualsRows>,
-               {F::kLessThan}),
-    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", "1 where a <= b",
-               kSupportBy<kOrEqualRows>, {F::kLessThanOrEqual}),
-    Unary("ELEMENT_WISE_LOGICAL_NOT", "1 where an element is 0", kSupportBy<kLogicRows>,
-          {F::kLogicalNot}),
-    Binary("ELEMENT_WISE_LOGICAL_OR", "1 where a or b is not 0", kSupportBy<kLogicRows>,
-           {F::kLogicalOr}),
-    Binary("ELEMENT_WISE_LOGICAL_XOR", "1 where just one of a and b is 0", kSupportBy<kLogicRows>,
-           {F::kLogicalXor}),
+    Binary("ELEMENT_WISE_BIT_AND", kSupportBy<kBitRows>, {F::kBitAnd}),
+    Predicate("ELEMENT_WISE_BIT_COUNT", kSupportBy<kBitCountRows>, {F::kBitCount}),
+    Unary("ELEMENT_WISE_BIT_NOT", kSupportBy<kBitRows>, {F::kBitNot}),
+    Binary("ELEMENT_WISE_BIT_OR", kSupportBy<kBitRows>, {F::kBitOr}),
+    Binary("ELEMENT_WISE_BIT_SHIFT_LEFT", kSupportBy<kShiftRows>, {F::kBitShiftLeft}),
+    Binary("ELEMENT_WISE_BIT_SHIFT_RIGHT", kSupportBy<kShiftRows>, {F::kBitShiftRight}),
+    Binary("ELEMENT_WISE_BIT_XOR", kSupportBy<kBitRows>, {F::kBitXor}),
+    WithFields(kIsInfinityFields, Predicate("ELEMENT_WISE_IS_INFINITY", kSupportBy<kIsInfinityRows>,
+                                            {.prepare = SetInfinity})),
+    Predicate("ELEMENT_WISE_IS_NAN", kSupportBy<kIsNanRows>, {F::kIsNan}),
+    Binary("ELEMENT_WISE_LOGICAL_AND", kSupportBy<kLogicRows>, {F::kLogicalAnd}),
+    Comparison("ELEMENT_WISE_LOGICAL_EQUALS", kSupportBy<kEqualsRows>, {F::kEquals}),
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN", kSupportBy<kEqualsRows>, {F::kGreaterThan}),
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", kSupportBy<kOrEqualRows>,
+               {F::kGreaterThanOrEqual}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN", kSupportBy<kEqualsRows>, {F::kLessThan}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", kSupportBy<kOrEqualRows>,
+               {F::kLessThanOrEqual}),
+    Unary("ELEMENT_WISE_LOGICAL_NOT", kSupportBy<kLogicRows>, {F::kLogicalNot}),
+    Binary("ELEMENT_WISE_LOGICAL_OR", kSupportBy<kLogicRows>, {F::kLogicalOr}),
+    Binary("ELEMENT_WISE_LOGICAL_XOR", kSupportBy<kLogicRows>, {F::kLogicalXor}),
 };
 
 }  // namespace

@@ -18,12 +18,8 @@ constexpr DataTypes kInt32 = {DataType::kInt32};
 constexpr auto kQ = kQuantizedType;
 constexpr auto kScale = TypeVariable::kV;  // the type of scales
 
-constexpr auto kScaleTensor =
-    field::Input("ScaleTensor", kScale)
-        .Means("The value of one unit of the integers, for each element; strides of 0 repeat it.");
-constexpr auto kZeroPointTensor =
-    field::Optional(field::Input("ZeroPointTensor", kQ))
-        .Means("The integer that stands for 0, for each element; without it, 0.");
+constexpr auto kScaleTensor = field::Input("ScaleTensor", kScale);
+constexpr auto kZeroPointTensor = field::Optional(field::Input("ZeroPointTensor", kQ));
 
 void RequireZeroPoint(const FieldOf<TensorDesc>& field, const OperatorDesc& op, Inference& infer) {
   infer.Require(op.Has(field) || infer.level() >= Level(6, 2), "QNT-5", At(field),
@@ -37,21 +33,7 @@ void InferLinear(const OperatorDesc& op, Inference& infer) {
   RequireZeroPoint(kZeroPointTensor, op, infer);
 }
 
-constexpr Rule kZeroPointRule = {"QNT-5", "before 6_2 there is a zero point"};
-constexpr Rule kQuantizeRules[] = {
-    {"QNT-4",
-     "all tensors agree in Sizes, scales with the input's DataType, or FLOAT32 for INT32, "
-     "and zero points with the output's"},
-    kZeroPointRule,
-};
-constexpr Rule kDequantizeRules[] = {
-    {"QNT-4",
-     "all tensors agree in Sizes, scales with the output's DataType, and zero points with "
-     "the input's"},
-    kZeroPointRule,
-};
-
-constexpr auto kQuantized = field::Output("OutputTensor", kQ).Means(meaning::kOutputTensor);
+constexpr auto kQuantized = field::Output("OutputTensor", kQ);
 constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kScaleTensor, &kZeroPointTensor,
                                             &kQuantized};
 constexpr SupportRow kQuantizeRows[] = {
@@ -80,8 +62,8 @@ std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews
           op.Has(kZeroPointTensor) ? inputs[2] : Zeros(type, inputs[0].layout)};
 }
 
-constexpr auto kInteger = field::Input("InputTensor", kQ).Means(meaning::kInputTensor);
-constexpr auto kReal = field::Output("OutputTensor", kScale).Means(meaning::kOutputTensor);
+constexpr auto kInteger = field::Input("InputTensor", kQ);
+constexpr auto kReal = field::Output("OutputTensor", kScale);
 constexpr const Field* kDequantizeFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor, &kReal};
 constexpr DataTypes kIntegers = types::kInt32s | types::kInt16s | types::kInt8s;
 constexpr SupportRow kDequantizeRows[] = {
@@ -100,31 +82,20 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 // --- QUANTIZED_LINEAR_ADD ------------------------------------------------------------------------
 
 // Each zero point has the type of its tensor.
-constexpr auto kA = field::Input("ATensor", TypeVariable::kT).Means(meaning::kATensor);
-constexpr auto kAScale = field::Input("AScaleTensor", kScale).Means(meaning::kAScaleTensor);
-constexpr auto kAZeroPoint = field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT))
-                                 .Means(meaning::kAZeroPointTensor);
-constexpr auto kB = field::Input("BTensor", kQ).Means(meaning::kBTensor);
-constexpr auto kBScale = field::Input("BScaleTensor", kScale).Means(meaning::kBScaleTensor);
-constexpr auto kBZeroPoint =
-    field::Optional(field::Input("BZeroPointTensor", kQ)).Means(meaning::kBZeroPointTensor);
-constexpr auto kSumScale =
-    field::Input("OutputScaleTensor", kScale).Means(meaning::kOutputScaleTensor);
+constexpr auto kA = field::Input("ATensor", TypeVariable::kT);
+constexpr auto kAScale = field::Input("AScaleTensor", kScale);
+constexpr auto kAZeroPoint = field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT));
+constexpr auto kB = field::Input("BTensor", kQ);
+constexpr auto kBScale = field::Input("BScaleTensor", kScale);
+constexpr auto kBZeroPoint = field::Optional(field::Input("BZeroPointTensor", kQ));
+constexpr auto kSumScale = field::Input("OutputScaleTensor", kScale);
 constexpr auto kSumZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", TypeVariable::kIndex))
-        .Means(meaning::kOutputZeroPointTensor);
-constexpr auto kSum =
-    field::Output("OutputTensor", TypeVariable::kIndex).Means(meaning::kOutputTensor);
+    field::Optional(field::Input("OutputZeroPointTensor", TypeVariable::kIndex));
+constexpr auto kSum = field::Output("OutputTensor", TypeVariable::kIndex);
 constexpr const Field* kAddFields[] = {&kA,          &kAScale,   &kAZeroPoint,   &kB,  &kBScale,
                                        &kBZeroPoint, &kSumScale, &kSumZeroPoint, &kSum};
 constexpr SupportRow kAddRows[] = {
     {Level(4, 0), 1, 8, {types::kInt8s, types::kInt8s, kFloat32, types::kInt8s}},
-};
-constexpr Rule kAddRules[] = {
-    {"QLA-1",
-     "A, B and the output agree in Sizes; scales and zero points have one element, and as "
-     "many dimensions"},
-    {"QLA-2", "each zero point has its tensor's DataType"},
 };
 constexpr const FieldOf<TensorDesc>* kOneElement[] = {&kAScale,     &kAZeroPoint, &kBScale,
                                                       &kBZeroPoint, &kSumScale,   &kSumZeroPoint};
@@ -169,19 +140,16 @@ FormulaNode AddMeaning(const OperatorDesc& op, const Region& element, Formula& f
 }
 
 constexpr OperatorInfo kOperators[] = {
+    OperatorRow("ELEMENT_WISE_QUANTIZE_LINEAR",
+                {kQuantizeFields, kSupportBy<kQuantizeRows>, "QNT-4", InferQuantize},
+                ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
+                {.hardware_tolerance = Ulp<1>}),
+    OperatorRow("ELEMENT_WISE_DEQUANTIZE_LINEAR",
+                {kDequantizeFields, kSupportBy<kDequantizeRows>, "QNT-4", InferLinear},
+                ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
+                {.hardware_tolerance = Ulp<1>}),
     OperatorRow(
-        "ELEMENT_WISE_QUANTIZE_LINEAR", "round(x / scale) + zero point, inside the output's type",
-        {kQuantizeFields, kSupportBy<kQuantizeRows>, "QNT-4", kQuantizeRules, InferQuantize},
-        ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
-        {.hardware_tolerance = Ulp<1>}),
-    OperatorRow(
-        "ELEMENT_WISE_DEQUANTIZE_LINEAR", "(x - zero point) * scale",
-        {kDequantizeFields, kSupportBy<kDequantizeRows>, "QNT-4", kDequantizeRules, InferLinear},
-        ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
-        {.hardware_tolerance = Ulp<1>}),
-    OperatorRow(
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "the sum of two quantized tensors, quantized",
-        {kAddFields, kSupportBy<kAddRows>, "QLA-2", kAddRules, InferAdd},
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {kAddFields, kSupportBy<kAddRows>, "QLA-2", InferAdd},
         ElementWise{
             .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}),
 };

@@ -11,12 +11,8 @@ constexpr std::string_view kQuantizationTypeNames[] = {"NONE", "SCALE", "SCALE_Z
 enum QuantizationType : uint32_t { kNone, kScale, kScaleZeroPoint };
 
 constexpr auto kQuantizationType =
-    field::Enum("QuantizationType", {"DML_QUANTIZATION_TYPE_", kQuantizationTypeNames})
-        .Means(
-            "SCALE has a scale alone, SCALE_ZERO_POINT a scale and a zero point; NONE is not "
-            "allowed.");
-constexpr auto kQuantizationTensorCount =
-    field::Count("QuantizationTensorCount").Means("The length of QuantizationTensors.");
+    field::Enum("QuantizationType", {"DML_QUANTIZATION_TYPE_", kQuantizationTypeNames});
+constexpr auto kQuantizationTensorCount = field::Count("QuantizationTensorCount");
 
 // A scale with the type of the real numbers, and a zero point with that of the quantized ones.
 constexpr FieldOf<std::vector<TensorDesc>> Parameters() {
@@ -25,19 +21,7 @@ constexpr FieldOf<std::vector<TensorDesc>> Parameters() {
   parameters.limits.max_count = 2;
   return parameters;
 }
-constexpr auto kParameters = Parameters().Means(
-    "The scale and perhaps the zero point, an element for each block of the input, whose sizes "
-    "they divide; without a zero point it is 0 for signed types, 8 for UINT4 and 128 for UINT8.");
-
-constexpr Rule kRules[] = {
-    {"QZ-1", "input and output agree in Sizes; all tensors agree in DimensionCount"},
-    {"QZ-2",
-     "QuantizationTensors are a scale for SCALE, a scale and a zero point for SCALE_ZERO_POINT; "
-     "NONE is not allowed"},
-    {"QZ-3",
-     "scales have the DataType of what is not quantized, zero points that of what is quantized"},
-    {"QZ-4", "each size of a scale divides the input's; zero points agree with scales in Sizes"},
-};
+constexpr auto kParameters = Parameters();
 
 void CheckBlocks(const TensorAt& tensor, const Sizes& sizes, Inference& infer) {
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -78,8 +62,7 @@ ConstTensorView ZeroPoints(const OperatorDesc& op, InputViews inputs, DataType t
 constexpr DataTypes kQuantizedTypes = types::kInt8s | DataTypes{DataType::kInt4, DataType::kUint4};
 constexpr SupportRow kRows[] = {{Level(6, 3), 1, 8, {kFloats, kQuantizedTypes}}};
 
-constexpr auto kQuantized =
-    field::Output("OutputTensor", kQuantizedType).Means(meaning::kOutputTensor);
+constexpr auto kQuantized = field::Output("OutputTensor", kQuantizedType);
 constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kQuantizationType,
                                             &kQuantizationTensorCount, &kParameters, &kQuantized};
 
@@ -98,7 +81,7 @@ std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews
 
 // --- DEQUANTIZE ----------------------------------------------------------------------------------
 
-constexpr auto kInteger = field::Input("InputTensor", kQuantizedType).Means(meaning::kInputTensor);
+constexpr auto kInteger = field::Input("InputTensor", kQuantizedType);
 constexpr const Field* kDequantizeFields[] = {
     &kInteger, &kQuantizationType, &kQuantizationTensorCount, &kParameters, &kOutputTensor};
 
@@ -113,12 +96,10 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("QUANTIZE", "round(x / scale) + zero point, inside the output's type, by blocks",
-                {kQuantizeFields, kSupportBy<kRows>, "QZ-3", kRules, InferQuantize},
+    OperatorRow("QUANTIZE", {kQuantizeFields, kSupportBy<kRows>, "QZ-3", InferQuantize},
                 ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
                 {.hardware_tolerance = Ulp<1>}),
-    OperatorRow("DEQUANTIZE", "(x - zero point) * scale, by blocks",
-                {kDequantizeFields, kSupportBy<kRows>, "QZ-3", kRules, InferDequantize},
+    OperatorRow("DEQUANTIZE", {kDequantizeFields, kSupportBy<kRows>, "QZ-3", InferDequantize},
                 ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
                 {.hardware_tolerance = Ulp<1>}),
 };

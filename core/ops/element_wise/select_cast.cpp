@@ -9,9 +9,7 @@ using namespace element_wise;
 
 // --- ELEMENT_WISE_IF -----------------------------------------------------------------------------
 
-constexpr auto kConditionTensor =
-    field::Input("ConditionTensor", TypeVariable::kU)
-        .Means("Where it is not 0, the element of ATensor is taken, else that of BTensor.");
+constexpr auto kConditionTensor = field::Input("ConditionTensor", TypeVariable::kU);
 constexpr const Field* kIfFields[] = {&kConditionTensor, &kATensor, &kBTensor, &kOutputTensor};
 constexpr DataTypes kUint8 = {DataType::kUint8};
 constexpr SupportRow kIfRows[] = {
@@ -19,11 +17,6 @@ constexpr SupportRow kIfRows[] = {
     {Level(2, 1), 4, 4, {types::kUpTo32, kUint8}},
     {Level(3, 0), 1, 8, {types::kUpTo32, kUint8}},
     {Level(5, 0), 1, 8, {types::kAll, kUint8}},
-};
-constexpr Rule kIfRules[] = {
-    {"ELW-1",
-     "all tensors agree in DimensionCount and Sizes, and all but the condition in "
-     "DataType"},
 };
 
 std::vector<ConstTensorView> IfOperands(const OperatorDesc&, InputViews inputs, ElementWiseCall&) {
@@ -40,19 +33,16 @@ constexpr SupportRow kCastRows[] = {
     {Level(3, 1), 1, 8, {kUpTo64, kUpTo64}},
     {Level(4, 1), 1, 8, {types::kAll, types::kAll}},
 };
-constexpr Rule kCastRules[] = {kSameSizes};
 
 Tolerance CastTolerance(const OperatorDesc& op) {
   return {.ulp = IsFloat(*op[kOtherOutput].data_type) ? 1u : 0u};
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ELEMENT_WISE_IF", "a where the condition is not 0, else b",
-                {kIfFields, kSupportBy<kIfRows>, "ELW-1", kIfRules, Infer},
+    OperatorRow("ELEMENT_WISE_IF", {kIfFields, kSupportBy<kIfRows>, "ELW-1", Infer},
                 ElementWise{.function = F::kIf, .operands = IfOperands}, {.values_choose = true}),
-    OperatorRow("CAST", "each element as one of another type",
-                {kCastFields, kSupportBy<kCastRows>, "ELW-1", kCastRules, Infer},
-                ElementWise{F::kCast}, {.hardware_tolerance = CastTolerance}),
+    OperatorRow("CAST", {kCastFields, kSupportBy<kCastRows>, "ELW-1", Infer}, ElementWise{F::kCast},
+                {.hardware_tolerance = CastTolerance}),
 };
 
 }  // namespace

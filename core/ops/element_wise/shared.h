@@ -17,13 +17,10 @@ inline constexpr const Field* kScaledFields[] = {&kInputTensor, &kOutputTensor, 
 inline constexpr const Field* kBinaryFields[] = {&kATensor, &kBTensor, &kOutputTensor};
 
 // An output with its own type.
-inline constexpr auto kOtherOutput =
-    field::Output("OutputTensor", TypeVariable::kU).Means(meaning::kOutputTensor);
+inline constexpr auto kOtherOutput = field::Output("OutputTensor", TypeVariable::kU);
 
-inline constexpr auto kInputGradient =
-    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
-inline constexpr auto kOutputGradient =
-    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
+inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
+inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
 inline constexpr const Field* kGradientFields[] = {&kInputTensor, &kInputGradient,
                                                    &kOutputGradient};
 
@@ -35,14 +32,6 @@ inline constexpr DataTypes kSigned = kSignedTo32 | DataTypes{DataType::kInt64};
 inline constexpr DataTypes kUnsignedTo32 = {DataType::kUint32, DataType::kUint16, DataType::kUint8};
 inline constexpr DataTypes kUpTo64 = types::kUpTo32 | types::kInt64s;
 inline constexpr DataTypes kTruth = {DataType::kUint32, DataType::kUint8};
-
-// --- rules ---------------------------------------------------------------------------------------
-
-inline constexpr Rule kSame = {"ELW-1", "all tensors agree in DataType, DimensionCount and Sizes"};
-inline constexpr Rule kSameSizes = {"ELW-1", "all tensors agree in DimensionCount and Sizes"};
-inline constexpr Rule kNoScale64 = {"SB-4", "no ScaleBias for 64-bit types"};
-inline constexpr Rule kSameRules[] = {kSame};
-inline constexpr Rule kScaledRules[] = {kSame, kNoScale64};
 
 // --- checks --------------------------------------------------------------------------------------
 
@@ -60,10 +49,9 @@ inline void Infer(const OperatorDesc& op, Inference& infer) {
 
 // --- rows ----------------------------------------------------------------------------------------
 
-constexpr OperatorInfo Unary(std::string_view name, std::string_view summary,
-                             std::span<const SupportTable> support, const ElementWise& family) {
-  return OperatorRow(name, summary, {kUnaryFields, support, "ELW-1", kSameRules, Infer}, family,
-                     {.in_place = true});
+constexpr OperatorInfo Unary(std::string_view name, std::span<const SupportTable> support,
+                             const ElementWise& family) {
+  return OperatorRow(name, {kUnaryFields, support, "ELW-1", Infer}, family, {.in_place = true});
 }
 
 constexpr OperatorInfo WithFields(std::span<const Field* const> fields, OperatorInfo info) {
@@ -71,19 +59,14 @@ constexpr OperatorInfo WithFields(std::span<const Field* const> fields, Operator
   return info;
 }
 
-constexpr OperatorInfo WithRules(std::span<const Rule> rules, OperatorInfo info) {
-  info.rules = rules;
-  return info;
+constexpr OperatorInfo Scaled(std::string_view name, std::span<const SupportTable> support,
+                              const ElementWise& family) {
+  return WithFields(kScaledFields, Unary(name, support, family));
 }
 
-constexpr OperatorInfo Scaled(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support, const ElementWise& family) {
-  return WithFields(kScaledFields, Unary(name, summary, support, family));
-}
-
-constexpr OperatorInfo Binary(std::string_view name, std::string_view summary,
-                              std::span<const SupportTable> support, const ElementWise& family) {
-  return WithFields(kBinaryFields, Unary(name, summary, support, family));
+constexpr OperatorInfo Binary(std::string_view name, std::span<const SupportTable> support,
+                              const ElementWise& family) {
+  return WithFields(kBinaryFields, Unary(name, support, family));
 }
 
 // --- quantized tensors ---------------------------------------------------------------------------

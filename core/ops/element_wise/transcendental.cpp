@@ -18,26 +18,20 @@ constexpr SupportRow kLaterFloatRows[] = {
 
 // --- functions of one element --------------------------------------------------------------------
 
-constexpr OperatorInfo Function(std::string_view name, std::string_view summary, F function,
+constexpr OperatorInfo Function(std::string_view name, F function,
                                 std::span<const SupportTable> support,
                                 Tolerance (*tolerance)(const OperatorDesc& op) = nullptr) {
-  return Granting(tolerance, Scaled(name, summary, support, {function}));
+  return Granting(tolerance, Scaled(name, support, {function}));
 }
 
 // --- powers --------------------------------------------------------------------------------------
 
-constexpr auto kExponentTensor =
-    field::Input("ExponentTensor", TypeVariable::kU)
-        .Means("The exponent of each element; its type may be another.");
+constexpr auto kExponentTensor = field::Input("ExponentTensor", TypeVariable::kU);
 constexpr const Field* kPowFields[] = {&kInputTensor, &kExponentTensor, &kOutputTensor,
                                        &kScaleBias};
 constexpr SupportRow kPowRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(3, 0), 1, 8, {types::kUpTo32, types::kUpTo32}},
-};
-constexpr Rule kPowRules[] = {
-    {"ELW-1", "input and output agree in DataType, and all tensors in DimensionCount and Sizes"},
-    {"POW-1", "before 3_0 the exponents have the input's DataType"},
 };
 
 void InferPow(const OperatorDesc& op, Inference& infer) {
@@ -50,7 +44,7 @@ void InferPow(const OperatorDesc& op, Inference& infer) {
                 Name(type));
 }
 
-constexpr auto kExponent = field::Float("Exponent").Means("The exponent of all elements.");
+constexpr auto kExponent = field::Float("Exponent");
 constexpr const Field* kConstantPowFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias,
                                                &kExponent};
 constexpr SupportRow kConstantPowRows[] = {
@@ -67,44 +61,27 @@ void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
 constexpr SupportRow kAtanYxRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
 
 constexpr OperatorInfo kOperators[] = {
-    Function("ELEMENT_WISE_ACOS", "the arc cosine of each element", F::kAcos,
-             kSupportBy<kFloatRows>),
-    Function("ELEMENT_WISE_ACOSH", "the inverse hyperbolic cosine of each element", F::kAcosh,
-             kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_ASIN", "the arc sine of each element", F::kAsin, kSupportBy<kFloatRows>),
-    Function("ELEMENT_WISE_ASINH", "the inverse hyperbolic sine of each element", F::kAsinh,
-             kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_ATAN", "the arc tangent of each element", F::kAtan,
-             kSupportBy<kFloatRows>),
-    Function("ELEMENT_WISE_ATANH", "the inverse hyperbolic tangent of each element", F::kAtanh,
-             kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_COS", "the cosine of each element, an angle in radians", F::kCos,
-             kSupportBy<kFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_COSH", "the hyperbolic cosine of each element", F::kCosh,
-             kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_ERF", "the error function of each element", F::kErf,
-             kSupportBy<kLaterFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_EXP", "e to the power of each element", F::kExp, kSupportBy<kFloatRows>,
-             Ulp<32, 1>),
-    Function("ELEMENT_WISE_LOG", "the natural logarithm of each element", F::kLog,
-             kSupportBy<kFloatRows>, PowerOfTwo<-10>),
-    Function("ELEMENT_WISE_SIN", "the sine of each element, an angle in radians", F::kSin,
-             kSupportBy<kFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_SINH", "the hyperbolic sine of each element", F::kSinh,
-             kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_TAN", "the tangent of each element, an angle in radians", F::kTan,
-             kSupportBy<kFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_TANH", "the hyperbolic tangent of each element", F::kTanh,
-             kSupportBy<kLaterFloatRows>, Ulp<16>),
-    OperatorRow("ELEMENT_WISE_POW", "each element to the power of an exponent of its own",
-                {kPowFields, kSupportBy<kPowRows>, "ELW-1", kPowRules, InferPow},
+    Function("ELEMENT_WISE_ACOS", F::kAcos, kSupportBy<kFloatRows>),
+    Function("ELEMENT_WISE_ACOSH", F::kAcosh, kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_ASIN", F::kAsin, kSupportBy<kFloatRows>),
+    Function("ELEMENT_WISE_ASINH", F::kAsinh, kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_ATAN", F::kAtan, kSupportBy<kFloatRows>),
+    Function("ELEMENT_WISE_ATANH", F::kAtanh, kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_COS", F::kCos, kSupportBy<kFloatRows>, kThousandth),
+    Function("ELEMENT_WISE_COSH", F::kCosh, kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_ERF", F::kErf, kSupportBy<kLaterFloatRows>, kThousandth),
+    Function("ELEMENT_WISE_EXP", F::kExp, kSupportBy<kFloatRows>, Ulp<32, 1>),
+    Function("ELEMENT_WISE_LOG", F::kLog, kSupportBy<kFloatRows>, PowerOfTwo<-10>),
+    Function("ELEMENT_WISE_SIN", F::kSin, kSupportBy<kFloatRows>, kThousandth),
+    Function("ELEMENT_WISE_SINH", F::kSinh, kSupportBy<kLaterFloatRows>),
+    Function("ELEMENT_WISE_TAN", F::kTan, kSupportBy<kFloatRows>, kThousandth),
+    Function("ELEMENT_WISE_TANH", F::kTanh, kSupportBy<kLaterFloatRows>, Ulp<16>),
+    OperatorRow("ELEMENT_WISE_POW", {kPowFields, kSupportBy<kPowRows>, "ELW-1", InferPow},
                 ElementWise{F::kPow}, {.in_place = true, .hardware_tolerance = Ulp<32, 2>}),
-    Tolerating<32, 2>(
-        WithFields(kConstantPowFields,
-                   Scaled("ELEMENT_WISE_CONSTANT_POW", "each element to the power of Exponent",
-                          kSupportBy<kConstantPowRows>, {F::kConstantPow, SetExponent}))),
-    Binary("ELEMENT_WISE_ATAN_YX", "the angle of the point (b, a), in (-pi, pi]",
-           kSupportBy<kAtanYxRows>, {F::kAtanYx}),
+    Tolerating<32, 2>(WithFields(kConstantPowFields,
+                                 Scaled("ELEMENT_WISE_CONSTANT_POW", kSupportBy<kConstantPowRows>,
+                                        {F::kConstantPow, SetExponent}))),
+    Binary("ELEMENT_WISE_ATAN_YX", kSupportBy<kAtanYxRows>, {F::kAtanYx}),
 };
 
 }  // namespace

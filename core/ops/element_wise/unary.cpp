@@ -15,10 +15,6 @@ constexpr SupportRow kIdentityRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
 };
-constexpr Rule kIdentityRules[] = {
-    {"ID-1", "input and output agree in DataType, DimensionCount and Sizes"},
-    {"ID-6", "no ScaleBias for 64-bit types"},
-};
 
 void InferIdentity(const OperatorDesc& op, Inference& infer) {
   InferSameSizes("ID-1", op, kInputTensor, infer);
@@ -56,11 +52,7 @@ constexpr SupportRow kNegateRows[] = {{Level(5, 0), 1, 8, {kFloats | kSigned}}};
 
 constexpr std::string_view kRoundingModes[] = {"HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO",
                                                "TOWARD_INFINITY"};
-constexpr auto kRoundingMode =
-    field::Enum("RoundingMode", {"DML_ROUNDING_MODE_", kRoundingModes})
-        .Means(
-            "HALVES_TO_NEAREST_EVEN and TOWARD_INFINITY round to the nearest integer, halves to "
-            "the even one and away from 0; TOWARD_ZERO truncates.");
+constexpr auto kRoundingMode = field::Enum("RoundingMode", {"DML_ROUNDING_MODE_", kRoundingModes});
 constexpr const Field* kRoundFields[] = {&kInputTensor, &kOutputTensor, &kRoundingMode};
 
 void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
@@ -70,23 +62,17 @@ void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("ELEMENT_WISE_IDENTITY",
-                "copies a tensor, between any two layouts, optionally as x * Scale + Bias",
-                {kScaledFields, kSupportBy<kIdentityRows>, "ID-1", kIdentityRules, InferIdentity},
+                {kScaledFields, kSupportBy<kIdentityRows>, "ID-1", InferIdentity},
                 ElementWise{F::kCast}, {.in_place = true, .hardware_tolerance = IdentityTolerance}),
-    WithRules(kScaledRules, Scaled("ELEMENT_WISE_ABS", "the magnitude of each element",
-                                   kSupportBy<kAbsRows>, {F::kAbs})),
-    Scaled("ELEMENT_WISE_CEIL", "the least integer from each element up", kSupportBy<kFloatRows>,
-           {F::kCeil}),
-    Scaled("ELEMENT_WISE_FLOOR", "the greatest integer up to each element", kSupportBy<kFloatRows>,
-           {F::kFloor}),
-    Unary("ELEMENT_WISE_NEGATE", "-x", kSupportBy<kNegateRows>, {F::kNegate}),
-    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", "1 / x", kSupportBy<kFloatRows>, {F::kRecip})),
-    WithFields(kRoundFields, Unary("ELEMENT_WISE_ROUND", "each element rounded to an integer",
-                                   kSupportBy<kRoundRows>, {.prepare = SetRounding})),
-    Unary("ELEMENT_WISE_SIGN", "-1, 0 or 1, as each element is negative, zero or positive",
-          kSupportBy<kSignRows>, {F::kSign}),
-    Tolerating<1>(Scaled("ELEMENT_WISE_SQRT", "the square root of each element",
-                         kSupportBy<kFloatRows>, {F::kSqrt})),
+    Scaled("ELEMENT_WISE_ABS", kSupportBy<kAbsRows>, {F::kAbs}),
+    Scaled("ELEMENT_WISE_CEIL", kSupportBy<kFloatRows>, {F::kCeil}),
+    Scaled("ELEMENT_WISE_FLOOR", kSupportBy<kFloatRows>, {F::kFloor}),
+    Unary("ELEMENT_WISE_NEGATE", kSupportBy<kNegateRows>, {F::kNegate}),
+    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", kSupportBy<kFloatRows>, {F::kRecip})),
+    WithFields(kRoundFields,
+               Unary("ELEMENT_WISE_ROUND", kSupportBy<kRoundRows>, {.prepare = SetRounding})),
+    Unary("ELEMENT_WISE_SIGN", kSupportBy<kSignRows>, {F::kSign}),
+    Tolerating<1>(Scaled("ELEMENT_WISE_SQRT", kSupportBy<kFloatRows>, {F::kSqrt})),
 };
 
 }  // namespace

@@ -11,10 +11,8 @@ namespace {
 
 using namespace indexing;
 
-constexpr auto kExclusiveSum =
-    field::Bool("HasExclusiveSum").Means("Whether each sum leaves out its own element.");
-constexpr auto kExclusiveProduct =
-    field::Bool("HasExclusiveProduct").Means("Whether each product leaves out its own element.");
+constexpr auto kExclusiveSum = field::Bool("HasExclusiveSum");
+constexpr auto kExclusiveProduct = field::Bool("HasExclusiveProduct");
 constexpr const Field* kSumFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
                                        &kExclusiveSum};
 constexpr const Field* kProductFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
@@ -30,10 +28,6 @@ constexpr SupportRow kProductRows[] = {
     {Level(3, 1), 4, 4, {kUpTo32}},
     {Level(4, 0), 1, 8, {kUpTo32}},
     {Level(5, 0), 1, 8, {kUpTo32 | types::kInt64s}},
-};
-constexpr Rule kRules[] = {
-    kAxisExists,
-    {"CUM-1", "the tensors agree in DataType and Sizes"},
 };
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -89,15 +83,13 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CUMULATIVE_PRODUCT", "products of each element and those before it along an axis",
-                {kProductFields, kSupportBy<kProductRows>, "CUM-1", kRules, Infer},
+    OperatorRow("CUMULATIVE_PRODUCT", {kProductFields, kSupportBy<kProductRows>, "CUM-1", Infer},
                 Computed{.run = Multiply,
                          .sources = Sources<kExclusiveProduct>,
                          .unsplittable_dims = TheAxis,
                          .formula = Meaning<ReduceFunction::kMultiply, kExclusiveProduct>},
                 {.in_place = true}),
-    OperatorRow("CUMULATIVE_SUMMATION", "sums of each element and those before it along an axis",
-                {kSumFields, kSupportBy<kSumRows>, "CUM-1", kRules, Infer},
+    OperatorRow("CUMULATIVE_SUMMATION", {kSumFields, kSupportBy<kSumRows>, "CUM-1", Infer},
                 Computed{.run = Sum,
                          .sources = Sources<kExclusiveSum>,
                          .unsplittable_dims = TheAxis,

@@ -11,10 +11,7 @@ namespace {
 
 using namespace indexing;
 
-constexpr auto kIndexDimensions = field::Uint("IndexDimensions", {.max = kMaxRank})
-                                      .Means(
-                                          "How many of the last dimensions of IndicesTensor count; "
-                                          "those before them have the size 1.");
+constexpr auto kIndexDimensions = field::Uint("IndexDimensions", {.max = kMaxRank});
 constexpr const Field* kGatherFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis,
                                           &kIndexDimensions};
 constexpr const Field* kElementsFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis};
@@ -26,21 +23,6 @@ constexpr SupportRow kGatherRows[] = {
     Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
 };
 constexpr SupportTable kElementsSupport[] = {{std::span(kGatherRows).subspan(1)}};
-
-constexpr Rule kGatherRules[] = {
-    kOneType,
-    kAxisExists,
-    {"GAT-1", "all tensors have one DimensionCount, and IndexDimensions is not greater"},
-    {"GAT-2", "sizes of IndicesTensor before the last IndexDimensions are 1"},
-    {"GAT-4", "what remains without leading 1s has at most DimensionCount dimensions"},
-    {"GAT-6",
-     "the output has the input's sizes, but those of the indices in place of the one on Axis"},
-};
-constexpr Rule kElementsRules[] = {
-    kOneType,
-    kAxisExists,
-    {"GEL-1", "the indices' sizes are the input's but on Axis; the output's are the indices'"},
-};
 
 // --- GATHER --------------------------------------------------------------------------------------
 
@@ -125,11 +107,9 @@ void InferElements(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GATHER", "slices along an axis, chosen by indices",
-                {kGatherFields, kSupportBy<kGatherRows>, "MOV-1", kGatherRules, InferGather},
+    OperatorRow("GATHER", {kGatherFields, kSupportBy<kGatherRows>, "MOV-1", InferGather},
                 GatherBy<GatherLinks>(), {.values_choose = true}),
-    OperatorRow("GATHER_ELEMENTS", "elements along an axis, each chosen by an index of its own",
-                {kElementsFields, kElementsSupport, "MOV-1", kElementsRules, InferElements},
+    OperatorRow("GATHER_ELEMENTS", {kElementsFields, kElementsSupport, "MOV-1", InferElements},
                 GatherBy<ElementLinks>(), {.values_choose = true}),
 };
 

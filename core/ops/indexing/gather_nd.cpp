@@ -19,17 +19,6 @@ constexpr SupportRow kRows[] = {
 };
 constexpr SupportTable kBatchSupport[] = {{std::span(kRows).subspan(1)}};
 
-constexpr Rule kRules[] = {
-    kOneType,
-    {"GND-1",
-     "all tensors have one DimensionCount; InputDimensionCount and IndicesDimensionCount lie in "
-     "[1, DimensionCount], BatchDimensionCount is less than both"},
-    {"GND-2", "a tuple has 1 to InputDimensionCount - BatchDimensionCount indices"},
-    {"GND-3", "the sizes of batch dimensions agree"},
-    {"GND-4", "sizes before the last InputDimensionCount, IndicesDimensionCount are 1"},
-    {"GND-5",
-     "the output has the indices' sizes but the last, and the sizes of the input behind a tuple's"},
-};
 constexpr TupleRules kTupleRules = {"GND-1", "GND-1", "GND-2", "GND-3", "GND-4", "GND-5"};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -37,11 +26,9 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GATHER_ND", "slices, chosen by tuples of indices",
-                {kFields, kSupportBy<kRows>, "MOV-1", kRules, Infer}, GatherBy<TupleLinks>(),
+    OperatorRow("GATHER_ND", {kFields, kSupportBy<kRows>, "MOV-1", Infer}, GatherBy<TupleLinks>(),
                 {.values_choose = true}),
-    OperatorRow("GATHER_ND1", "slices of each batch, chosen by tuples of indices",
-                {kBatchFields, kBatchSupport, "MOV-1", kRules, Infer}, GatherBy<TupleLinks>(),
+    OperatorRow("GATHER_ND1", {kBatchFields, kBatchSupport, "MOV-1", Infer}, GatherBy<TupleLinks>(),
                 {.values_choose = true}),
 };
 

@@ -9,22 +9,14 @@ namespace {
 using namespace indexing;
 
 constexpr std::string_view kTypeNames[] = {"PHILOX_4X32_10"};
-constexpr auto kInputState = field::Input("InputStateTensor")
-                                 .Means(
-                                     "Six numbers, {..., 6}: a counter of four words, the least "
-                                     "one first, and a key of two.");
-constexpr auto kOutputState = field::Optional(field::Output("OutputStateTensor"))
-                                  .Means("The state to begin the next numbers with.");
+constexpr auto kInputState = field::Input("InputStateTensor");
+constexpr auto kOutputState = field::Optional(field::Output("OutputStateTensor"));
 constexpr auto kType =
-    field::Enum("Type", {.prefix = "DML_RANDOM_GENERATOR_TYPE_", .names = kTypeNames})
-        .Means("The generator; there is one.");
+    field::Enum("Type", {.prefix = "DML_RANDOM_GENERATOR_TYPE_", .names = kTypeNames});
 constexpr const Field* kFields[] = {&kInputState, &kOutputTensor, &kOutputState, &kType};
 constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {kUint32}},
     {Level(4, 0), 1, 8, {kUint32}},
-};
-constexpr Rule kRules[] = {
-    {"RNG-1", "states are {1, .., 1, 6}, the two alike; all tensors are UINT32"},
 };
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -57,9 +49,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("RANDOM_GENERATOR",
-                "random numbers that follow from a state, and the state behind them",
-                {kFields, kSupportBy<kRows>, "RNG-1", kRules, Infer},
+    OperatorRow("RANDOM_GENERATOR", {kFields, kSupportBy<kRows>, "RNG-1", Infer},
                 Computed{.run = Generate, .sources = Sources, .unsplittable_dims = AllDimensions}),
 };
 

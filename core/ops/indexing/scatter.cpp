@@ -20,14 +20,6 @@ constexpr SupportRow kScatterRows[] = {
     Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
     Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
 };
-constexpr Rule kScatterRules[] = {
-    kOneType,
-    kAxisExists,
-    {"SCE-1",
-     "all tensors have one DimensionCount; the output's sizes are the input's, those of the "
-     "updates the indices'"},
-    {"SCE-2", "the indices' sizes are the input's but on Axis"},
-};
 
 void InferScatter(const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
@@ -46,16 +38,6 @@ void InferScatter(const OperatorDesc& op, Inference& infer) {
 constexpr const Field* kTupleFields[] = {&kInputTensor,  &kIndicesTensor, &kUpdatesTensor,
                                          &kOutputTensor, &kIndexedDims,   &kIndexDims};
 constexpr SupportTable kTupleSupport[] = {{std::span(kScatterRows).subspan(1)}};
-constexpr Rule kTupleRules[] = {
-    kOneType,
-    {"SND-1", "all tensors have one DimensionCount; the output's sizes are the input's"},
-    {"SND-2",
-     "InputDimensionCount and IndicesDimensionCount lie in [1, DimensionCount], sizes before the "
-     "last so many are 1, and a tuple has 1 to InputDimensionCount indices"},
-    {"SND-3",
-     "the updates have the indices' sizes but the last, and the sizes of the input behind a "
-     "tuple's"},
-};
 
 void InferTuples(const OperatorDesc& op, Inference& infer) {
   infer.Output("SND-1", kOutputTensor, op.sizes(kInputTensor));
@@ -70,10 +52,6 @@ constexpr const Field* kUnpoolingFields[] = {&kInputTensor, &kIndicesTensor, &kO
 constexpr SupportRow kUnpoolingRows[] = {
     Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
     Row(Level(5, 0), 4, 4, types::kUpTo32 | types::kInt64s, kUnsigned),
-};
-constexpr Rule kUnpoolingRules[] = {
-    kOneType,
-    {"MUP-1", "the indices' sizes are the input's"},
 };
 
 void InferUnpooling(const OperatorDesc& op, Inference& infer) {
@@ -98,21 +76,17 @@ void WarnOfUnpooling(const OperatorDesc& op, InputViews inputs, Diagnostics& dia
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("SCATTER", "the input with elements along an axis replaced where indices say",
-                {kScatterFields, kSupportBy<kScatterRows>, "MOV-1", kScatterRules, InferScatter},
+    OperatorRow("SCATTER", {kScatterFields, kSupportBy<kScatterRows>, "MOV-1", InferScatter},
                 ScatterBy<ElementLinks>(), {.values_choose = true, .alias = "SCATTER_ELEMENTS"}),
-    OperatorRow("SCATTER_ND", "the input with slices replaced where tuples of indices say",
-                {kTupleFields, kTupleSupport, "MOV-1", kTupleRules, InferTuples},
+    OperatorRow("SCATTER_ND", {kTupleFields, kTupleSupport, "MOV-1", InferTuples},
                 ScatterBy<TupleLinks>(), {.values_choose = true}),
-    OperatorRow(
-        "MAX_UNPOOLING",
-        "zeros with the input's elements where indices say, counted through the output",
-        {kUnpoolingFields, kSupportBy<kUnpoolingRows>, "MOV-1", kUnpoolingRules, InferUnpooling},
-        Computed{.run = Unpool,
-                 .sources = UnpoolingSources,
-                 .unsplittable_dims = AllDimensions,
-                 .warn = WarnOfUnpooling},
-        {.values_choose = true}),
+    OperatorRow("MAX_UNPOOLING",
+                {kUnpoolingFields, kSupportBy<kUnpoolingRows>, "MOV-1", InferUnpooling},
+                Computed{.run = Unpool,
+                         .sources = UnpoolingSources,
+                         .unsplittable_dims = AllDimensions,
+                         .warn = WarnOfUnpooling},
+                {.values_choose = true}),
 };
 
 }  // namespace

@@ -13,12 +13,9 @@ using namespace indexing;
 
 // --- TOP_K ---------------------------------------------------------------------------------------
 
-constexpr auto kValues =
-    field::Output("OutputValueTensor").Means("The elements that are taken, sorted.");
-constexpr auto kPlaces = field::Output("OutputIndexTensor", TypeVariable::kIndex)
-                             .Means("The places of these elements along the axis.");
-constexpr auto kK = field::Uint("K", {.min = 1, .rule = "TPK-2"})
-                        .Means("How many elements to take along the axis.");
+constexpr auto kValues = field::Output("OutputValueTensor");
+constexpr auto kPlaces = field::Output("OutputIndexTensor", TypeVariable::kIndex);
+constexpr auto kK = field::Uint("K", {.min = 1, .rule = "TPK-2"});
 constexpr const Field* kTopKFields[] = {&kInputTensor, &kValues, &kPlaces, &kAxis, &kK};
 constexpr const Field* kTopK1Fields[] = {&kInputTensor, &kValues, &kPlaces,
                                          &kAxis,        &kK,      &kAxisDirection};
@@ -29,11 +26,6 @@ constexpr SupportRow kTopKRows[] = {
     Row(Level(5, 0), 1, 8, types::kUpTo32 | types::kInt64s, kUnsigned),
 };
 constexpr SupportTable kTopK1Support[] = {{std::span(kTopKRows).subspan(1)}};
-constexpr Rule kTopKRules[] = {
-    kAxisExists,
-    {"TPK-1", "the outputs' sizes are the input's but K on Axis; the values have its DataType"},
-    {"TPK-2", "K lies in [1, the size on Axis]"},
-};
 
 void InferTopK(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kPlaces, DataType::kUint32);
@@ -60,21 +52,13 @@ std::vector<SourceMap> TopKSources(const OperatorDesc& op) {
 
 // --- NONZERO_COORDINATES -------------------------------------------------------------------------
 
-constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex, RankGroup::kSide)
-                            .Means("How many elements are not 0: one number.");
+constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex, RankGroup::kSide);
 constexpr auto kCoordinates =
-    field::Output("OutputCoordinatesTensor", TypeVariable::kIndex, RankGroup::kOther)
-        .Means("A row of coordinates for each element that is not 0, and rows of 0 behind them.");
+    field::Output("OutputCoordinatesTensor", TypeVariable::kIndex, RankGroup::kOther);
 constexpr const Field* kNonzeroFields[] = {&kInputTensor, &kCount, &kCoordinates};
 constexpr SupportRow kNonzeroRows[] = {
     Row(Level(3, 0), 4, 5, types::kUpTo32, kUint32),
     {Level(4, 0), 1, 8, {types::kUpTo32, {}, {}, kUint32}, {{{1, 8}, {2, 8}}}},
-};
-constexpr Rule kNonzeroRules[] = {
-    {"NZC-1",
-     "the count has one element; the coordinates are {1, .., M, N}, M the number of the input's "
-     "elements, N from its dimensions without leading 1s, at least 1, to all of them; both are "
-     "UINT32"},
 };
 
 size_t DimensionsWithoutLeadingOnes(const Sizes& sizes) {
@@ -114,15 +98,12 @@ std::vector<SourceMap> NonzeroSources(const OperatorDesc& op) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
-        "NONZERO_COORDINATES", "how many elements are not zero, and where",
-        {kNonzeroFields, kSupportBy<kNonzeroRows>, "NZC-1", kNonzeroRules, InferNonzero},
+        "NONZERO_COORDINATES", {kNonzeroFields, kSupportBy<kNonzeroRows>, "NZC-1", InferNonzero},
         Computed{.run = Nonzero, .sources = NonzeroSources, .unsplittable_dims = AllDimensions},
         {.values_choose = true}),
-    OperatorRow("TOP_K", "the greatest elements along an axis, and where they are",
-                {kTopKFields, kSupportBy<kTopKRows>, "TPK-1", kTopKRules, InferTopK},
+    OperatorRow("TOP_K", {kTopKFields, kSupportBy<kTopKRows>, "TPK-1", InferTopK},
                 Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
-    OperatorRow("TOP_K1", "the greatest or the least elements along an axis, and where they are",
-                {kTopK1Fields, kTopK1Support, "TPK-1", kTopKRules, InferTopK},
+    OperatorRow("TOP_K1", {kTopK1Fields, kTopK1Support, "TPK-1", InferTopK},
                 Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
 };
 

@@ -22,21 +22,13 @@ IndexLinks SequenceLinks(const OperatorDesc& op, size_t rank, bool shares_data) 
 
 // --- REVERSE_SUBSEQUENCES ------------------------------------------------------------------------
 
-constexpr auto kLengths = field::Input("SequenceLengthsTensor", TypeVariable::kIndex)
-                              .Means(
-                                  "How many of the first elements along the axis to reverse: the "
-                                  "sizes of the input, with 1 along the axis.");
+constexpr auto kLengths = field::Input("SequenceLengthsTensor", TypeVariable::kIndex);
 constexpr const Field* kReverseFields[] = {&kInputTensor, &kLengths, &kOutputTensor, &kAxis};
 constexpr SupportRow kReverseRows[] = {
     Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
     Row(Level(3, 0), 4, 5, types::kUpTo32, kUint32),
     Row(Level(4, 0), 1, 8, types::kUpTo32, kUint32),
     Row(Level(5, 0), 1, 8, types::kAll, kUnsigned),
-};
-constexpr Rule kReverseRules[] = {
-    kOneType,
-    kAxisExists,
-    {"REV-1", "the output's sizes are the input's, and so are those of the lengths but 1 on Axis"},
 };
 
 void InferReverse(const OperatorDesc& op, Inference& infer) {
@@ -60,21 +52,13 @@ std::vector<SourceMap> ReverseSources(const OperatorDesc& op) {
 
 // --- ONE_HOT -------------------------------------------------------------------------------------
 
-constexpr auto kValues =
-    field::Input("ValuesTensor").Means("The values elsewhere and at the index, in this order.");
+constexpr auto kValues = field::Input("ValuesTensor");
 constexpr const Field* kOneHotFields[] = {&kIndicesTensor, &kValues, &kOutputTensor, &kAxis};
 constexpr SupportRow kOneHotRows[] = {
     Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
     Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
     Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
     Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
-};
-constexpr Rule kOneHotRules[] = {
-    kAxisExists,
-    {"OHT-1",
-     "all tensors have one DimensionCount; the indices' sizes are the output's but 1 on Axis"},
-    {"OHT-2", "ValuesTensor has two elements or more"},
-    {"OHT-4", "the output has the DataType of the values"},
 };
 
 void InferOneHot(const OperatorDesc& op, Inference& infer) {
@@ -107,13 +91,11 @@ std::vector<SourceMap> OneHotSources(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ONE_HOT", "one value at the index along an axis, another elsewhere",
-                {kOneHotFields, kSupportBy<kOneHotRows>, "OHT-4", kOneHotRules, InferOneHot},
+    OperatorRow("ONE_HOT", {kOneHotFields, kSupportBy<kOneHotRows>, "OHT-4", InferOneHot},
                 Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
                 {.values_choose = true}),
     OperatorRow("REVERSE_SUBSEQUENCES",
-                "the first elements along an axis reversed, as many as lengths say",
-                {kReverseFields, kSupportBy<kReverseRows>, "MOV-1", kReverseRules, InferReverse},
+                {kReverseFields, kSupportBy<kReverseRows>, "MOV-1", InferReverse},
                 Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
                 {.values_choose = true}),
 };

@@ -11,23 +11,10 @@
 
 namespace dmlop::indexing {
 
-inline constexpr auto kIndicesTensor =
-    field::Input("IndicesTensor", TypeVariable::kIndex)
-        .Means(
-            "Places along the axis; those of signed types may be counted from the end as -1, -2 "
-            "and so on, and others are clamped.");
-inline constexpr auto kUpdatesTensor = field::Input("UpdatesTensor")
-                                           .Means(
-                                               "The elements for the places that IndicesTensor "
-                                               "names; of several for one place, the last counts.");
-inline constexpr auto kIndexedDims = field::Uint("InputDimensionCount", {.max = kMaxRank})
-                                         .Means(
-                                             "How many of the last dimensions of InputTensor "
-                                             "count; those before them have the size 1.");
-inline constexpr auto kIndexDims = field::Uint("IndicesDimensionCount", {.max = kMaxRank})
-                                       .Means(
-                                           "How many of the last dimensions of IndicesTensor "
-                                           "count; those before them have the size 1.");
+inline constexpr auto kIndicesTensor = field::Input("IndicesTensor", TypeVariable::kIndex);
+inline constexpr auto kUpdatesTensor = field::Input("UpdatesTensor");
+inline constexpr auto kIndexedDims = field::Uint("InputDimensionCount", {.max = kMaxRank});
+inline constexpr auto kIndexDims = field::Uint("IndicesDimensionCount", {.max = kMaxRank});
 
 // --- support -------------------------------------------------------------------------------------
 
@@ -40,9 +27,6 @@ constexpr SupportRow Row(FeatureLevel since, size_t min_rank, size_t max_rank, D
                          DataTypeSet index) {
   return {since, min_rank, max_rank, {data, {}, {}, index}};
 }
-
-inline constexpr Rule kOneType = {"MOV-1", "all tensors but the indices agree in DataType"};
-inline constexpr Rule kAxisExists = {"MOV-4", "Axis < DimensionCount"};
 
 // --- links ---------------------------------------------------------------------------------------
 
@@ -148,8 +132,6 @@ struct TupleRules {
 // Checks everything but the selected result. Returns whether TupleSizes may be called.
 bool CheckTuples(const TupleRules& rules, const OperatorDesc& op, Inference& infer);
 
-inline constexpr auto kBatchDims =
-    field::Uint("BatchDimensionCount", {.max = kMaxRank})
-        .Means("How many of the first of these dimensions input and indices share.");
+inline constexpr auto kBatchDims = field::Uint("BatchDimensionCount", {.max = kMaxRank});
 
 }  // namespace dmlop::indexing

@@ -9,13 +9,8 @@ namespace {
 
 enum Order : uint32_t { kDepthColumnRow, kColumnRowDepth };
 constexpr std::string_view kOrderNames[] = {"DEPTH_COLUMN_ROW", "COLUMN_ROW_DEPTH"};
-constexpr auto kBlockSize = field::Uint("BlockSize", {.min = 1, .rule = "DSP-1"})
-                                .Means("The height and the width of a block.");
-constexpr auto kOrder =
-    field::Enum("Order", {"DML_DEPTH_SPACE_ORDER_", kOrderNames})
-        .Means(
-            "How the channels on the deep side are numbered: DEPTH_COLUMN_ROW has the place in the "
-            "block first, COLUMN_ROW_DEPTH the channel of the other side.");
+constexpr auto kBlockSize = field::Uint("BlockSize", {.min = 1, .rule = "DSP-1"});
+constexpr auto kOrder = field::Enum("Order", {"DML_DEPTH_SPACE_ORDER_", kOrderNames});
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize};
 constexpr const Field* kOrderedFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize, &kOrder};
 
@@ -25,22 +20,6 @@ constexpr SupportRow kRows[] = {
     {Level(5, 0), 4, 4, {types::kAll}},
 };
 constexpr SupportTable kOrderedSupport[] = {{std::span(kRows).subspan(1)}};
-
-constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType"};
-constexpr Rule kToSpaceRules[] = {
-    kAgree,
-    {"DSP-1",
-     "BlockSize is not 0; the input is {N, C, H, W} and the output {N, C / BlockSize^2, "
-     "H * BlockSize, W * BlockSize}"},
-    {"DSP-2", "C is a multiple of BlockSize^2"},
-};
-constexpr Rule kToDepthRules[] = {
-    kAgree,
-    {"DSP-1",
-     "BlockSize is not 0; the input is {N, C, H, W} and the output {N, C * BlockSize^2, "
-     "H / BlockSize, W / BlockSize}"},
-    {"DSP-2", "H and W are multiples of BlockSize"},
-};
 
 constexpr size_t kRank = 4;
 
@@ -110,17 +89,13 @@ std::vector<TensorMove> ToDepth(const OperatorDesc& op, InputViews inputs, Outpu
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DEPTH_TO_SPACE", "spreads channels over blocks of a plane",
-                {kFields, kSupportBy<kRows>, "MOV-1", kToSpaceRules, InferToSpace},
+    OperatorRow("DEPTH_TO_SPACE", {kFields, kSupportBy<kRows>, "MOV-1", InferToSpace},
                 Movement{ToSpace}),
-    OperatorRow("SPACE_TO_DEPTH", "gathers blocks of a plane in channels",
-                {kFields, kSupportBy<kRows>, "MOV-1", kToDepthRules, InferToDepth},
+    OperatorRow("SPACE_TO_DEPTH", {kFields, kSupportBy<kRows>, "MOV-1", InferToDepth},
                 Movement{ToDepth}),
-    OperatorRow("DEPTH_TO_SPACE1", "DEPTH_TO_SPACE, in either order of channels",
-                {kOrderedFields, kOrderedSupport, "MOV-1", kToSpaceRules, InferToSpace},
+    OperatorRow("DEPTH_TO_SPACE1", {kOrderedFields, kOrderedSupport, "MOV-1", InferToSpace},
                 Movement{ToSpace}),
-    OperatorRow("SPACE_TO_DEPTH1", "SPACE_TO_DEPTH, in either order of channels",
-                {kOrderedFields, kOrderedSupport, "MOV-1", kToDepthRules, InferToDepth},
+    OperatorRow("SPACE_TO_DEPTH1", {kOrderedFields, kOrderedSupport, "MOV-1", InferToDepth},
                 Movement{ToDepth}),
 };
 

@@ -11,22 +11,15 @@
 namespace dmlop::diagonal {
 namespace {
 
-constexpr auto kOffset = field::Int("Offset").Means(
-    "Which diagonal to fill, column - row: 0 is the main one, and 1 lies above it.");
-constexpr auto kFloatValue = field::Float("Value").Means(meaning::kValue);
+constexpr auto kOffset = field::Int("Offset");
+constexpr auto kFloatValue = field::Float("Value");
 constexpr const Field* kMatrixFields[] = {&kOutputTensor, &kOffset, &kFloatValue};
 
 constexpr auto kOptionalInput = field::Optional(kInputTensor);
-constexpr auto kValueDataType =
-    field::TypeOf("ValueDataType", "VAL-2").Means(meaning::kValueDataType);
-constexpr auto kTypedValue = field::ScalarOf("Value").Means(meaning::kValue);
-constexpr auto kBegin =
-    field::Int("DiagonalFillBegin").Means("The first diagonal to fill, column - row.");
-constexpr auto kEnd =
-    field::Int("DiagonalFillEnd")
-        .Means(
-            "The first diagonal behind those to fill; if it is less than DiagonalFillBegin, all "
-            "are filled but those from it to before DiagonalFillBegin.");
+constexpr auto kValueDataType = field::TypeOf("ValueDataType", "VAL-2");
+constexpr auto kTypedValue = field::ScalarOf("Value");
+constexpr auto kBegin = field::Int("DiagonalFillBegin");
+constexpr auto kEnd = field::Int("DiagonalFillEnd");
 constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kValueDataType,
                                            &kTypedValue,    &kBegin,        &kEnd};
 
@@ -37,16 +30,6 @@ constexpr SupportRow kMatrixRows[] = {
     {Level(5, 1), 2, 4, {types::kAll}},
 };
 constexpr SupportRow kMatrix1Rows[] = {{Level(5, 1), 2, 4, {types::kAll}}};
-
-constexpr Rule kMatrixRules[] = {{"DIA-1", "the output is at least a matrix"}};
-constexpr Rule kMatrix1Rules[] = {
-    {"MOV-1", "input and output agree in DataType"},
-    {"DIA-1", "the output is at least a matrix"},
-    {"DIA-3", "the input has the output's sizes"},
-    {"VAL-2", "ValueDataType is the tensors' DataType"},
-    {"UNI-1", "Value is a number of that type"},
-    {"UNI-2", "a member of the union goes with that type"},
-};
 
 void RequireMatrix(const OperatorDesc& op, Inference& infer) {
   if (!op[kOutputTensor].sizes) return;
@@ -88,11 +71,9 @@ DiagonalBand SomeDiagonals(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DIAGONAL_MATRIX", "a value along one diagonal of zeros",
-                {kMatrixFields, kSupportBy<kMatrixRows>, "DIA-1", kMatrixRules, RequireMatrix},
+    OperatorRow("DIAGONAL_MATRIX", {kMatrixFields, kSupportBy<kMatrixRows>, "DIA-1", RequireMatrix},
                 Movement{.moves = nullptr, .fill = Zero, .band = OneDiagonal}),
-    OperatorRow("DIAGONAL_MATRIX1", "a value along some diagonals, or along all others",
-                {kMatrix1Fields, kSupportBy<kMatrix1Rows>, "MOV-1", kMatrix1Rules, Infer1},
+    OperatorRow("DIAGONAL_MATRIX1", {kMatrix1Fields, kSupportBy<kMatrix1Rows>, "MOV-1", Infer1},
                 Movement{.moves = Copy, .fill = ZeroWithoutInput, .band = SomeDiagonals}),
 };
 

@@ -7,19 +7,14 @@
 namespace dmlop::fill {
 namespace {
 
-constexpr auto kValueDataType = field::TypeOf("ValueDataType").Means(meaning::kValueDataType);
-constexpr auto kValue = field::ScalarOf("Value").Means(meaning::kValue);
+constexpr auto kValueDataType = field::TypeOf("ValueDataType");
+constexpr auto kValue = field::ScalarOf("Value");
 constexpr const Field* kFields[] = {&kOutputTensor, &kValueDataType, &kValue};
 
 constexpr SupportRow kRows[] = {
     {Level(2, 1), 4, 4, {types::kUpTo32}},
     {Level(4, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
-};
-constexpr Rule kRules[] = {
-    {"ELW-4", "ValueDataType is the output's DataType"},
-    {"UNI-1", "Value is a number of that type"},
-    {"UNI-2", "a member of the union goes with that type"},
 };
 
 // The output's sizes follow from nothing else.
@@ -30,8 +25,7 @@ std::optional<ElementBytes> Value(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("FILL_VALUE_CONSTANT", "one value everywhere",
-                {kFields, kSupportBy<kRows>, "ELW-4", kRules, Infer},
+    OperatorRow("FILL_VALUE_CONSTANT", {kFields, kSupportBy<kRows>, "ELW-4", Infer},
                 Movement{.moves = nullptr, .fill = Value}),
 };
 

@@ -8,16 +8,14 @@
 namespace dmlop::join_split {
 namespace {
 
-constexpr auto kInputCount = field::Count("InputCount").Means("The length of InputTensors.");
+constexpr auto kInputCount = field::Count("InputCount");
 constexpr auto kInputTensors =
-    field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5")
-        .Means("The tensors to join; their sizes differ along the axis only.");
+    field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5");
 constexpr const Field* kJoinFields[] = {&kInputCount, &kInputTensors, &kOutputTensor, &kAxis};
 
-constexpr auto kOutputCount = field::Count("OutputCount").Means("The length of OutputTensors.");
+constexpr auto kOutputCount = field::Count("OutputCount");
 constexpr auto kOutputTensors =
-    field::Tensors("OutputTensors", TensorRole::kOutput, "SPLIT-1", "SPLIT-4")
-        .Means("The parts; their sizes along the axis add up to that of the input.");
+    field::Tensors("OutputTensors", TensorRole::kOutput, "SPLIT-1", "SPLIT-4");
 constexpr const Field* kSplitFields[] = {&kInputTensor, &kOutputCount, &kOutputTensors, &kAxis};
 
 constexpr DataTypeSet kUpTo16 = types::kFloats | types::kInt32s | types::kInt16s;
@@ -33,21 +31,6 @@ constexpr SupportRow kSplitRows[] = {
     {Level(2, 1), 4, 4, {types::kUpTo32}},
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
-};
-
-constexpr Rule kJoinRules[] = {
-    {"JOIN-1", "at least one input"},
-    {"JOIN-3", "all tensors agree in DataType and DimensionCount"},
-    {"JOIN-4",
-     "Axis is a dimension; Sizes agree but on Axis, where the output has the inputs' sum"},
-    {"JOIN-5", "no input is empty along Axis"},
-};
-constexpr Rule kSplitRules[] = {
-    {"SPLIT-1", "at least one output"},
-    {"SPLIT-2", "all tensors agree in DataType and DimensionCount"},
-    {"SPLIT-3",
-     "Axis is a dimension; Sizes agree but on Axis, where the outputs add up to the input"},
-    {"SPLIT-4", "no output is empty along Axis"},
 };
 
 // Requires a part to have another tensor's sizes but along the axis. Returns whether ranks agree.
@@ -163,11 +146,8 @@ std::vector<TensorMove> Split(const OperatorDesc& op, InputViews inputs, OutputV
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("JOIN", "concatenates tensors along an axis",
-                {kJoinFields, kSupportBy<kJoinRows>, "JOIN-3", kJoinRules, InferJoin},
-                Movement{Join}),
-    OperatorRow("SPLIT", "cuts a tensor into parts along an axis",
-                {kSplitFields, kSupportBy<kSplitRows>, "SPLIT-2", kSplitRules, InferSplit},
+    OperatorRow("JOIN", {kJoinFields, kSupportBy<kJoinRows>, "JOIN-3", InferJoin}, Movement{Join}),
+    OperatorRow("SPLIT", {kSplitFields, kSupportBy<kSplitRows>, "SPLIT-2", InferSplit},
                 Movement{Split}),
 };
 

@@ -20,22 +20,12 @@ constexpr FeatureLevel kModeLevels[] = {Level(1, 0), Level(1, 0), Level(1, 0), L
 constexpr Limits kPerDimension = {
     .min_count = 1, .max_count = kMaxRank, .count_rule = "MOV-4", .per_dimension = true};
 constexpr auto kPaddingMode =
-    field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels, "PDG-5"})
-        .Means(
-            "The elements around the input: PaddingValue (CONSTANT), the nearest element (EDGE), "
-            "the elements mirrored without the edge (REFLECTION) or with it (SYMMETRIC), or those "
-            "of the other end (WRAP).");
-constexpr auto kFloatValue = field::Float("PaddingValue").Means(meaning::kPaddingValue);
-constexpr auto kValueDataType =
-    field::TypeOf("PaddingValueDataType", "VAL-2")
-        .Means("The data type of PaddingValue, which is that of the tensors.");
-constexpr auto kTypedValue = field::ScalarOf("PaddingValue").Means(meaning::kPaddingValue);
-constexpr auto kStartPadding =
-    field::Uints("StartPadding", kPerDimension)
-        .Means("How many elements to put before the first one in each dimension.");
-constexpr auto kEndPadding =
-    field::Uints("EndPadding", kPerDimension)
-        .Means("How many elements to put behind the last one in each dimension.");
+    field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels, "PDG-5"});
+constexpr auto kFloatValue = field::Float("PaddingValue");
+constexpr auto kValueDataType = field::TypeOf("PaddingValueDataType", "VAL-2");
+constexpr auto kTypedValue = field::ScalarOf("PaddingValue");
+constexpr auto kStartPadding = field::Uints("StartPadding", kPerDimension);
+constexpr auto kEndPadding = field::Uints("EndPadding", kPerDimension);
 constexpr const Field* kPaddingFields[] = {&kInputTensor, &kOutputTensor,   &kPaddingMode,
                                            &kFloatValue,  &kDimensionCount, &kStartPadding,
                                            &kEndPadding};
@@ -50,21 +40,6 @@ constexpr SupportRow kPaddingRows[] = {
     {Level(5, 0), 1, 8, {types::kAll}},
 };
 constexpr SupportRow kPadding1Rows[] = {{Level(5, 0), 1, 8, {types::kAll}}};
-
-constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType"};
-constexpr Rule kCounts = {"MOV-4", "StartPadding and EndPadding have an entry for each dimension"};
-constexpr Rule kSizes = {"PDG-1", "the output's sizes are the input's with both paddings"};
-constexpr Rule kModes = {"PDG-5", "SYMMETRIC needs feature level 3_0, WRAP 6_4"};
-constexpr Rule kPaddingRules[] = {kAgree, kCounts, kSizes, kModes};
-constexpr Rule kPadding1Rules[] = {
-    kAgree,
-    kCounts,
-    kSizes,
-    kModes,
-    {"VAL-2", "PaddingValueDataType is the tensors' DataType"},
-    {"UNI-1", "PaddingValue is a number of that type"},
-    {"UNI-2", "a member of the union goes with that type"},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
@@ -199,11 +174,9 @@ std::optional<ElementBytes> TypedValue(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("PADDING", "puts a value or the input's elements around a tensor",
-                {kPaddingFields, kSupportBy<kPaddingRows>, "MOV-1", kPaddingRules, Infer},
+    OperatorRow("PADDING", {kPaddingFields, kSupportBy<kPaddingRows>, "MOV-1", Infer},
                 Movement{.moves = Pad, .fill = FloatValue}),
-    OperatorRow("PADDING1", "PADDING with a value of the tensors' type",
-                {kPadding1Fields, kSupportBy<kPadding1Rows>, "MOV-1", kPadding1Rules, Infer},
+    OperatorRow("PADDING1", {kPadding1Fields, kSupportBy<kPadding1Rows>, "MOV-1", Infer},
                 Movement{.moves = Pad, .fill = TypedValue}),
 };
 

@@ -22,17 +22,11 @@ constexpr Limits PerDimension(std::string_view rule, std::string_view count_rule
           .per_dimension = true};
 }
 
-constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType and DimensionCount"};
-constexpr Rule kPerDimension = {"MOV-4", "each array has an entry for each dimension of the input"};
-
 // --- SLICE ---------------------------------------------------------------------------------------
 
-constexpr auto kOffsets = field::Uints("Offsets", PerDimension("SLC-1", "SLC-1"))
-                              .Means("The first element to take in each dimension.");
-constexpr auto kSizes = field::Uints("Sizes", PerDimension("SLC-1", "SLC-1", 1))
-                            .Means("How many elements to take in each dimension.");
-constexpr auto kStrides = field::Uints("Strides", PerDimension("SLC-3", "SLC-1", 1))
-                              .Means("The step from one element to the next in each dimension.");
+constexpr auto kOffsets = field::Uints("Offsets", PerDimension("SLC-1", "SLC-1"));
+constexpr auto kSizes = field::Uints("Sizes", PerDimension("SLC-1", "SLC-1", 1));
+constexpr auto kStrides = field::Uints("Strides", PerDimension("SLC-3", "SLC-1", 1));
 constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
                                          &kOffsets,     &kSizes,        &kStrides};
 
@@ -41,13 +35,6 @@ constexpr SupportRow kSliceRows[] = {
     {Level(2, 1), 4, 5, {types::kUpTo32}},
     {Level(3, 0), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
-};
-constexpr Rule kSliceRules[] = {
-    {"MOV-1", "input and output agree in DataType"},
-    {"SLC-1",
-     "each array has an entry for each dimension of the input, and Sizes are those of the output"},
-    {"SLC-2", "no element lies outside of the input"},
-    {"SLC-3", "no stride is 0"},
 };
 
 void InferSlice(const OperatorDesc& op, Inference& infer) {
@@ -71,18 +58,11 @@ std::vector<TensorMove> Slice(const OperatorDesc& op, InputViews inputs, OutputV
 
 // --- SLICE1 and SLICE_GRAD -----------------------------------------------------------------------
 
-constexpr auto kWindowOffsets = field::Uints("InputWindowOffsets", PerDimension("SLW-1", "MOV-4"))
-                                    .Means("Where the window begins in each dimension.");
-constexpr auto kWindowSizes = field::Uints("InputWindowSizes", PerDimension("SLW-1", "MOV-4", 1))
-                                  .Means("How many elements the window spans in each dimension.");
-constexpr auto kWindowStrides = field::Ints("InputWindowStrides", PerDimension("SLW-1", "MOV-4"))
-                                    .Means(
-                                        "The step from one element to the next in each dimension; "
-                                        "a negative one begins at the last element of the window.");
-constexpr auto kInputGradientTensor =
-    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
-constexpr auto kOutputGradientTensor =
-    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
+constexpr auto kWindowOffsets = field::Uints("InputWindowOffsets", PerDimension("SLW-1", "MOV-4"));
+constexpr auto kWindowSizes = field::Uints("InputWindowSizes", PerDimension("SLW-1", "MOV-4", 1));
+constexpr auto kWindowStrides = field::Ints("InputWindowStrides", PerDimension("SLW-1", "MOV-4"));
+constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
+constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
 constexpr const Field* kSlice1Fields[] = {&kInputTensor,   &kOutputTensor, &kDimensionCount,
                                           &kWindowOffsets, &kWindowSizes,  &kWindowStrides};
 constexpr const Field* kGradFields[] = {&kInputGradientTensor, &kOutputGradientTensor,
@@ -98,26 +78,6 @@ constexpr SupportRow kGradRows[] = {
     {Level(3, 0), 4, 5, {types::kUpTo32}},
     {Level(3, 1), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kAll}},
-};
-
-constexpr Rule kNoZero = {"SLW-2", "no stride is 0"};
-constexpr Rule kSlice1Rules[] = {
-    kAgree,
-    kPerDimension,
-    {"SLW-1", "the window has at least one element in each dimension and lies in the input"},
-    kNoZero,
-    {"SLW-3",
-     "the output has at most 1 + (InputWindowSizes - 1) / |InputWindowStrides| elements in each "
-     "dimension"},
-};
-constexpr Rule kGradRules[] = {
-    kAgree,
-    kPerDimension,
-    {"SLW-1", "the window has at least one element in each dimension and lies in the output"},
-    kNoZero,
-    {"SLW-3",
-     "the input has at most 1 + (InputWindowSizes - 1) / |InputWindowStrides| elements in each "
-     "dimension"},
 };
 
 // Returns how many steps of its strides the window has in a tensor of `sizes`.
@@ -199,14 +159,11 @@ std::optional<ElementBytes> Zero(const OperatorDesc&) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("SLICE", "a window of a tensor, in steps forward",
-                {kSliceFields, kSupportBy<kSliceRows>, "MOV-1", kSliceRules, InferSlice},
+    OperatorRow("SLICE", {kSliceFields, kSupportBy<kSliceRows>, "MOV-1", InferSlice},
                 Movement{Slice}),
-    OperatorRow("SLICE1", "a window of a tensor, in steps",
-                {kSlice1Fields, kSupportBy<kSlice1Rows>, "MOV-1", kSlice1Rules, InferSlice1},
+    OperatorRow("SLICE1", {kSlice1Fields, kSupportBy<kSlice1Rows>, "MOV-1", InferSlice1},
                 Movement{Slice1}),
-    OperatorRow("SLICE_GRAD", "puts the elements of a window of SLICE1 back, among zeros",
-                {kGradFields, kSupportBy<kGradRows>, "MOV-1", kGradRules, InferGrad},
+    OperatorRow("SLICE_GRAD", {kGradFields, kSupportBy<kGradRows>, "MOV-1", InferGrad},
                 Movement{.moves = Grad, .fill = Zero}),
 };
 

@@ -5,14 +5,13 @@
 namespace dmlop::tile {
 namespace {
 
-constexpr auto kRepeatsCount = field::Count("RepeatsCount").Means("The length of Repeats.");
+constexpr auto kRepeatsCount = field::Count("RepeatsCount");
 constexpr auto kRepeats = field::Uints("Repeats", {.min = 1,
                                                    .rule = "TIL-1",
                                                    .min_count = 1,
                                                    .max_count = kMaxRank,
                                                    .count_rule = "TIL-1",
-                                                   .per_dimension = true})
-                              .Means("How many times the input stands along each dimension.");
+                                                   .per_dimension = true});
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kRepeatsCount, &kRepeats};
 
 constexpr SupportRow kRows[] = {
@@ -20,12 +19,6 @@ constexpr SupportRow kRows[] = {
     {Level(2, 1), 4, 4, {types::kUpTo32}},
     {Level(3, 1), 1, 8, {types::kUpTo32}},
     {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s}},
-};
-constexpr Rule kRules[] = {
-    {"MOV-1", "input and output agree in DataType"},
-    {"TIL-1",
-     "Repeats has an entry for each dimension of the input, which is not 0; the output's sizes are "
-     "the input's times those"},
 };
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -50,8 +43,7 @@ std::vector<TensorMove> Tile(const OperatorDesc& op, InputViews inputs, OutputVi
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("TILE", "repeats a tensor along its dimensions",
-                {kFields, kSupportBy<kRows>, "MOV-1", kRules, Infer}, Movement{Tile}),
+    OperatorRow("TILE", {kFields, kSupportBy<kRows>, "MOV-1", Infer}, Movement{Tile}),
 };
 
 }  // namespace

@@ -19,16 +19,6 @@ namespace {
 using namespace windows;
 
 constexpr SupportRow kRows[] = {{Level(6, 4), 3, 8, {types::kAll}}};
-constexpr Rule kRules[] = {
-    kCounts,
-    {"UNF-2", "the input has two dimensions more"},
-    {"UNF-4",
-     "the output is {N, C * prod(WindowSizes), BlockCount}; as many dimensions of size 1 may come "
-     "before them as give it the input's rank"},
-    {"UNF-5", "input and output agree in DataType"},
-    kFit,
-    kNoZeros,
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   const size_t count = op[kWindowSizes].size();
@@ -97,8 +87,7 @@ WindowPlace PlaceOf(const OperatorDesc& op, const Dims& output_index) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("UNFOLD", "copies sliding windows into columns (im2col)",
-                {kFields, kSupportBy<kRows>, "UNF-5", kRules, Infer},
+    OperatorRow("UNFOLD", {kFields, kSupportBy<kRows>, "UNF-5", Infer},
                 Movement{.moves = Taps, .fill = Zero, .run = Unfold, .window = PlaceOf}),
 };
 

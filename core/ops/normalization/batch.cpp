@@ -12,35 +12,20 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kMeanTensor = field::Input("MeanTensor").Means(meaning::kMeanTensor);
-constexpr auto kVarianceTensor = field::Input("VarianceTensor").Means(meaning::kVarianceTensor);
-constexpr auto kScaleTensor = field::Input("ScaleTensor").Means(meaning::kScaleTensor);
-constexpr auto kBiasTensor =
-    field::Input("BiasTensor")
-        .Means("The addend behind the scale, with the size of the input or 1 in each dimension.");
+constexpr auto kMeanTensor = field::Input("MeanTensor");
+constexpr auto kVarianceTensor = field::Input("VarianceTensor");
+constexpr auto kScaleTensor = field::Input("ScaleTensor");
+constexpr auto kBiasTensor = field::Input("BiasTensor");
 
 // --- with given moments --------------------------------------------------------------------------
 
-constexpr auto kSpatial = field::Bool("Spatial").Means(
-    "Without effect from feature level 4_0 on; before, false asks for a mean and a variance for "
-    "each place of a plane.");
+constexpr auto kSpatial = field::Bool("Spatial");
 constexpr const Field* kFields[] = {&kInputTensor, &kMeanTensor, &kVarianceTensor,
                                     &kScaleTensor, &kBiasTensor, &kOutputTensor,
                                     &kSpatial,     &kEpsilon,    &kFusedActivation};
 constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(3, 1), 1, 8, {types::kFloats}},
-};
-constexpr Rule kRules[] = {
-    {"BN-1", "all tensors agree in DataType and DimensionCount, input and output in Sizes"},
-    {"BN-2",
-     "sizes of MeanTensor, VarianceTensor, ScaleTensor and BiasTensor are 1 or the input's"},
-    {"BN-3",
-     "below 4_0 without Spatial, MeanTensor and VarianceTensor have the input's last two sizes"},
-    {"BN-4", "Epsilon is finite"},
-    kCanBeFused,
-    kFusedHasNoTensors,
-    kFusedSteepness,
 };
 
 // Requires the input's height and width in the last two dimensions.
@@ -86,27 +71,13 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 
 // --- with moments of slices ----------------------------------------------------------------------
 
-constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"))
-                                     .Means(
-                                         "Numbers that are added to the result before the "
-                                         "activation, with the sizes of the input; without it, 0.");
-constexpr auto kOutputMean = field::Output("OutputMeanTensor").Means("The mean of each slice.");
-constexpr auto kOutputVariance =
-    field::Output("OutputVarianceTensor")
-        .Means("The variance of each slice, as that of a whole population.");
+constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"));
+constexpr auto kOutputMean = field::Output("OutputMeanTensor");
+constexpr auto kOutputVariance = field::Output("OutputVarianceTensor");
 constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kScaleTensor,  &kBiasTensor,
                                             &kFusedAddTensor, &kOutputTensor, &kOutputMean,
                                             &kOutputVariance, &kEpsilon,      &kFusedActivation};
 constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
-constexpr Rule kTrainingRules[] = {
-    {"BNT-1",
-     "all tensors agree in DataType and DimensionCount; FusedAddTensor and output have the input's "
-     "Sizes, BiasTensor, mean and variance those of ScaleTensor, which are 1 or the input's"},
-    {"BN-4", "Epsilon is finite"},
-    kCanBeFused,
-    kFusedHasNoTensors,
-    kFusedSteepness,
-};
 
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   return RepeatedDimensions(op.sizes(kScaleTensor));
@@ -156,18 +127,15 @@ FormulaNode TrainingMeaning(const OperatorDesc& op, const Region& element, Formu
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("BATCH_NORMALIZATION", "Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias",
-                {kFields, kSupportBy<kRows>, "BN-1", kRules, Infer},
+    OperatorRow("BATCH_NORMALIZATION", {kFields, kSupportBy<kRows>, "BN-1", Infer},
                 Computed{.run = Run, .sources = SourcesBy<kShapes>, .formula = Meaning},
                 {.hardware_tolerance = Ulp<6>}),
-    OperatorRow(
-        "BATCH_NORMALIZATION_TRAINING",
-        "the same by the mean and the variance of each slice, which are outputs, too",
-        {kTrainingFields, kSupportBy<kTrainingRows>, "BNT-1", kTrainingRules, InferTraining},
-        Computed{.run = Train,
-                 .sources = SourcesBy<kTrainingShapes>,
-                 .unsplittable_dims = AxesOf,
-                 .formula = TrainingMeaning}),
+    OperatorRow("BATCH_NORMALIZATION_TRAINING",
+                {kTrainingFields, kSupportBy<kTrainingRows>, "BNT-1", InferTraining},
+                Computed{.run = Train,
+                         .sources = SourcesBy<kTrainingShapes>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = TrainingMeaning}),
 };
 
 }  // namespace

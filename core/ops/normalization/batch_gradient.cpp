@@ -13,16 +13,13 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kGradient = field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
-constexpr auto kMeanTensor = field::Input("MeanTensor").Means(meaning::kMeanTensor);
-constexpr auto kVarianceTensor = field::Input("VarianceTensor").Means(meaning::kVarianceTensor);
-constexpr auto kScaleTensor = field::Input("ScaleTensor").Means(meaning::kScaleTensor);
-constexpr auto kOutputGradient =
-    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
-constexpr auto kScaleGradient =
-    field::Output("OutputScaleGradientTensor").Means("The gradient of the scale.");
-constexpr auto kBiasGradient =
-    field::Output("OutputBiasGradientTensor").Means("The gradient of the bias.");
+constexpr auto kGradient = field::Input("InputGradientTensor");
+constexpr auto kMeanTensor = field::Input("MeanTensor");
+constexpr auto kVarianceTensor = field::Input("VarianceTensor");
+constexpr auto kScaleTensor = field::Input("ScaleTensor");
+constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
+constexpr auto kScaleGradient = field::Output("OutputScaleGradientTensor");
+constexpr auto kBiasGradient = field::Output("OutputBiasGradientTensor");
 constexpr auto kOptionalEpsilon = field::Optional(kEpsilon);
 constexpr const Field* kFields[] = {&kInputTensor,    &kGradient,     &kMeanTensor,
                                     &kVarianceTensor, &kScaleTensor,  &kOutputGradient,
@@ -32,14 +29,6 @@ constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kGradient,     &k
                                             &kScaleGradient,  &kBiasGradient, &kEpsilon};
 constexpr SupportRow kRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
 constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
-constexpr Rule kRules[] = {
-    {"BNG-1",
-     "all tensors agree in DataType and DimensionCount; InputGradientTensor and "
-     "OutputGradientTensor have the input's Sizes, VarianceTensor, ScaleTensor and the other "
-     "outputs those of MeanTensor"},
-    {"BNG-2", "sizes of MeanTensor are 1 or the input's"},
-    {"BN-4", "Epsilon is finite"},
-};
 
 // Returns 0 if it is left out.
 float EpsilonOf(const OperatorDesc& op) {
@@ -168,16 +157,13 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("BATCH_NORMALIZATION_GRAD",
-                "the gradients of BATCH_NORMALIZATION for input, scale and bias",
-                {kFields, kSupportBy<kRows>, "BNG-1", kRules, Infer<false>},
+    OperatorRow("BATCH_NORMALIZATION_GRAD", {kFields, kSupportBy<kRows>, "BNG-1", Infer<false>},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes<false>>,
                          .unsplittable_dims = AxesOf,
                          .formula = Meaning<false>}),
     OperatorRow("BATCH_NORMALIZATION_TRAINING_GRAD",
-                "the gradients of BATCH_NORMALIZATION_TRAINING for input, scale and bias",
-                {kTrainingFields, kSupportBy<kTrainingRows>, "BNG-1", kRules, Infer<true>},
+                {kTrainingFields, kSupportBy<kTrainingRows>, "BNG-1", Infer<true>},
                 Computed{.run = RunTraining,
                          .sources = SourcesBy<kShapes<true>>,
                          .unsplittable_dims = AxesOf,

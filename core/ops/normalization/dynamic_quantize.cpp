@@ -11,21 +11,12 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kIntegers =
-    field::Output("OutputTensor", TypeVariable::kU).Means(meaning::kOutputTensor);
-constexpr auto kScale =
-    field::Output("OutputScaleTensor", TypeVariable::kV).Means(meaning::kOutputScaleTensor);
-constexpr auto kZeroPoint =
-    field::Output("OutputZeroPointTensor", TypeVariable::kU).Means(meaning::kOutputZeroPointTensor);
+constexpr auto kIntegers = field::Output("OutputTensor", TypeVariable::kU);
+constexpr auto kScale = field::Output("OutputScaleTensor", TypeVariable::kV);
+constexpr auto kZeroPoint = field::Output("OutputZeroPointTensor", TypeVariable::kU);
 constexpr const Field* kFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPoint};
 constexpr SupportRow kRows[] = {
     {Level(4, 0), 1, 8, {types::kFloats, types::kInt8s, DataTypeSet{DataType::kFloat32}}},
-};
-constexpr Rule kRules[] = {
-    {"DQL-1",
-     "all tensors have one DimensionCount, output and zero point one DataType; scale and zero "
-     "point have one element"},
-    {"DQL-2", "the output has the input's Sizes"},
 };
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -95,9 +86,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DYNAMIC_QUANTIZE_LINEAR",
-                "round(x / scale) + zero point, by a scale and a zero point that suit the input",
-                {kFields, kSupportBy<kRows>, "DQL-1", kRules, Infer},
+    OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kFields, kSupportBy<kRows>, "DQL-1", Infer},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AllDimensions,

@@ -10,18 +10,11 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kP =
-    field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"})
-        .Means("Which norm: 1 is the sum of the magnitudes, 2 the root of the sum of the squares.");
+constexpr auto kP = field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"});
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
 constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats}},
     {Level(3, 1), 1, 8, {types::kFloats}},
-};
-constexpr Rule kRules[] = {
-    {"LPN-1", "input and output agree in DataType and Sizes"},
-    {"LPN-2", "P is 1 or 2, and Axis < DimensionCount"},
-    {"LPN-4", "Epsilon is finite and not negative"},
 };
 
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
@@ -59,8 +52,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("LP_NORMALIZATION", "x divided by the norm of its slice along an axis",
-                {kFields, kSupportBy<kRows>, "LPN-1", kRules, Infer},
+    OperatorRow("LP_NORMALIZATION", {kFields, kSupportBy<kRows>, "LPN-1", Infer},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,

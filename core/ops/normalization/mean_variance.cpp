@@ -14,24 +14,12 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kScaleTensor = field::Optional(field::Input("ScaleTensor"))
-                                  .Means(
-                                      "The factor of the normalized elements, with the size of the "
-                                      "input or 1 in each dimension; without it, 1.");
-constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"))
-                                 .Means(
-                                     "The addend behind the scale, with the size of the input or 1 "
-                                     "in each dimension; without it, 0.");
-constexpr auto kCrossChannel =
-    field::Bool("CrossChannel")
-        .Means("Whether a slice is a batch item with all its channels, or one channel of it.");
-constexpr auto kNormalizeVariance =
-    field::Bool("NormalizeVariance")
-        .Means("Whether to divide by the root of the variance, or to subtract the mean only.");
-constexpr auto kUseMean = field::Bool("UseMean").Means(
-    "Whether to subtract the mean; without it, the variance is the mean of the squares.");
-constexpr auto kUseVariance =
-    field::Bool("UseVariance").Means("Whether to divide by the root of the variance.");
+constexpr auto kScaleTensor = field::Optional(field::Input("ScaleTensor"));
+constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
+constexpr auto kCrossChannel = field::Bool("CrossChannel");
+constexpr auto kNormalizeVariance = field::Bool("NormalizeVariance");
+constexpr auto kUseMean = field::Bool("UseMean");
+constexpr auto kUseVariance = field::Bool("UseVariance");
 
 constexpr const Field* kChannelFields[] = {&kInputTensor,  &kScaleTensor,    &kBiasTensor,
                                            &kOutputTensor, &kCrossChannel,   &kNormalizeVariance,
@@ -49,20 +37,6 @@ constexpr SupportRow kAxesRows[] = {
     {Level(3, 1), 1, 8, {types::kFloats}},
 };
 constexpr SupportRow kMomentsRows[] = {{Level(6, 3), 1, 8, {types::kFloats}}};
-
-constexpr Rule kOneShape = {"MVN-1",
-                            "all tensors agree in DataType and DimensionCount, input and "
-                            "output in Sizes"};
-constexpr Rule kParameters = {
-    "MVN-2",
-    "sizes of ScaleTensor and BiasTensor are 1 or the input's; of 1 below 4_0, 1 in the "
-    "dimensions 0, 2 and 3 only"};
-constexpr Rule kBothOrNone = {"MVN-3", "below 5_2, ScaleTensor and BiasTensor stand together"};
-constexpr Rule kFinite = {"MVN-9", "Epsilon is finite"};
-constexpr Rule kChannelRules[] = {kOneShape,   kParameters,        kBothOrNone,    kFinite,
-                                  kCanBeFused, kFusedHasNoTensors, kFusedSteepness};
-constexpr Rule kAxesRules[] = {kOneShape, kParameters, kBothOrNone,        {"MVN-4", kAxesText},
-                               kFinite,   kCanBeFused, kFusedHasNoTensors, kFusedSteepness};
 
 bool FlagOf(const OperatorDesc& op, const FieldOf<bool>& field, bool otherwise) {
   const bool* flag = op.find_if_known(field);
@@ -174,24 +148,21 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("MEAN_VARIANCE_NORMALIZATION",
-                "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, of channels or items",
-                {kChannelFields, kSupportBy<kChannelRows>, "MVN-1", kChannelRules, InferParameters},
+                {kChannelFields, kSupportBy<kChannelRows>, "MVN-1", InferParameters},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,
                          .formula = Meaning},
                 {.hardware_tolerance = HardwareTolerance}),
     OperatorRow("MEAN_VARIANCE_NORMALIZATION1",
-                "Scale * (x - mean) / sqrt(variance + Epsilon) + Bias, along axes",
-                {kAxesFields, kSupportBy<kAxesRows>, "MVN-1", kAxesRules, InferAxesByLevel},
+                {kAxesFields, kSupportBy<kAxesRows>, "MVN-1", InferAxesByLevel},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,
                          .formula = Meaning},
                 {.hardware_tolerance = HardwareTolerance}),
     OperatorRow("MEAN_VARIANCE_NORMALIZATION2",
-                "the same with the mean or the variance alone, or the root mean square",
-                {kMomentsFields, kSupportBy<kMomentsRows>, "MVN-1", kAxesRules, InferAxes},
+                {kMomentsFields, kSupportBy<kMomentsRows>, "MVN-1", InferAxes},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,

@@ -12,13 +12,11 @@
 
 namespace dmlop::normalization {
 
-inline constexpr auto kAxisCount = field::Count("AxisCount").Means(meaning::kAxisCount);
+inline constexpr auto kAxisCount = field::Count("AxisCount");
 inline constexpr auto kAxes =
-    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true})
-        .Means(meaning::kAxes);
+    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
 
-inline constexpr auto kEpsilon = field::Float("Epsilon").Means(
-    "The number that is added to the variance, so that nothing is divided by 0.");
+inline constexpr auto kEpsilon = field::Float("Epsilon");
 
 inline constexpr std::string_view kAxesText = "Axes lie in [0, DimensionCount - 1], each once";
 

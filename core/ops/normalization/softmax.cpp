@@ -21,13 +21,6 @@ constexpr SupportRow kRowRows[] = {
 };
 constexpr SupportRow kSliceRows[] = {{Level(5, 1), 1, 8, {types::kFloats}}};
 
-constexpr Rule kOneShape = {"SMX-1", "input and output agree in DataType and Sizes"};
-constexpr Rule kRowRules[] = {
-    kOneShape,
-    {"SMX-2", "every size but the last two is 1"},
-};
-constexpr Rule kSliceRules[] = {kOneShape, {"SMX-4", kAxesText}};
-
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
   if (axes != nullptr) return *axes;
@@ -91,14 +84,12 @@ constexpr uint8_t kInMatrices = kFunction == SoftmaxFunction::kSoftmax
 constexpr FeatureLevel kInMatricesSince = Level(6, 1);
 
 template <SoftmaxFunction kFunction>
-constexpr OperatorInfo OfRows(std::string_view name, std::string_view summary) {
+constexpr OperatorInfo OfRows(std::string_view name) {
   return {
       .name = name,
-      .summary = summary,
       .fields = kRowFields,
       .support = kSupportBy<kRowRows>,
       .type_rule = "SMX-1",
-      .rules = kRowRules,
       .infer = InferRows,
       .family = FamilyOf<kFunction>(),
       .fusable = {static_cast<uint8_t>(HostBit(ActivationHost::kNetwork) | kInMatrices<kFunction>),
@@ -106,26 +97,19 @@ constexpr OperatorInfo OfRows(std::string_view name, std::string_view summary) {
 }
 
 template <SoftmaxFunction kFunction>
-constexpr OperatorInfo OfSlices(std::string_view name, std::string_view summary) {
-  return OperatorRow(
-      name, summary, {kSliceFields, kSupportBy<kSliceRows>, "SMX-1", kSliceRules, InferSlices},
-      FamilyOf<kFunction>(), {.fusable = {kInMatrices<kFunction>, kInMatricesSince}});
+constexpr OperatorInfo OfSlices(std::string_view name) {
+  return OperatorRow(name, {kSliceFields, kSupportBy<kSliceRows>, "SMX-1", InferSlices},
+                     FamilyOf<kFunction>(),
+                     {.fusable = {kInMatrices<kFunction>, kInMatricesSince}});
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OfRows<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX",
-                                      "1 for the first of the greatest of each row, else 0"),
-    OfSlices<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX1",
-                                        "1 for the first of the greatest along axes, else 0"),
-    OfRows<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX",
-                                         "ln(e^x / sum of e^x), the sum along each row"),
-    OfSlices<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX1",
-                                           "ln(e^x / sum of e^x), the sum along axes"),
-    Granting(SoftmaxTolerance,
-             OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX",
-                                               "e^x / sum of e^x, the sum along each row")),
-    Granting(SoftmaxTolerance, OfSlices<SoftmaxFunction::kSoftmax>(
-                                   "ACTIVATION_SOFTMAX1", "e^x / sum of e^x, the sum along axes")),
+    OfRows<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX"),
+    OfSlices<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX1"),
+    OfRows<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX"),
+    OfSlices<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX1"),
+    Granting(SoftmaxTolerance, OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX")),
+    Granting(SoftmaxTolerance, OfSlices<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX1")),
 };
 
 }  // namespace

@@ -7,11 +7,7 @@ namespace {
 
 using namespace recurrent;
 
-constexpr auto kLinearBeforeReset =
-    field::Bool("LinearBeforeReset")
-        .Means(
-            "Whether the reset gate multiplies what the weights make of the hidden state, or the "
-            "hidden state itself.");
+constexpr auto kLinearBeforeReset = field::Bool("LinearBeforeReset");
 constexpr const Field* kFields[] = {
     &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
     &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,
@@ -83,8 +79,7 @@ UnitStates Cell(UnitStep& step, bool) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Granting(NetworkTolerance<6, 3>,
-             Network<kKind, kMakers, Cell>("GRU", "gated recurrent units", kFields)),
+    Granting(NetworkTolerance<6, 3>, Network<kKind, kMakers, Cell>("GRU", kFields)),
 };
 
 }  // namespace

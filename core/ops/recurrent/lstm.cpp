@@ -7,13 +7,9 @@ namespace {
 
 using namespace recurrent;
 
-constexpr auto kClipThreshold =
-    field::Float("ClipThreshold")
-        .Means("The sums that go into activations are clipped to [-ClipThreshold, ClipThreshold].");
-constexpr auto kUseClipThreshold =
-    field::Bool("UseClipThreshold").Means("Whether anything is clipped.");
-constexpr auto kCoupleInputForget =
-    field::Bool("CoupleInputForget").Means("Whether the forget gate is 1 - the input gate.");
+constexpr auto kClipThreshold = field::Float("ClipThreshold");
+constexpr auto kUseClipThreshold = field::Bool("UseClipThreshold");
+constexpr auto kCoupleInputForget = field::Bool("CoupleInputForget");
 constexpr const Field* kFields[] = {
     &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,       &kBiasTensor,
     &kHiddenInitTensor,     &kCellMemInitTensor,  &kSequenceLengthsTensor,  &kPeepholeTensor,
@@ -21,14 +17,6 @@ constexpr const Field* kFields[] = {
     &kActivationDescs,      &kDirection,          &kClipThreshold,          &kUseClipThreshold,
     &kCoupleInputForget};
 constexpr NetworkKind kKind = {.gates = 4, .activations = 3};
-constexpr Rule kRules[] = {kSizes,
-                           kNotOwned,
-                           kActivationCount,
-                           kAnOutput,
-                           kNetworkActivations,
-                           kFusedHasNoTensors,
-                           kFusedSteepness,
-                           {"LSTM-3", "with UseClipThreshold, ClipThreshold is at least 0"}};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferNetwork(kKind, op, infer);
@@ -105,8 +93,7 @@ UnitStates Cell(UnitStep& step, bool memory_only) {
 }
 
 constexpr OperatorInfo Lstm() {
-  OperatorInfo info = Network<kKind, kMakers, Cell>("LSTM", "long short-term memory", kFields);
-  info.rules = kRules;
+  OperatorInfo info = Network<kKind, kMakers, Cell>("LSTM", kFields);
   info.infer = Infer;
   return Granting(NetworkTolerance<3, 1>, info);
 }

@@ -27,7 +27,7 @@ UnitStates Cell(UnitStep& step, bool) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Network<kKind, kMakers, Cell>("RNN", "a recurrent network of one gate", kFields),
+    Network<kKind, kMakers, Cell>("RNN", kFields),
 };
 
 }  // namespace

@@ -89,79 +89,28 @@ using CellFormula = UnitStates (*)(UnitStep& step, bool memory_only);
 
 // --- networks ------------------------------------------------------------------------------------
 
-inline constexpr auto kWeightTensor =
-    field::Input("WeightTensor")
-        .Means("The weights of the input, {1, directions, gates * hidden size, input size}.");
-inline constexpr auto kRecurrenceTensor =
-    field::Input("RecurrenceTensor")
-        .Means(
-            "The weights of the hidden state, {1, directions, gates * hidden size, hidden size}.");
-inline constexpr auto kBiasTensor =
-    field::Optional(field::Input("BiasTensor"))
-        .Means(
-            "The biases of the input and then those of the hidden state, {1, 1, directions, 2 * "
-            "gates * hidden size}; without it, 0.");
-inline constexpr auto kHiddenInitTensor =
-    field::Optional(field::Input("HiddenInitTensor"))
-        .Means(
-            "The hidden state before the first step, {1, directions, batch, hidden size}; without "
-            "it, 0.");
-inline constexpr auto kCellMemInitTensor =
-    field::Optional(field::Input("CellMemInitTensor"))
-        .Means(
-            "The cell state before the first step, {1, directions, batch, hidden size}; without "
-            "it, 0.");
+inline constexpr auto kWeightTensor = field::Input("WeightTensor");
+inline constexpr auto kRecurrenceTensor = field::Input("RecurrenceTensor");
+inline constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
+inline constexpr auto kHiddenInitTensor = field::Optional(field::Input("HiddenInitTensor"));
+inline constexpr auto kCellMemInitTensor = field::Optional(field::Input("CellMemInitTensor"));
 inline constexpr auto kSequenceLengthsTensor =
-    field::Optional(field::Input("SequenceLengthsTensor", TypeVariable::kU))
-        .Means("How many steps each batch item has, {1, 1, 1, batch}; without it, all.");
-inline constexpr auto kPeepholeTensor =
-    field::Optional(field::Input("PeepholeTensor"))
-        .Means(
-            "The weights of the cell state in the input, output and forget gates, {1, 1, "
-            "directions, 3 * hidden size}; without it, 0.");
+    field::Optional(field::Input("SequenceLengthsTensor", TypeVariable::kU));
+inline constexpr auto kPeepholeTensor = field::Optional(field::Input("PeepholeTensor"));
 inline constexpr auto kOutputSequenceTensor =
-    field::Optional(field::Output("OutputSequenceTensor"))
-        .Means("The hidden state after each step, {sequence, directions, batch, hidden size}.");
-inline constexpr auto kOutputSingleTensor =
-    field::Optional(field::Output("OutputSingleTensor"))
-        .Means("The hidden state after the last step, {1, directions, batch, hidden size}.");
+    field::Optional(field::Output("OutputSequenceTensor"));
+inline constexpr auto kOutputSingleTensor = field::Optional(field::Output("OutputSingleTensor"));
 inline constexpr auto kOutputCellSingleTensor =
-    field::Optional(field::Output("OutputCellSingleTensor"))
-        .Means("The cell state after the last step, {1, directions, batch, hidden size}.");
-inline constexpr auto kActivationDescCount =
-    field::Count("ActivationDescCount").Means("The length of ActivationDescs.");
-inline constexpr auto kActivationDescs =
-    field::Activations("ActivationDescs")
-        .Means(
-            "The activations of the gates, for each direction: one for RNN, two for GRU, three for "
-            "LSTM.");
+    field::Optional(field::Output("OutputCellSingleTensor"));
+inline constexpr auto kActivationDescCount = field::Count("ActivationDescCount");
+inline constexpr auto kActivationDescs = field::Activations("ActivationDescs");
 inline constexpr std::string_view kDirectionNames[] = {"FORWARD", "BACKWARD", "BIDIRECTIONAL"};
 inline constexpr auto kDirection =
-    field::Enum("Direction", {"DML_RECURRENT_NETWORK_DIRECTION_", kDirectionNames})
-        .Means(
-            "FORWARD goes from the first step to the last, BACKWARD the other way, and "
-            "BIDIRECTIONAL both ways.");
+    field::Enum("Direction", {"DML_RECURRENT_NETWORK_DIRECTION_", kDirectionNames});
 
 inline constexpr SupportRow kRows[] = {
     {Level(1, 0), 4, 4, {types::kFloats, {DataType::kUint32}}},
 };
-
-inline constexpr Rule kSizes = {
-    "REC-1",
-    "Sizes are {1, S, B, I} of the input, {1, D, n * H, I} of weights, {1, D, n * H, H} of "
-    "recurrence, {1, 1, D, 2 * n * H} of the bias, {1, D, B, H} of states, {1, 1, 1, B} of "
-    "lengths, "
-    "{1, 1, D, 3 * H} of peepholes and {S, D, B, H} of the sequence, for n gates; all but the "
-    "lengths agree in DataType"};
-inline constexpr Rule kNotOwned = {"REC-3", "no input is OWNED_BY_DML"};
-inline constexpr Rule kActivationCount = {
-    "REC-4", "ActivationDescs has one entry for RNN, two for GRU, three for LSTM, times D"};
-inline constexpr Rule kNetworkActivations = {
-    "FUS-2", "ActivationDescs are activations that can be fused, SOFTMAX, LOG_SOFTMAX or HARDMAX"};
-inline constexpr Rule kAnOutput = {"REC-8", "there is an output"};
-inline constexpr Rule kRules[] = {kSizes,         kNotOwned,           kActivationCount,
-                                  kAnOutput,      kNetworkActivations, kFusedHasNoTensors,
-                                  kFusedSteepness};
 
 // The numbers of gates and activations of an operator.
 struct NetworkKind {
@@ -215,8 +164,7 @@ Tolerance NetworkTolerance(const OperatorDesc& op) {
 }
 
 template <const NetworkKind& kKind, const CellMakers& kMakers, CellFormula kCell>
-constexpr OperatorInfo Network(std::string_view name, std::string_view summary,
-                               std::span<const Field* const> fields) {
+constexpr OperatorInfo Network(std::string_view name, std::span<const Field* const> fields) {
   const Computed family = {
       .run = [](const OperatorDesc& op, InputViews inputs,
                 OutputViews outputs) { RunNetwork(kKind, kMakers, op, inputs, outputs); },
@@ -229,8 +177,8 @@ constexpr OperatorInfo Network(std::string_view name, std::string_view summary,
             return FormulaOfState(kKind, kMakers, kCell, op, element, formula);
           }};
   return OperatorRow(
-      name, summary,
-      {fields, kSupportBy<kRows>, "REC-1", kRules,
+      name,
+      {fields, kSupportBy<kRows>, "REC-1",
        [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); }},
       family, {.values_choose = true, .implies_outputs = true});
 }

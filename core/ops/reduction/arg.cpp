@@ -13,12 +13,6 @@ constexpr SupportRow kRows[] = {
     {Level(3, 0), 1, 8, {types::kUpTo32, kIndexTypes}},
     {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s, kIndexTypes}},
 };
-constexpr Rule kRules[] = {
-    {"RED-1", "the output has the input's rank; its sizes are 1 on Axes, else the input's"},
-    {"RED-2", "the output is INT64, INT32, UINT64 or UINT32"},
-    kAxesExist,
-    kAxesDiffer,
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferIndexType(op, op.name(), infer);
@@ -31,11 +25,9 @@ ReductionCall Call(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ARGMAX", "the index of the greatest element along axes",
-                {kFields, kSupportBy<kRows>, "RED-2", kRules, Infer},
+    OperatorRow("ARGMAX", {kFields, kSupportBy<kRows>, "RED-2", Infer},
                 Reduction{Call<ReduceFunction::kArgMax>}),
-    OperatorRow("ARGMIN", "the index of the least element along axes",
-                {kFields, kSupportBy<kRows>, "RED-2", kRules, Infer},
+    OperatorRow("ARGMIN", {kFields, kSupportBy<kRows>, "RED-2", Infer},
                 Reduction{Call<ReduceFunction::kArgMin>}),
 };
 

@@ -9,8 +9,7 @@ namespace {
 
 using namespace region;
 
-constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue")
-                                   .Means("The value of samples that lie outside of the image.");
+constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue");
 constexpr const Field* kFields[] = {&kInputTensor,    &kRegions,           &kBatches,
                                     &kOutputTensor,   &kReductionFunction, &kInterpolationMode,
                                     &kSpatialScaleX,  &kSpatialScaleY,     &kOutsideValue,
@@ -27,12 +26,6 @@ constexpr SupportRow kRows[] = {
 constexpr SupportRow kRows1[] = {
     Row(Level(4, 0), {DataType::kUint32}),
     Row(Level(5, 0), {DataType::kUint64, DataType::kUint32}),
-};
-constexpr Rule kRules[] = {
-    {"RAL-1",
-     "ROITensor is {R, 4} and BatchIndicesTensor {R}, behind 1s; the output is {R, C, ..} for an "
-     "input {N, C, H, W}; all but the indices agree in DataType"},
-    kSamples,
 };
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -112,12 +105,10 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_ALIGN", "regions of images, sampled at a grid of points",
-                {kFields, kSupportBy<kRows>, "RAL-1", kRules, Infer},
+    OperatorRow("ROI_ALIGN", {kFields, kSupportBy<kRows>, "RAL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.values_choose = true}),
-    OperatorRow("ROI_ALIGN1", "ROI_ALIGN with pixel offsets and aligned corners",
-                {kFields1, kSupportBy<kRows1>, "RAL-1", kRules, Infer},
+    OperatorRow("ROI_ALIGN1", {kFields1, kSupportBy<kRows1>, "RAL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.values_choose = true}),
 };

@@ -11,26 +11,16 @@ namespace {
 using namespace region;
 
 constexpr auto kImage = field::Optional(kInputTensor);
-constexpr auto kGradient = field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
-constexpr auto kImageGradient =
-    field::Optional(field::Output("OutputGradientTensor")).Means(meaning::kOutputGradientTensor);
+constexpr auto kGradient = field::Input("InputGradientTensor");
+constexpr auto kImageGradient = field::Optional(field::Output("OutputGradientTensor"));
 constexpr auto kRegionGradient =
-    field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide))
-        .Means("The gradient of ROITensor.");
+    field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide));
 constexpr const Field* kFields[] = {
     &kImage,          &kGradient,       &kRegions,           &kBatches,
     &kImageGradient,  &kRegionGradient, &kReductionFunction, &kInterpolationMode,
     &kSpatialScaleX,  &kSpatialScaleY,  &kInputPixelOffset,  &kOutputPixelOffset,
     &kMinimumSamples, &kMaximumSamples, &kAlignToCorners};
 constexpr SupportRow kRows[] = {Row(Level(4, 1), {DataType::kUint32})};
-constexpr Rule kRules[] = {
-    {"RAG-1",
-     "there is an output; InputTensor is there for MAX and for OutputROIGradientTensor, which has "
-     "ROITensor's sizes; OutputGradientTensor has InputTensor's; ROITensor is {R, 4} and "
-     "BatchIndicesTensor {R}, behind 1s; InputGradientTensor is {R, C, ..}; all but the indices "
-     "agree in DataType"},
-    kSamples,
-};
 
 bool HasImage(const OperatorDesc& op) {
   return op.find(kImage) != nullptr;
@@ -247,8 +237,7 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_ALIGN_GRAD", "gradient of ROI_ALIGN1",
-                {kFields, kSupportBy<kRows>, "RAG-1", kRules, Infer},
+    OperatorRow("ROI_ALIGN_GRAD", {kFields, kSupportBy<kRows>, "RAG-1", Infer},
                 Computed{.run = Run,
                          .sources = Sources,
                          .unsplittable_dims = AllDimensions,

@@ -8,25 +8,12 @@
 namespace dmlop::region_pooling {
 namespace {
 
-constexpr auto kRegions = field::Input("ROITensor")
-                              .Means(
-                                  "The regions, {1, 1, regions, 5}: batch index, x1, y1, x2 and y2 "
-                                  "of each, both corners included.");
-constexpr auto kSpatialScale =
-    field::Float("SpatialScale")
-        .Means("The factor from the coordinates of regions to those of the input.");
-constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"})
-                                 .Means("The width and the height of the output.");
+constexpr auto kRegions = field::Input("ROITensor");
+constexpr auto kSpatialScale = field::Float("SpatialScale");
+constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"});
 constexpr const Field* kFields[] = {&kInputTensor, &kRegions, &kOutputTensor, &kSpatialScale,
                                     &kPooledSize};
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
-constexpr Rule kRules[] = {
-    {"CTR-5", "Width and Height of PooledSize are not 0"},
-    {"RPL-1",
-     "ROITensor is {1, 1, R, 5}; the output is {R, C, Height, Width} for an input {N, C, H, W}; "
-     "all "
-     "agree in DataType"},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   if (op[kInputTensor].rank() != 4 || op[kRegions].rank() != 4) return;  // no level allows that
@@ -87,8 +74,7 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_POOLING", "the greatest elements in the bins of regions",
-                {kFields, kSupportBy<kRows>, "RPL-1", kRules, Infer},
+    OperatorRow("ROI_POOLING", {kFields, kSupportBy<kRows>, "RPL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.values_choose = true}),
 };

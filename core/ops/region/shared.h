@@ -14,55 +14,27 @@
 
 namespace dmlop::region {
 
-inline constexpr auto kRegions =
-    field::Input("ROITensor", TypeVariable::kT, RankGroup::kSide)
-        .Means("The regions, {regions, 4}: x1, y1, x2 and y2 of each.");
+inline constexpr auto kRegions = field::Input("ROITensor", TypeVariable::kT, RankGroup::kSide);
 inline constexpr auto kBatches =
-    field::Input("BatchIndicesTensor", TypeVariable::kIndex, RankGroup::kOther)
-        .Means("The batch item that each region lies in.");
-inline constexpr auto kReductionFunction =
-    field::Enum("ReductionFunction",
-                {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames})
-        .Means("The function of the samples of an output element.");
+    field::Input("BatchIndicesTensor", TypeVariable::kIndex, RankGroup::kOther);
+inline constexpr auto kReductionFunction = field::Enum(
+    "ReductionFunction", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames});
 inline constexpr std::string_view kModeNames[] = {"NEAREST_NEIGHBOR", "LINEAR"};
 inline constexpr auto kInterpolationMode =
-    field::Enum("InterpolationMode", {"DML_INTERPOLATION_MODE_", kModeNames})
-        .Means(meaning::kInterpolationMode);
-inline constexpr auto kSpatialScaleX =
-    field::Float("SpatialScaleX")
-        .Means("The factor from the x coordinates of regions to those of the input.");
-inline constexpr auto kSpatialScaleY =
-    field::Float("SpatialScaleY")
-        .Means("The factor from the y coordinates of regions to those of the input.");
-inline constexpr auto kInputPixelOffset =
-    field::Float("InputPixelOffset")
-        .Means(
-            "The number that is subtracted from coordinates in the input: 0.5 puts the centres of "
-            "pixels at halves, 0 at whole numbers.");
-inline constexpr auto kOutputPixelOffset =
-    field::Float("OutputPixelOffset")
-        .Means(
-            "The number that is subtracted from that of a sample: -0.5 takes the middle of its "
-            "part of the region, 0 its beginning.");
+    field::Enum("InterpolationMode", {"DML_INTERPOLATION_MODE_", kModeNames});
+inline constexpr auto kSpatialScaleX = field::Float("SpatialScaleX");
+inline constexpr auto kSpatialScaleY = field::Float("SpatialScaleY");
+inline constexpr auto kInputPixelOffset = field::Float("InputPixelOffset");
+inline constexpr auto kOutputPixelOffset = field::Float("OutputPixelOffset");
 inline constexpr auto kMinimumSamples =
-    field::Uint("MinimumSamplesPerOutput", {.min = 1, .rule = "RAL-2"})
-        .Means("The least number of samples along each side of an output element.");
-inline constexpr auto kMaximumSamples =
-    field::Uint("MaximumSamplesPerOutput")
-        .Means("The greatest number of samples along each side of an output element.");
-inline constexpr auto kAlignToCorners =
-    field::Bool("AlignRegionsToCorners")
-        .Means("Whether the first and the last sample lie on the corners of the region.");
+    field::Uint("MinimumSamplesPerOutput", {.min = 1, .rule = "RAL-2"});
+inline constexpr auto kMaximumSamples = field::Uint("MaximumSamplesPerOutput");
+inline constexpr auto kAlignToCorners = field::Bool("AlignRegionsToCorners");
 
 // A row with the given types of batch indices.
 constexpr SupportRow Row(FeatureLevel since, DataTypeSet batches) {
   return {since, 4, 4, {types::kFloats, {}, {}, batches}, {{{2, 4}, {1, 4}}}};
 }
-
-inline constexpr Rule kSamples = {
-    "RAL-2",
-    "ReductionFunction is AVERAGE or MAX; 1 <= MinimumSamplesPerOutput <= MaximumSamplesPerOutput, "
-    "and an output has at most 2^31 samples along a dimension"};
 
 bool IsMax(const OperatorDesc& op);
 

@@ -10,30 +10,18 @@
 namespace dmlop::adam {
 namespace {
 
-constexpr auto kParameters =
-    field::Input("InputParametersTensor").Means("The parameters before the step.");
-constexpr auto kFirstMoment =
-    field::Input("InputFirstMomentTensor").Means("The mean of the gradients before the step.");
-constexpr auto kSecondMoment =
-    field::Input("InputSecondMomentTensor")
-        .Means("The mean of the squares of the gradients before the step.");
-constexpr auto kGradient = field::Input("GradientTensor").Means("The gradient of the parameters.");
-constexpr auto kStep = field::Input("TrainingStepTensor", TypeVariable::kU, RankGroup::kSide)
-                           .Means("The number of the step, one number that begins at 1.");
-constexpr auto kNewParameters =
-    field::Output("OutputParametersTensor").Means("The parameters after the step.");
-constexpr auto kNewFirstMoment =
-    field::Output("OutputFirstMomentTensor").Means("The mean of the gradients after the step.");
-constexpr auto kNewSecondMoment =
-    field::Output("OutputSecondMomentTensor")
-        .Means("The mean of the squares of the gradients after the step.");
-constexpr auto kLearningRate = field::Float("LearningRate").Means("The factor of the step.");
-constexpr auto kBeta1 =
-    field::Float("Beta1").Means("How much of the first moment stays, from 0 to 1.");
-constexpr auto kBeta2 =
-    field::Float("Beta2").Means("How much of the second moment stays, from 0 to 1.");
-constexpr auto kEpsilon = field::Float("Epsilon").Means(
-    "The number that is added to the root of the second moment, so that nothing is divided by 0.");
+constexpr auto kParameters = field::Input("InputParametersTensor");
+constexpr auto kFirstMoment = field::Input("InputFirstMomentTensor");
+constexpr auto kSecondMoment = field::Input("InputSecondMomentTensor");
+constexpr auto kGradient = field::Input("GradientTensor");
+constexpr auto kStep = field::Input("TrainingStepTensor", TypeVariable::kU, RankGroup::kSide);
+constexpr auto kNewParameters = field::Output("OutputParametersTensor");
+constexpr auto kNewFirstMoment = field::Output("OutputFirstMomentTensor");
+constexpr auto kNewSecondMoment = field::Output("OutputSecondMomentTensor");
+constexpr auto kLearningRate = field::Float("LearningRate");
+constexpr auto kBeta1 = field::Float("Beta1");
+constexpr auto kBeta2 = field::Float("Beta2");
+constexpr auto kEpsilon = field::Float("Epsilon");
 constexpr const Field* kFields[] = {
     &kParameters,     &kFirstMoment,     &kSecondMoment, &kGradient, &kStep,  &kNewParameters,
     &kNewFirstMoment, &kNewSecondMoment, &kLearningRate, &kBeta1,    &kBeta2, &kEpsilon};
@@ -42,12 +30,6 @@ constexpr DataTypeSet kUint32 = {DataType::kUint32};
 constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {types::kFloats, kUint32}, {{{1, 4}}}},
     {Level(4, 0), 1, 8, {types::kFloats, kUint32}},
-};
-constexpr Rule kRules[] = {
-    {"ADAM-1", "parameters, moments, gradient and the outputs agree in DataType and Sizes"},
-    {"ADAM-2",
-     "TrainingStepTensor has one element of UINT32, and as many dimensions as the others or one"},
-    {"ADAM-3", "Beta1 and Beta2 lie in [0, 1]; LearningRate and Epsilon are finite"},
 };
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -160,8 +142,7 @@ void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ADAM_OPTIMIZER", "parameters and moments after a step of the optimizer Adam",
-                {kFields, kSupportBy<kRows>, "ADAM-1", kRules, Infer},
+    OperatorRow("ADAM_OPTIMIZER", {kFields, kSupportBy<kRows>, "ADAM-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.in_place = true}),
 };

@@ -21,18 +21,6 @@ using namespace windows;
 constexpr SupportRow kRows[] = {
     {Level(6, 4), 3, 8, {types::kUpTo32 | types::kInt64s}},
 };
-constexpr Rule kRules[] = {
-    kCounts,
-    {"MOV-1", "input and output agree in DataType"},
-    {"FLD-1",
-     "the output has two dimensions more than WindowSizes, the input 3 or as many as the output"},
-    {"FLD-2",
-     "the input is {N, C * prod(WindowSizes), BlockCount} for the output's sizes; as many "
-     "dimensions "
-     "of size 1 may come before them as give it the output's rank"},
-    kFit,
-    kNoZeros,
-};
 
 // The output's spatial sizes do not follow from the input.
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -198,8 +186,7 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("FOLD", "sums sliding windows that lie in columns (col2im)",
-                {kFields, kSupportBy<kRows>, "MOV-1", kRules, Infer},
+    OperatorRow("FOLD", {kFields, kSupportBy<kRows>, "MOV-1", Infer},
                 Computed{.run = Run, .sources = Sources, .weights = Source}),
 };
 

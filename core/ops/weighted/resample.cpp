@@ -26,38 +26,18 @@ constexpr std::string_view kDirectionNames[] = {"INCREASING", "DECREASING"};
 
 constexpr Limits kPerDimension = {
     .min_count = 1, .max_count = kMaxRank, .count_rule = "RSM-1", .per_dimension = true};
-constexpr auto kScaleSize = field::TwoSizes("ScaleSize", {.min = 1, .rule = "RSM-21"})
-                                .Means("How many times wider and higher the output is.");
+constexpr auto kScaleSize = field::TwoSizes("ScaleSize", {.min = 1, .rule = "RSM-21"});
 constexpr auto kInterpolationMode =
-    field::Enum("InterpolationMode", {"DML_INTERPOLATION_MODE_", kModeNames})
-        .Means(meaning::kInterpolationMode);
+    field::Enum("InterpolationMode", {"DML_INTERPOLATION_MODE_", kModeNames});
 constexpr auto kRoundingDirection =
-    field::Enum("RoundingDirection", {"DML_AXIS_DIRECTION_", kDirectionNames})
-        .Means(
-            "Which of two elements NEAREST_NEIGHBOR takes: the one below (DECREASING) or above "
-            "(INCREASING).");
-constexpr auto kScaleCount = field::Count("ScaleCount").Means("The length of Scales.");
-constexpr auto kScales = field::Floats("Scales", kPerDimension)
-                             .Means(
-                                 "The divisor of coordinates in the output, in each dimension: 2 "
-                                 "makes twice as many elements.");
-constexpr auto kInputPixelOffsets =
-    field::Floats("InputPixelOffsets", kPerDimension)
-        .Means(
-            "The number that is subtracted from coordinates in the input, in each dimension: 0.5 "
-            "puts the centres of elements at halves, 0 at whole numbers.");
-constexpr auto kOutputPixelOffsets =
-    field::Floats("OutputPixelOffsets", kPerDimension)
-        .Means(
-            "The number that is subtracted from coordinates in the output, in each dimension: -0.5 "
-            "puts the centres of elements at halves, 0 at whole numbers.");
-constexpr auto kAntialiased =
-    field::Bool("Antialiased")
-        .Means("Whether LINEAR takes the mean of more neighbours where a scale is below 0.5.");
-constexpr auto kInputGradientTensor =
-    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
-constexpr auto kOutputGradientTensor =
-    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
+    field::Enum("RoundingDirection", {"DML_AXIS_DIRECTION_", kDirectionNames});
+constexpr auto kScaleCount = field::Count("ScaleCount");
+constexpr auto kScales = field::Floats("Scales", kPerDimension);
+constexpr auto kInputPixelOffsets = field::Floats("InputPixelOffsets", kPerDimension);
+constexpr auto kOutputPixelOffsets = field::Floats("OutputPixelOffsets", kPerDimension);
+constexpr auto kAntialiased = field::Bool("Antialiased");
+constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
+constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
 
 constexpr const Field* kUpsampleFields[] = {&kInputTensor, &kOutputTensor, &kScaleSize,
                                             &kInterpolationMode};
@@ -99,18 +79,6 @@ constexpr SupportRow kGradRows[] = {
 };
 constexpr SupportTable kResample2Support[] = {{std::span(kResample1Rows).subspan(1)}};
 constexpr SupportTable kGrad1Support[] = {{std::span(kGradRows).subspan(1)}};
-
-constexpr Rule kAgree = {"MOV-1", "input and output agree in DataType and DimensionCount"};
-constexpr Rule kUpsampleRules[] = {
-    {"MOV-1", "input and output agree in DataType"},
-    {"RSM-20", "the last two sizes of the output are the input's times ScaleSize, others equal"},
-    {"RSM-21", "ScaleSize is not 0, and the output's sizes fit in 32 bits"},
-};
-constexpr Rule kResampleRules[] = {
-    kAgree,
-    {"RSM-1", "each array has an entry for each dimension of the input"},
-    {"RSM-2", "Scales and offsets are finite, and Scales greater than 0"},
-};
 
 // --- rules ---------------------------------------------------------------------------------------
 
@@ -289,30 +257,19 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow(
-        "UPSAMPLE_2D", "enlarges planes by whole numbers",
-        {kUpsampleFields, kSupportBy<kUpsampleRows>, "MOV-1", kUpsampleRules, InferUpsample},
-        kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow(
-        "RESAMPLE", "scales a tensor about the centres of its elements",
-        {kResampleFields, kSupportBy<kResampleRows>, "MOV-1", kResampleRules, InferResample},
-        kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow(
-        "RESAMPLE1", "scales a tensor, with offsets of its elements' places",
-        {kResample1Fields, kSupportBy<kResample1Rows>, "MOV-1", kResampleRules, InferResample},
-        kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("RESAMPLE2", "RESAMPLE1, where the nearest element may be the one below or above",
-                {kResample2Fields, kResample2Support, "MOV-1", kResampleRules, InferResample},
+    OperatorRow("UPSAMPLE_2D", {kUpsampleFields, kSupportBy<kUpsampleRows>, "MOV-1", InferUpsample},
                 kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow(
-        "RESAMPLE3", "RESAMPLE2, perhaps with a filter where it reduces",
-        {kResample3Fields, kSupportBy<kResample3Rows>, "MOV-1", kResampleRules, InferResample},
-        kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("RESAMPLE_GRAD", "the gradient of RESAMPLE1",
-                {kGradFields, kSupportBy<kGradRows>, "MOV-1", kResampleRules, InferGrad},
+    OperatorRow("RESAMPLE", {kResampleFields, kSupportBy<kResampleRows>, "MOV-1", InferResample},
+                kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE1", {kResample1Fields, kSupportBy<kResample1Rows>, "MOV-1", InferResample},
+                kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE2", {kResample2Fields, kResample2Support, "MOV-1", InferResample},
+                kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE3", {kResample3Fields, kSupportBy<kResample3Rows>, "MOV-1", InferResample},
+                kForward, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE_GRAD", {kGradFields, kSupportBy<kGradRows>, "MOV-1", InferGrad},
                 kBackward),
-    OperatorRow("RESAMPLE_GRAD1", "the gradient of RESAMPLE2",
-                {kGrad1Fields, kGrad1Support, "MOV-1", kResampleRules, InferGrad}, kBackward),
+    OperatorRow("RESAMPLE_GRAD1", {kGrad1Fields, kGrad1Support, "MOV-1", InferGrad}, kBackward),
 };
 
 }  // namespace

@@ -24,12 +24,6 @@ constexpr const Field* kFields[] = {
     &kInputGradient, &kOutputGradient,        &kDimensionCount,      &kWindows.strides,
     &kWindowSize,    &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
 constexpr SupportRow kRows[] = {{Level(3, 0), 4, 5, {types::kFloats}}};
-constexpr Rule kRules[] = {
-    kCounts,
-    kNoZeros,
-    kSameBatches,
-    kFit,
-    {"APG-1", "InputGradientTensor has the sizes that AVERAGE_POOLING makes of the output's"}};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferGradient("APG-1", kOutputGradient, op, infer);
@@ -299,9 +293,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("AVERAGE_POOLING_GRAD",
-                "the gradient of AVERAGE_POOLING: windows hand out parts of theirs",
-                {kFields, kSupportBy<kRows>, "POOL-1", kRules, Infer},
+    OperatorRow("AVERAGE_POOLING_GRAD", {kFields, kSupportBy<kRows>, "POOL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .formula = Meaning}),
 };
 

@@ -11,23 +11,13 @@
 namespace dmlop::local_response {
 namespace {
 
-constexpr auto kInputGradientTensor =
-    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
-constexpr auto kOutputGradientTensor =
-    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
-constexpr auto kCrossChannel = field::Bool("CrossChannel")
-                                   .Means(
-                                       "Whether squares are summed along the channels, or over "
-                                       "height and width of one channel.");
-constexpr auto kLocalSize = field::Uint("LocalSize", {.min = 1, .rule = "CTR-5"})
-                                .Means(
-                                    "How many neighbours the sum of squares takes along a "
-                                    "dimension, with the element itself in the middle.");
-constexpr auto kAlpha =
-    field::Float("Alpha").Means("The factor of the sum of squares, which is divided by LocalSize.");
-constexpr auto kBeta = field::Float("Beta").Means("The power of the divisor.");
-constexpr auto kBias =
-    field::Float("Bias").Means("The number that the sum of squares is added to.");
+constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
+constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
+constexpr auto kCrossChannel = field::Bool("CrossChannel");
+constexpr auto kLocalSize = field::Uint("LocalSize", {.min = 1, .rule = "CTR-5"});
+constexpr auto kAlpha = field::Float("Alpha");
+constexpr auto kBeta = field::Float("Beta");
+constexpr auto kBias = field::Float("Bias");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kCrossChannel, &kLocalSize,
                                     &kAlpha,       &kBeta,         &kBias};
 constexpr const Field* kGradFields[] = {&kInputTensor,
@@ -41,11 +31,10 @@ constexpr const Field* kGradFields[] = {&kInputTensor,
 
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
 constexpr SupportRow kGradRows[] = {{Level(3, 1), 4, 4, {types::kFloats}}};
-constexpr Rule kLocalSizeRule = {"CTR-5", "LocalSize is not 0"};
-constexpr Rule kEqual = {"LRN-1", "input and output have equal DataType and Sizes"};
-constexpr Rule kGradEqual = {"LRG-1", "all tensors have equal DataType and Sizes"};
-constexpr Rule kRules[] = {kLocalSizeRule, kEqual};
-constexpr Rule kGradRules[] = {kLocalSizeRule, kGradEqual};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  InferEqualSizes(op.info().type_rule, op, infer);
+}
 
 LocalResponse ResponseOf(const OperatorDesc& op) {
   return {op[kCrossChannel], op[kLocalSize], op[kAlpha], op[kBeta], op[kBias]};
@@ -155,11 +144,10 @@ FormulaNode GradMeaning(const OperatorDesc& op, const Region& element, Formula& 
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
-        "LOCAL_RESPONSE_NORMALIZATION", "elements divided by a power of the squares around them",
-        {kFields, kSupportBy<kRows>, "LRN-1", kRules, InferEqual<kEqual>},
+        "LOCAL_RESPONSE_NORMALIZATION", {kFields, kSupportBy<kRows>, "LRN-1", Infer},
         Computed{.run = Run, .sources = Sources, .unsplittable_dims = Whole, .formula = Meaning}),
-    OperatorRow("LOCAL_RESPONSE_NORMALIZATION_GRAD", "gradient of LOCAL_RESPONSE_NORMALIZATION",
-                {kGradFields, kSupportBy<kGradRows>, "LRG-1", kGradRules, InferEqual<kGradEqual>},
+    OperatorRow("LOCAL_RESPONSE_NORMALIZATION_GRAD",
+                {kGradFields, kSupportBy<kGradRows>, "LRG-1", Infer},
                 Computed{.run = RunGrad,
                          .sources = GradSources,
                          .unsplittable_dims = Whole,

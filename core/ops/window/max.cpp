@@ -14,10 +14,7 @@ namespace {
 using namespace pooling;
 
 constexpr auto kIndices =
-    field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex))
-        .Means(
-            "Where each greatest element lies, counted in row-major order through the whole "
-            "input.");
+    field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex));
 constexpr const Field* kFields[] = {&kInputTensor,        &kOutputTensor, &kDimensionCount,
                                     &kWindows.strides,    &kWindowSize,   &kWindows.start_padding,
                                     &kWindows.end_padding};
@@ -48,9 +45,6 @@ constexpr SupportRow kRows2[] = {
     Row(Level(3, 0), kFrom3_0, kUint32),
     Row(Level(5, 0), kFrom5_0, kUnsigned),
 };
-constexpr Rule kIndexRules[] = {kCounts,      kNoZeros,
-                                kSameBatches, kPooledSizes,
-                                kFit,         {"MXP-1", "output and indices have equal sizes"}};
 
 void InferWithIndices(const OperatorDesc& op, Inference& infer) {
   InferPooling(op, infer);
@@ -116,19 +110,14 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 constexpr Computed kFamily = {.run = Run, .sources = Sources, .formula = Meaning};
 
 constexpr OperatorInfo WithIndices(OperatorInfo info) {
-  info.rules = kIndexRules;
   info.infer = InferWithIndices;
   return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Pooling("MAX_POOLING", "the greatest element of each window", kFields, kSupportBy<kRows>,
-            kFamily),
-    WithIndices(Pooling("MAX_POOLING1", "the greatest element of each window, and where it is",
-                        kFields1, kSupportBy<kRows1>, kFamily)),
-    WithIndices(Pooling("MAX_POOLING2",
-                        "the greatest element of each window with gaps, and where it is", kFields2,
-                        kSupportBy<kRows2>, kFamily)),
+    Pooling("MAX_POOLING", kFields, kSupportBy<kRows>, kFamily),
+    WithIndices(Pooling("MAX_POOLING1", kFields1, kSupportBy<kRows1>, kFamily)),
+    WithIndices(Pooling("MAX_POOLING2", kFields2, kSupportBy<kRows2>, kFamily)),
 };
 
 }  // namespace

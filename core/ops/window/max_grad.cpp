@@ -20,14 +20,6 @@ constexpr SupportRow kRows[] = {
     {Level(3, 0), 4, 4, {types::kFloats}},
     {Level(4, 0), 4, 5, {types::kFloats}},
 };
-constexpr Rule kRules[] = {
-    kCounts,
-    kNoZeros,
-    kSameBatches,
-    kFit,
-    {"MPG-1",
-     "the output has the input's sizes and InputGradientTensor those that MAX_POOLING makes of "
-     "them; all have one DataType"}};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   infer.Output("MPG-1", kOutputGradient, op.sizes(kInputTensor));
@@ -82,9 +74,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MAX_POOLING_GRAD",
-                "the gradient of MAX_POOLING: windows hand theirs on to their greatest elements",
-                {kFields, kSupportBy<kRows>, "MPG-1", kRules, Infer},
+    OperatorRow("MAX_POOLING_GRAD", {kFields, kSupportBy<kRows>, "MPG-1", Infer},
                 Computed{.run = Run, .sources = Sources, .formula = Meaning},
                 {.values_choose = true}),
 };

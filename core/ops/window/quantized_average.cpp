@@ -16,18 +16,13 @@ using namespace quantization;
 
 constexpr auto kOutputType = TypeVariable::kU;
 constexpr auto kScaleType = TypeVariable::kV;
-constexpr auto kInputScale = field::Input("InputScaleTensor", kScaleType, RankGroup::kSide)
-                                 .Means(meaning::kInputScaleTensor);
+constexpr auto kInputScale = field::Input("InputScaleTensor", kScaleType, RankGroup::kSide);
 constexpr auto kInputZeroPoint =
-    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, RankGroup::kSide))
-        .Means(meaning::kInputZeroPointTensor);
-constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, RankGroup::kSide)
-                                  .Means(meaning::kOutputScaleTensor);
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, RankGroup::kSide));
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, RankGroup::kSide);
 constexpr auto kOutputZeroPoint =
-    field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide))
-        .Means(meaning::kOutputZeroPointTensor);
-constexpr auto kQuantized =
-    field::Output("OutputTensor", kOutputType).Means(meaning::kOutputTensor);
+    field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide));
+constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
 constexpr const Field* kFields[] = {
     &kInputTensor,           &kInputScale,          &kInputZeroPoint,
     &kOutputScale,           &kOutputZeroPoint,     &kQuantized,
@@ -38,16 +33,6 @@ constexpr const FieldOf<TensorDesc>* kOfChannels[] = {&kInputScale, &kInputZeroP
                                                       &kOutputZeroPoint};
 constexpr SupportRow kRows[] = {
     {Level(6, 2), 4, 5, {types::kInt8s, types::kInt8s, {DataType::kFloat32}}, {{{1, 5}}}},
-};
-constexpr Rule kRules[] = {
-    kCounts,
-    kNoZeros,
-    {"POOL-1", "the output has the input's first two sizes"},
-    kPooledSizes,
-    kFit,
-    {"QAP-1",
-     "scales and zero points have one element, or one for each channel along the dimension of "
-     "channels; a zero point has its tensor's DataType"},
 };
 
 // Returns whether the sizes are {1, C, 1, ..}, perhaps without leading or trailing 1s.
@@ -125,9 +110,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("QUANTIZED_LINEAR_AVERAGE_POOLING",
-                "the average of each window of a quantized tensor, quantized",
-                {kFields, kSupportBy<kRows>, "QAP-1", kRules, Infer},
+    OperatorRow("QUANTIZED_LINEAR_AVERAGE_POOLING", {kFields, kSupportBy<kRows>, "QAP-1", Infer},
                 Computed{.run = Run, .sources = Sources, .formula = Meaning}),
 };
 

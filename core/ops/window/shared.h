@@ -25,17 +25,11 @@ inline constexpr Limits kSpatial = {.min = 1,
                                     .min_count = kMinSpatialRank,
                                     .max_count = kMaxSpatialRank,
                                     .count_rule = "CTR-4"};
-inline constexpr auto kWindowSize = field::Uints("WindowSize", kSpatial).Means(kMeansWindowSize);
+inline constexpr auto kWindowSize = field::Uints("WindowSize", kSpatial);
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
-inline constexpr auto kIncludePadding =
-    field::Bool("IncludePadding")
-        .Means(
-            "Whether places of the padding are counted as elements with the value 0, or left out "
-            "of the average.");
-inline constexpr auto kInputGradient =
-    field::Input("InputGradientTensor").Means(meaning::kInputGradientTensor);
-inline constexpr auto kOutputGradient =
-    field::Output("OutputGradientTensor").Means(meaning::kOutputGradientTensor);
+inline constexpr auto kIncludePadding = field::Bool("IncludePadding");
+inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
+inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
 
 // --- support -------------------------------------------------------------------------------------
 
@@ -45,17 +39,6 @@ inline constexpr DataTypeSet kIntegers8To64 =
     types::kInt64s | types::kInt32s | types::kInt16s | types::kInt8s;
 
 // --- rules ---------------------------------------------------------------------------------------
-
-inline constexpr Rule kCounts = {
-    "CTR-4", "the arrays of the windows have an entry for each dimension but the first two"};
-inline constexpr Rule kNoZeros = {"CTR-5", "strides, dilations, window sizes and P are not 0"};
-inline constexpr Rule kSameBatches = {
-    "POOL-1", "the pooled tensor has the other's first two sizes and its DataType"};
-inline constexpr Rule kPooledSizes = {
-    "POOL-2",
-    "each other size is floor((I + StartPadding + EndPadding - Dilations * (WindowSize - 1) - 1) / "
-    "Strides) + 1, or one more where the division leaves a remainder"};
-inline constexpr Rule kFit = {"POOL-4", "the padded tensor holds at least one window"};
 
 // Returns the sizes that pooling makes, following `pooled` where the rule allows one more.
 std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
@@ -72,8 +55,6 @@ void InferPooling(const OperatorDesc& op, Inference& infer);
 // `code` is the rule that says so.
 void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,
                    Inference& infer);
-
-inline constexpr Rule kRules[] = {kCounts, kNoZeros, kSameBatches, kPooledSizes, kFit};
 
 // --- windows -------------------------------------------------------------------------------------
 
@@ -103,10 +84,9 @@ FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims&
 
 // --- rows ----------------------------------------------------------------------------------------
 
-constexpr OperatorInfo Pooling(std::string_view name, std::string_view summary,
-                               std::span<const Field* const> fields,
+constexpr OperatorInfo Pooling(std::string_view name, std::span<const Field* const> fields,
                                std::span<const SupportTable> support, const Computed& family) {
-  return OperatorRow(name, summary, {fields, support, "POOL-1", kRules, InferPooling}, family);
+  return OperatorRow(name, {fields, support, "POOL-1", InferPooling}, family);
 }
 
 }  // namespace dmlop::pooling

@@ -16,9 +16,7 @@ namespace {
 
 using namespace pooling;
 
-constexpr auto kP =
-    field::Uint("P", {.min = 1, .rule = "CTR-5"})
-        .Means("Which norm: the P-th root of the sum of the magnitudes to the power of P.");
+constexpr auto kP = field::Uint("P", {.min = 1, .rule = "CTR-5"});
 constexpr const Field* kAverageFields[] = {
     &kInputTensor, &kOutputTensor,          &kDimensionCount,      &kWindows.strides,
     &kWindowSize,  &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
@@ -115,14 +113,12 @@ constexpr Computed kAverage = {.run = RunAverage, .sources = Sources, .formula =
 constexpr Computed kNorm = {.run = RunNorm, .sources = Sources, .formula = NormMeaning};
 
 constexpr OperatorInfo kOperators[] = {
-    Granting(AverageTolerance, Pooling("AVERAGE_POOLING", "the average of each window",
-                                       kAverageFields, kSupportBy<kRows>, kAverage)),
-    Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", "the average of each window with gaps",
-                                       kAverage1Fields, kSupportBy<kRows1>, kAverage)),
-    Granting(NormTolerance, Pooling("LP_POOLING", "the norm of each window", kNormFields,
-                                    kSupportBy<kRows>, kNorm)),
-    Granting(NormTolerance, Pooling("LP_POOLING1", "the norm of each window with gaps",
-                                    kNorm1Fields, kSupportBy<kRows1>, kNorm)),
+    Granting(AverageTolerance,
+             Pooling("AVERAGE_POOLING", kAverageFields, kSupportBy<kRows>, kAverage)),
+    Granting(AverageTolerance,
+             Pooling("AVERAGE_POOLING1", kAverage1Fields, kSupportBy<kRows1>, kAverage)),
+    Granting(NormTolerance, Pooling("LP_POOLING", kNormFields, kSupportBy<kRows>, kNorm)),
+    Granting(NormTolerance, Pooling("LP_POOLING1", kNorm1Fields, kSupportBy<kRows1>, kNorm)),
 };
 
 }  // namespace

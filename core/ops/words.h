@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the operators and their fields in ONNX, WebNN and PyTorch.
+// What is said of operators in words, from the tables in words/: what they compute, their rules,
+// what fields mean, examples, and names in ONNX, WebNN and PyTorch.
 #pragma once
 
 #include <span>
@@ -10,6 +11,9 @@
 #include "core/ops/operator.h"
 
 namespace dmlop {
+
+// A few words: "the greatest element of each window".
+std::string_view SummaryOf(const OperatorInfo& info);
 
 // The foreign operators that an operator computes, perhaps with other fields at neutral values.
 struct OtherNames {
@@ -35,6 +39,38 @@ struct Argument {
 };
 
 Argument ArgumentOf(const OperatorInfo& info, const Field& field);
+
+// A sentence that explains a field of the operator.
+std::string_view MeaningOf(const OperatorInfo& info, const Field& field);
+
+// A condition that descriptors must meet; `code` is its stable id.
+struct Rule {
+  std::string_view code;
+  std::string_view text;
+};
+
+// The rules of an operator, besides those for single tensors.
+std::vector<Rule> RulesOf(const OperatorInfo& info);
+
+// The value of fields in the example of an operator. The first one that has a field counts.
+struct ExampleValue {
+  // Members of "desc" as JSON. A tensor has its sizes, or the members that are not the defaults.
+  std::string_view fields;
+  std::string_view bindings;  // for inputs that are not random numbers
+};
+
+std::vector<ExampleValue> ExampleValuesOf(const OperatorInfo& info);
+
+// Names for operations that take several operators or none, or that only other programs use.
+struct Composition {
+  std::string_view names;      // separated by blanks
+  std::string_view operators;  // likewise
+  std::string_view note;       // without a note, each of the operators suffices
+};
+
+std::span<const Composition> Compositions();
+
+// --- operators by foreign names ------------------------------------------------------------------
 
 // A set of libraries.
 struct Libraries {
