@@ -16,7 +16,7 @@
 #include "core/base/text.h"
 #include "core/document/document_json.h"
 #include "core/document/operator_case.h"
-#include "core/model/model_bindings.h"
+#include "core/model/model_run.h"
 #include "core/model/model_text.h"
 #include "core/tensor/nibbles.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/ops/operator.h"
-#include "core/ops/traffic.h"
+#include "core/ops/pieces.h"
 #include "core/tensor/sample_values.h"
 #include "core/tensor/tensor.h"
 #include "tests/support/desc.h"

@@ -15,7 +15,7 @@
 #include "core/engine/copy/copy_views.h"
 #include "core/io/file.h"
 #include "core/io/tensor_file.h"
-#include "core/ops/traffic.h"
+#include "core/ops/pieces.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {

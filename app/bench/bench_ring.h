@@ -12,7 +12,7 @@
 #include "app/options/options.h"
 #include "core/io/tensor_file.h"
 #include "core/ops/operator.h"
-#include "core/ops/traffic.h"
+#include "core/ops/pieces.h"
 #include "core/tensor/tensor.h"
 
 namespace dmlop {

@@ -8,7 +8,7 @@
 
 #include "app/bench/bench_library.h"
 #include "app/timing.h"
-#include "core/ops/traffic.h"
+#include "core/ops/pieces.h"
 
 namespace dmlop {
 

@@ -14,7 +14,6 @@
 #include "core/explain/element_trace.h"
 #include "core/io/tensor_file.h"
 #include "core/judge/computation.h"
-#include "core/model/model_bindings.h"
 #include "core/model/model_run.h"
 
 namespace dmlop {

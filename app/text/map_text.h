@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "app/options/options.h"
-#include "app/text/picture.h"
+#include "app/text/picture_frame.h"
 #include "core/compare/map_plane.h"
 
 namespace dmlop {

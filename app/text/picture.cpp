@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/text/picture.h"
 
 #include <fmt/format.h>
 #include <png.h>
@@ -52,9 +51,9 @@ std::vector<Color> DifferencePalette(const ErrorScale& scale) {
   return palette;
 }
 
-PictureScale DifferenceScale(const ErrorScale& errors) {
+MapScale DifferenceScale(const ErrorScale& errors) {
   constexpr int kMostNumbers = 5;
-  PictureScale scale{.paper = ErrorScale::kMismatch + 1,
+  MapScale scale{.paper = ErrorScale::kMismatch + 1,
                      .ink = ErrorScale::kMismatch + 2,
                      .bar = {},
                      .numbers = {},
@@ -83,9 +82,9 @@ std::vector<Color> ValuePalette() {
   return palette;
 }
 
-PictureScale ValueScale(const ValueMap& map) {
+MapScale ValueScale(const ValueMap& map) {
   constexpr double kNoDifference = 1e-3;  // relative to the scale: invisible
-  PictureScale scale{
+  MapScale scale{
       .paper = kWhite, .ink = 0, .bar = {}, .numbers = {}, .unit = "", .meanings = {}};
   if (map.range) {
     for (size_t i = 0; i < kGrayCount; ++i) scale.bar.push_back(static_cast<uint8_t>(i));
@@ -148,7 +147,7 @@ Picture PictureOf(const DifferenceMap& map, const Dims& sizes) {
   const ErrorScale errors(map);
   const MapGrid& grid = map.grid();
   const CellSize cell = CellSizeOf(grid, map.panels_across(), std::ssize(map.panels()));
-  const PictureScale scale = DifferenceScale(errors);
+  const MapScale scale = DifferenceScale(errors);
   PictureFrame frame = FrameOf(grid, map.plane(), sizes);
   frame.across = map.panels_across();
   frame.paper = scale.paper;
@@ -166,7 +165,7 @@ Picture PictureOf(const DifferenceMap& map, const Dims& sizes) {
 Picture PictureOf(const ValueMap& map, const Dims& sizes) {
   Cells cells;
   for (const ValueCell& cell : map.cells) cells.push_back(PixelOf(cell, map.range));
-  const PictureScale scale = ValueScale(map);
+  const MapScale scale = ValueScale(map);
   PictureFrame frame = FrameOf(map.grid, PlaneOf(sizes), sizes);
   frame.paper = scale.paper;
   frame.ink = scale.ink;

@@ -13,7 +13,7 @@ constexpr int64_t kBarHeight = 16;
 constexpr int64_t kBarBand = kBarHeight + kGap + kTextHeight + kMargin;
 constexpr int64_t kMeaningBand = kTextHeight + kMargin;
 
-int64_t WidthOf(const PictureScale& scale) {
+int64_t WidthOf(const MapScale& scale) {
   int64_t meanings = kMargin;
   for (const auto& meaning : scale.meanings) {
     meanings += kTextHeight + kGap + PixelsOf(meaning.text) + kMargin;
@@ -22,11 +22,11 @@ int64_t WidthOf(const PictureScale& scale) {
   return std::max(meanings, scale.bar.empty() ? 0 : bar);
 }
 
-int64_t HeightOf(const PictureScale& scale) {
+int64_t HeightOf(const MapScale& scale) {
   return kMargin + (scale.bar.empty() ? 0 : kBarBand) + (scale.meanings.empty() ? 0 : kMeaningBand);
 }
 
-void DrawBar(const PictureScale& scale, int64_t y, Canvas& canvas) {
+void DrawBar(const MapScale& scale, int64_t y, Canvas& canvas) {
   const auto edge = [&](size_t color) {
     return kMargin +
            kBarWidth * static_cast<int64_t>(color) / static_cast<int64_t>(scale.bar.size());
@@ -47,7 +47,7 @@ void DrawBar(const PictureScale& scale, int64_t y, Canvas& canvas) {
 
 }  // namespace
 
-void AddScale(const PictureScale& scale, Picture& picture) {
+void AddScale(const MapScale& scale, Picture& picture) {
   int64_t y = picture.height + kMargin;
   Enlarge(std::max(picture.width, WidthOf(scale)), picture.height + HeightOf(scale), scale.paper,
           picture);

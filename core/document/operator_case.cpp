@@ -12,7 +12,6 @@
 #include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/ops/pieces.h"
-#include "core/ops/traffic.h"
 
 namespace dmlop {
 namespace {

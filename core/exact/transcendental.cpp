@@ -6,6 +6,7 @@
 
 #include "core/exact/double_double.h"
 #include "core/exact/elementary.h"
+#include "core/exact/functions.h"
 
 namespace dmlop {
 
@@ -358,6 +359,24 @@ bool IsSpecial(ElementWiseFunction function, const TranscendentalArguments& argu
     default:
       return x == 0;
   }
+}
+
+// --- elements ------------------------------------------------------------------------------------
+
+HeadTail ExactElement(ElementWiseFunction function, std::span<const double> elements,
+                      std::span<const double> numbers) {
+  const double x = elements[0];
+  if (function == ElementWiseFunction::kSoftsign) {
+    return DoubleDouble{x, 0} / TwoSum(1.0, std::fabs(x));
+  }
+  const double a = elements.size() > 1 ? elements[1] : numbers[0];
+  return ExactTranscendental(function, {x, a, numbers[1]});
+}
+
+bool NeedsExactElements(ElementWiseFunction function, std::span<const double> numbers) {
+  using enum ElementWiseFunction;
+  const bool divides = function == kCelu || function == kSoftplus;
+  return !std::isfinite(numbers[0]) || !std::isfinite(numbers[1]) || (divides && numbers[0] == 0);
 }
 
 }  // namespace dmlop

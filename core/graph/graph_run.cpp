@@ -13,7 +13,6 @@
 #include "core/base/memory.h"
 #include "core/base/progress.h"
 #include "core/ops/pieces.h"
-#include "core/ops/traffic.h"
 
 namespace dmlop {
 namespace {

@@ -9,7 +9,6 @@
 #include "core/base/progress.h"
 #include "core/graph/graph_run.h"
 #include "core/ops/pieces.h"
-#include "core/ops/traffic.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

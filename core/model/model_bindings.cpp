@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/model/model_bindings.h"
+#include "core/model/model_run.h"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 #include "core/io/npy.h"
 #include "core/io/picture_file.h"
 #include "core/io/tensor_file.h"
-#include "core/ops/picture_scale.h"
+#include "core/ops/operator.h"
 #include "core/ops/pieces.h"
 
 namespace dmlop {

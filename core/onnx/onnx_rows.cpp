@@ -4,11 +4,37 @@
 
 #include "core/base/spelling.h"
 #include "core/base/text.h"
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_node.h"
 #include "core/ops/words.h"
 
+// The namespaces of the sources that have rows.
+#define DMLOP_ONNX_FAMILIES(FAMILY) \
+  FAMILY(element_wise)              \
+  FAMILY(shape)                     \
+  FAMILY(product)                   \
+  FAMILY(window)                    \
+  FAMILY(resize)                    \
+  FAMILY(normalization)             \
+  FAMILY(reduction)                 \
+  FAMILY(index)                     \
+  FAMILY(arithmetic)                \
+  FAMILY(einsum)                    \
+  FAMILY(quantized)                 \
+  FAMILY(recurrent)                 \
+  FAMILY(attention)                 \
+  FAMILY(fused)                     \
+  FAMILY(embedding)
+
+#define DMLOP_DECLARE_ONNX_ROWS(family)              \
+  namespace onnx_##family {                          \
+    extern const std::span<const OnnxRow> kOnnxRows; \
+  }
+#define DMLOP_ONNX_ROWS_OF(family) onnx_##family::kOnnxRows,
+
 namespace dmlop {
+
+DMLOP_ONNX_FAMILIES(DMLOP_DECLARE_ONNX_ROWS)
+
 namespace {
 
 // Operators of ONNX that no DirectML operator computes, each with its versions. Source: onnx/defs
@@ -37,12 +63,7 @@ std::string_view NameIn(std::string_view row) {
 }  // namespace
 
 std::span<const std::span<const OnnxRow>> OnnxRows() {
-  static const std::array kRows = {
-      onnx_element_wise::Rows(), onnx_shape::Rows(),     onnx_product::Rows(),
-      onnx_window::Rows(),       onnx_resize::Rows(),    onnx_normalization::Rows(),
-      onnx_reduction::Rows(),    onnx_index::Rows(),     onnx_arithmetic::Rows(),
-      onnx_einsum::Rows(),       onnx_quantized::Rows(), onnx_recurrent::Rows(),
-      onnx_attention::Rows(),    onnx_fused::Rows(),     onnx_embedding::Rows()};
+  static const std::array kRows = {DMLOP_ONNX_FAMILIES(DMLOP_ONNX_ROWS_OF)};
   return kRows;
 }
 

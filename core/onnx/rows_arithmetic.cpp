@@ -5,7 +5,6 @@
 #include <limits>
 #include <numbers>
 
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 #include "core/tensor/element.h"
 #include "core/tensor/nibbles.h"
@@ -309,8 +308,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_arithmetic

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_element_wise {
@@ -200,8 +199,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_element_wise

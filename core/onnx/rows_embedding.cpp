@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Embeddings of com.microsoft: of positions by rotation, and of words.
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_embedding {
@@ -158,8 +157,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_embedding

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/base/text.h"
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_index {
@@ -399,8 +398,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_index

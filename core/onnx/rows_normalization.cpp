@@ -2,7 +2,6 @@
 // Normalizations and softmax.
 #include <array>
 
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_normalization {
@@ -254,8 +253,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_normalization

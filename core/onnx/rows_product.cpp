@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
-#include "core/onnx/onnx_windows.h"
 
 namespace dmlop::onnx_product {
 namespace {
@@ -69,9 +67,7 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_product
 
@@ -194,8 +190,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_fused

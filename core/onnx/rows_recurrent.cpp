@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/text.h"
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_recurrent {
@@ -206,8 +205,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_recurrent

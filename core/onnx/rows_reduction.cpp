@@ -2,7 +2,6 @@
 // Reductions, running sums and the greatest elements.
 #include <algorithm>
 
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_reduction {
@@ -117,8 +116,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_reduction

@@ -5,9 +5,7 @@
 #include <numeric>
 
 #include "core/base/text.h"
-#include "core/onnx/onnx_families.h"
 #include "core/onnx/onnx_steps.h"
-#include "core/onnx/onnx_windows.h"
 
 namespace dmlop::onnx_window {
 namespace {
@@ -384,8 +382,6 @@ const OnnxRow kRows[] = {
 
 }  // namespace
 
-std::span<const OnnxRow> Rows() {
-  return kRows;
-}
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_window

@@ -18,6 +18,7 @@
 namespace dmlop {
 
 class Inference;
+class OperatorDesc;
 
 inline constexpr std::string_view kOperatorPrefix = "DML_OPERATOR_";
 
@@ -87,6 +88,11 @@ const OperatorInfo* FindOperator(std::string_view name);
 
 // The operator that copies the elements of InputTensor to OutputTensor, in any layouts.
 const OperatorInfo& CopyOperator();
+
+// Returns the operator that brings pictures to other sizes: RESAMPLE3, linear with antialiasing;
+// centres of elements lie at halves.
+OperatorDesc PictureScale(DataType type, const std::vector<uint32_t>& from,
+                          const std::vector<uint32_t>& to);
 
 // It is a bug to ask for a field that the operator does not have.
 class OperatorDesc {

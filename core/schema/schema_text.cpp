@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/schema/schema_parts.h"
-
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <functional>
+
+#include "core/io/tensor_file.h"
 #include "core/schema/reports.schema.json.h"
+#include "core/schema/schema_parts.h"
 
 namespace dmlop {
 
@@ -43,6 +46,175 @@ std::string SchemaText() {
       {"$defs", definitions},
   };
   return Pretty(schema) + "\n";
+}
+
+// --- bindings ------------------------------------------------------------------------------------
+
+namespace {
+
+// The definition for numbers of any type, floats included.
+constexpr const char* kAnyValue = "number";
+
+// Returns the schema of seeded values, with two parameters or none. Only floats can be normal.
+Json RandomValuesSchema(const std::string& value, bool are_floats) {
+  const SchemaDialect strict(Dialect::kDescriptor);
+  const auto of_kind = [&](const Json& kind, const std::vector<std::string>& parameters) {
+    Json properties = {
+        {"random", kind}, {"seed", strict.Optional(Ref("uint64"))}, {"valueCount", Ref("uint32")}};
+    for (const std::string& name : parameters) properties[name] = strict.Optional(Ref(value));
+    return strict.Object(properties, {"random"});
+  };
+  const Json special = {{"const", "special"}};
+  const Json normal = {{"const", "normal"}};
+  const Json ranged = of_kind({{"enum", {"uniform", "integers"}}}, {"low", "high"});
+  Json others = ranged;
+  if (are_floats) {
+    others = {{"if", Has("random", normal)},
+              {"then", of_kind(normal, {"mean", "deviation"})},
+              {"else", ranged}};
+  }
+  return {{"if", Has("random", special)}, {"then", of_kind(special, {})}, {"else", others}};
+}
+
+// Defines arrays of values or of arrays, and initializers.
+void DefineInlineValues(const std::string& value, bool are_floats, Json& definitions) {
+  const std::string array = value + "-array";
+  const SchemaDialect strict(Dialect::kDescriptor);
+  const Json count = {{"valueCount", Ref("uint32")}};
+  Json constant = {{"value", Ref(value)}};
+  Json sequence = {{"valueStart", Ref(value)}, {"valueDelta", Ref(value)}};
+  constant.update(count);
+  sequence.update(count);
+  definitions[array] = {{"type", "array"},
+                        {"minItems", 1},
+                        {"if", {{"contains", {{"type", "array"}}}}},
+                        {"then", {{"items", Ref(array)}}},
+                        {"else", {{"items", Ref(value)}}}};
+  definitions[value + "-initializer"] = {
+      {"if", {{"required", {"random"}}}},
+      {"then", RandomValuesSchema(value, are_floats)},
+      {"else",
+       {{"if", {{"required", {"value"}}}},
+        {"then", strict.Object(constant, {"value"})},
+        {"else", strict.Object(sequence, {"valueStart", "valueDelta"})}}}};
+  definitions[value + "-binding"] = {{"allOf",
+                                      {IfThen({{"type", "array"}}, Ref(array)),
+                                       IfThen({{"type", "object"}}, Ref(value + "-initializer"))}}};
+  Json one = Ref(value + "-binding");
+  one["type"] = {"array", "object"};
+  const Json any = {{"anyOf", {{"type", "array"}, {"minItems", 1}, {"items", one}}}};
+  definitions[value + "-expected"] = {{"if", {{"type", "object"}, {"required", {"anyOf"}}}},
+                                      {"then", strict.Object(any, {"anyOf"})},
+                                      {"else", Ref(value + "-binding")}};
+}
+
+// Returns a condition on a field of a descriptor's operator, in any place where fields may be.
+Json HasField(std::string_view name, const Json& schema) {
+  const Json has = Has(name, schema);
+  return {{"anyOf", {Has("desc", has), Has("Desc", has), has}}};
+}
+
+// Returns a condition on the entry of an array: that it exists, and what it is.
+Json EntryOf(size_t entry, const Json& schema) {
+  Json items = Json::array();
+  while (items.size() < entry) items.push_back(Json::object());
+  items.push_back(schema);
+  return {{"type", "array"}, {"minItems", entry + 1}, {"prefixItems", items}};
+}
+
+// Values in the document must be of the tensor's type, which only .npy files imply. The tensors of
+// an array either all have one type, or are few and each has a type of its own.
+Json RulesOf(const Field& tensor) {
+  const bool is_input = tensor.role == TensorRole::kInput;
+  const bool is_array = tensor.kind == FieldKind::kTensors;
+  const std::string member = is_input ? "bindings" : "expect";
+  const auto one_of = [&](const Json& schema) {
+    return is_array ? Json{{"type", "array"}, {"contains", schema}} : schema;
+  };
+  const auto values = [&](const Json& schema) -> Json {
+    return {{"properties", {{member, {{"properties", {{std::string(tensor.name), schema}}}}}}}};
+  };
+  Json rules = Json::array();
+  if (is_input) {
+    rules.push_back(IfThen(Has(member, Has(tensor.name, one_of(Ref("untyped-binding")))),
+                           HasField(tensor.name, one_of(Ref("complete-tensor")))));
+    rules.push_back(IfThen(Has(member, Has(tensor.name, one_of({{"type", "object"}}))),
+                           HasField(tensor.name, one_of(Ref("sized-tensor")))));
+    const Json floats = Ref(ValueDefinition(DataType::kFloat32) + "-binding");
+    rules.push_back(IfThen({{"not", HasField(tensor.name, one_of(Ref("typed-tensor")))}},
+                           values(is_array ? Json{{"items", floats}} : floats)));
+  }
+  for (const DataType type : ElementTypes()) {
+    const Json typed = Ref(ValueDefinition(type) + (is_input ? "-binding" : "-expected"));
+    const Json has_type = Ref(fmt::format("{}-tensor", Name(type)));
+    if (tensor.other_entries != tensor.type) {
+      for (size_t entry = 0; entry < tensor.limits.max_count; ++entry) {
+        rules.push_back(IfThen(HasField(tensor.name, EntryOf(entry, has_type)),
+                               values({{"prefixItems", EntryOf(entry, typed)["prefixItems"]}})));
+      }
+      continue;
+    }
+    rules.push_back(IfThen(HasField(tensor.name, one_of(has_type)),
+                           values(is_array ? Json{{"items", typed}} : typed)));
+  }
+  return rules;
+}
+
+// Returns an object with a member for each tensor's field, an array if the field is one.
+Json ByTensor(const SchemaDialect& dialect, const std::vector<const Field*>& fields,
+              const std::function<Json(const Field&)>& schema_of) {
+  Json properties = Json::object();
+  for (const Field* field : fields) {
+    const Json one = schema_of(*field);
+    const bool is_array = field->kind == FieldKind::kTensors;
+    properties[std::string(field->name)] = is_array ? dialect.Optional(ArrayOf(one)) : one;
+  }
+  return dialect.Optional(dialect.Object(properties, Json::array()));
+}
+
+}  // namespace
+
+void DefineBindings(Json& definitions) {
+  definitions["complete-tensor"] = CompleteTensor();
+  definitions["sized-tensor"] = SizedTensor();
+  definitions["typed-tensor"] = TypedTensor();
+  definitions["untyped-binding"] = {
+      {"type", "string"},
+      {"pattern", HasExtension(ExtensionsOf(FileFormat::kRaw), "(@(0[xX][0-9a-fA-F]+|[0-9]+))?") +
+                      "|" + HasExtension(ExtensionsOf(FileFormat::kPicture))}};
+  DefineInlineValues(kAnyValue, /*are_floats=*/true, definitions);
+  for (const DataType type : ElementTypes()) {
+    definitions[fmt::format("{}-tensor", Name(type))] = TensorOfType(type);
+    DefineInlineValues(ValueDefinition(type), IsFloat(type), definitions);
+  }
+  Json input = Ref("number-binding");
+  input["type"] = {"string", "array", "object", "null"};
+  input["pattern"] = definitions["file-name"]["pattern"];
+  definitions["input-binding"] = input;
+  Json expected = Ref("number-expected");
+  expected["type"] = {"array", "object", "null"};
+  definitions["expected-values"] = expected;
+  definitions["output-binding"] = {{"anyOf", {Ref("file-name"), {{"type", "null"}}}}};
+}
+
+Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields) {
+  return ByTensor(dialect, fields, [](const Field& field) {
+    return Ref(field.role == TensorRole::kInput ? "input-binding" : "output-binding");
+  });
+}
+
+Json ExpectedSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields) {
+  std::vector<const Field*> outputs = fields;
+  std::erase_if(outputs, [](const Field* field) { return field->role != TensorRole::kOutput; });
+  return ByTensor(dialect, outputs, [](const Field&) { return Ref("expected-values"); });
+}
+
+Json BindingRules(const std::vector<const Field*>& fields) {
+  Json rules = Json::array();
+  for (const Field* field : fields) {
+    for (const Json& rule : RulesOf(*field)) rules.push_back(rule);
+  }
+  return rules;
 }
 
 }  // namespace dmlop

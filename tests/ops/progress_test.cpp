@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "core/base/parallel.h"
-#include "core/ops/traffic.h"
+#include "core/ops/pieces.h"
 #include "tests/support/case_name.h"
 #include "tests/support/desc.h"
 #include "tests/support/operator_call.h"

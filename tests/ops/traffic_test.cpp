@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes that each operator must move, counted by hand.
 
-#include "core/ops/traffic.h"
+#include "core/ops/pieces.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: fills a tensor with one value.
+// Operators that fill an output.
+#include <algorithm>
 #include <optional>
 
 #include "core/ops/inference.h"
+#include "core/tensor/element.h"
 
+// DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: fills a tensor with one value.
 namespace dmlop::fill {
 namespace {
 
@@ -34,3 +37,81 @@ constexpr OperatorInfo kOperators[] = {
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::fill
+
+// DML_DIAGONAL_MATRIX_OPERATOR_DESC: matrices with a value along one diagonal and zeros elsewhere.
+// DML_DIAGONAL_MATRIX1_OPERATOR_DESC: writes a value along some diagonals, or along all others, of
+// zeros or of a tensor's elements.
+namespace dmlop::diagonal {
+namespace {
+
+constexpr auto kOffset = field::Int("Offset");
+constexpr auto kFloatValue = field::Float("Value");
+constexpr const Field* kMatrixFields[] = {&kOutputTensor, &kOffset, &kFloatValue};
+
+constexpr auto kOptionalInput = field::Optional(kInputTensor);
+constexpr auto kValueDataType = field::TypeOf("ValueDataType", "VAL-2");
+constexpr auto kTypedValue = field::ScalarOf("Value");
+constexpr auto kBegin = field::Int("DiagonalFillBegin");
+constexpr auto kEnd = field::Int("DiagonalFillEnd");
+constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kValueDataType,
+                                           &kTypedValue,    &kBegin,        &kEnd};
+
+constexpr SupportRow kMatrixRows[] = {
+    {Level(2, 0), 4, 4, {types::kFloats}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(4, 0), 2, 4, {types::kUpTo32}},
+    {Level(5, 1), 2, 4, {types::kAll}},
+};
+constexpr SupportRow kMatrix1Rows[] = {{Level(5, 1), 2, 4, {types::kAll}}};
+
+void RequireMatrix(const OperatorDesc& op, Inference& infer) {
+  if (!op[kOutputTensor].sizes) return;
+  const TensorAt output = infer.tensor(kOutputTensor);
+  infer.Require(output.sizes().size() != 1, "DIA-1", SizesOf(output),
+                "Sizes are {}; expected at least 2 dimensions", ToString(output.sizes()));
+}
+
+std::optional<ElementBytes> Zero(const OperatorDesc&) {
+  return ElementBytes{};
+}
+
+DiagonalBand OneDiagonal(const OperatorDesc& op) {
+  const int64_t offset = op[kOffset];
+  return {offset, offset + 1, false, ConvertElement(op[kFloatValue], *op[kOutputTensor].data_type)};
+}
+
+// --- DIAGONAL_MATRIX1 ----------------------------------------------------------------------------
+
+void Infer1(const OperatorDesc& op, Inference& infer) {
+  if (op.Has(kOptionalInput)) infer.Output("DIA-3", kOutputTensor, op.sizes(kOptionalInput));
+  RequireMatrix(op, infer);
+}
+
+std::optional<ElementBytes> ZeroWithoutInput(const OperatorDesc& op) {
+  return op.Has(kOptionalInput) ? std::nullopt : Zero(op);
+}
+
+std::vector<TensorMove> Copy(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
+  if (inputs.empty()) return {};
+  return {{0, inputs[0], 0, outputs[0]}};
+}
+
+// If the end precedes the beginning, the band is all diagonals except those from the end up to, but
+// without, the beginning.
+DiagonalBand SomeDiagonals(const OperatorDesc& op) {
+  const auto [begin, end] = std::minmax(op[kBegin], op[kEnd]);
+  return {begin, end, op[kBegin] > op[kEnd], op[kTypedValue].bytes};
+}
+
+constexpr OperatorInfo kOperators[] = {
+    OperatorRow("DIAGONAL_MATRIX", {kMatrixFields, kSupportBy<kMatrixRows>, "DIA-1", RequireMatrix},
+                Movement{.moves = nullptr, .fill = Zero, .band = OneDiagonal}),
+    OperatorRow("DIAGONAL_MATRIX1", {kMatrix1Fields, kSupportBy<kMatrix1Rows>, "MOV-1", Infer1},
+                Movement{.moves = Copy, .fill = ZeroWithoutInput, .band = SomeDiagonals}),
+};
+
+}  // namespace
+
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
+
+}  // namespace dmlop::diagonal

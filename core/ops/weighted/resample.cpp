@@ -13,7 +13,7 @@
 #include "core/exact/rounding.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
-#include "core/ops/picture_scale.h"
+#include "core/ops/operator.h"
 #include "core/ops/weighted/resample_axis.h"
 
 namespace dmlop::resample {

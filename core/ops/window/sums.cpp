@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+// Poolings that are sums.
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "core/engine/window/pool_sum.h"
+#include "core/ops/hardware_tolerance.h"
+#include "core/ops/quantization.h"
+#include "core/ops/window/shared.h"
+
 // DML_AVERAGE_POOLING_OPERATOR_DESC and DML_LP_POOLING_OPERATOR_DESC, and those with gaps between
 // taps, DML_AVERAGE_POOLING1_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC.
 //
 // An average is the sum of the present taps of a window, divided by their number or, with
 // IncludePadding, by that of the taps in the input and in the padding. Taps beyond the padding
 // never count. A norm is the P-th root of the sum of the P-th powers of magnitudes.
-#include <cmath>
-
-#include "core/engine/window/pool_sum.h"
-#include "core/ops/hardware_tolerance.h"
-#include "core/ops/window/shared.h"
-
 namespace dmlop::pool_sum {
 namespace {
 
@@ -126,3 +130,117 @@ constexpr OperatorInfo kOperators[] = {
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::pool_sum
+
+// DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: AVERAGE_POOLING1 of integers that stand for
+// real numbers; so do the results.
+namespace dmlop::pool_quantized {
+namespace {
+
+using namespace pooling;
+using namespace quantization;
+
+constexpr auto kOutputType = TypeVariable::kU;
+constexpr auto kScaleType = TypeVariable::kV;
+constexpr auto kInputScale = field::Input("InputScaleTensor", kScaleType, RankGroup::kSide);
+constexpr auto kInputZeroPoint =
+    field::Optional(field::Input("InputZeroPointTensor", TypeVariable::kT, RankGroup::kSide));
+constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, RankGroup::kSide);
+constexpr auto kOutputZeroPoint =
+    field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide));
+constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
+constexpr const Field* kFields[] = {
+    &kInputTensor,           &kInputScale,          &kInputZeroPoint,
+    &kOutputScale,           &kOutputZeroPoint,     &kQuantized,
+    &kDimensionCount,        &kWindows.strides,     &kWindowSize,
+    &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations,
+    &kIncludePadding};
+constexpr const FieldOf<TensorDesc>* kOfChannels[] = {&kInputScale, &kInputZeroPoint, &kOutputScale,
+                                                      &kOutputZeroPoint};
+constexpr SupportRow kRows[] = {
+    {Level(6, 2), 4, 5, {types::kInt8s, types::kInt8s, {DataType::kFloat32}}, {{{1, 5}}}},
+};
+
+// Returns whether the sizes are {1, C, 1, ..}, perhaps without leading or trailing 1s.
+bool IsOfChannels(const Sizes& sizes, uint32_t channels, size_t rank) {
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool is_place = d == 1 || (d == 0 && sizes.size() < rank);
+    if (!is_place || sizes[d] != channels) continue;
+    Sizes others = sizes;
+    others[d] = 1;
+    if (others == Sizes(sizes.size(), 1)) return true;
+  }
+  return sizes == Sizes(sizes.size(), 1);
+}
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  infer.OutputType(kQuantized, *op[kInputTensor].data_type);
+  InferPooling(kQuantized, op, infer);
+  const Sizes& input = op.sizes(kInputTensor);
+  for (const FieldOf<TensorDesc>* field : kOfChannels) {
+    if (!op.Has(*field) || input.size() <= 1) continue;
+    const TensorAt tensor = infer.tensor(*field);
+    infer.Require(IsOfChannels(tensor.sizes(), input[1], input.size()), "QAP-1", SizesOf(tensor),
+                  "Sizes are {}; expected one element, or {} along the dimension of channels",
+                  ToString(tensor.sizes()), input[1]);
+  }
+}
+
+ChannelQuantization QuantizationOf(const OperatorDesc& op, InputViews inputs, const Field& scale,
+                                   const Field& zero_point) {
+  std::vector<int64_t> zero_points = IntegersOf(op, inputs, zero_point);
+  if (zero_points.empty()) zero_points = {0};
+  return {NumbersOf(op, inputs, scale), std::move(zero_points)};
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+  const QuantizedAverage call = {op[kIncludePadding],
+                                 QuantizationOf(op, inputs, kInputScale, kInputZeroPoint),
+                                 QuantizationOf(op, inputs, kOutputScale, kOutputZeroPoint)};
+  AverageQuantized(call, DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
+}
+
+// A part of the output reads the parameters of its channels.
+constexpr std::string_view kOfChannel =
+    "{1..} | {1, C, 1..} | {C} | {C, 1} | {C, 1, 1} | {C, 1, 1, 1}";
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{N, C, I..}"},          Parameter(kInputScale, kOfChannel),
+    Parameter(kInputZeroPoint, kOfChannel),  Parameter(kOutputScale, kOfChannel),
+    Parameter(kOutputZeroPoint, kOfChannel), {&kQuantized, "{N, C, P..}"},
+};
+constexpr Signature kShapes = {"QAP-1", "QAP-1", kTensors};
+
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  std::vector<SourceMap> maps = pooling::Sources(op);
+  const std::vector<SourceMap> parameters = SourcesOf(kShapes, op);
+  maps.insert(maps.end(), parameters.begin() + 1, parameters.end());
+  return maps;
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const auto number = [&](const FieldOf<TensorDesc>& field) {
+    return ParameterOf(kShapes, op, field, element, formula);
+  };
+  const PoolDims dims = DimsOf(op, kInputTensor);
+  const std::optional<FormulaNode> zero_point = number(kInputZeroPoint);
+  const auto distance = [&](FormulaNode x) {
+    return zero_point ? formula.Difference(x, *zero_point) : x;
+  };
+  const FormulaNode sum = formula.Named(
+      "sum", formula.Sum(formula.Each(PresentTapsAt(dims, element.begin, formula), distance)));
+  const FormulaNode count = NamedTapCount(dims, op[kIncludePadding], element.begin, formula);
+  const FormulaNode units = formula.Named(
+      "in units of the output", formula.Quotient(formula.Product({sum, *number(kInputScale)}),
+                                                 formula.Product({count, *number(kOutputScale)})));
+  return formula.Quantized(units, number(kOutputZeroPoint), *op[kQuantized].data_type);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    OperatorRow("QUANTIZED_LINEAR_AVERAGE_POOLING", {kFields, kSupportBy<kRows>, "QAP-1", Infer},
+                Computed{.run = Run, .sources = Sources, .formula = Meaning}),
+};
+
+}  // namespace
+
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
+
+}  // namespace dmlop::pool_quantized
