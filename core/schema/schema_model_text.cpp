@@ -35,21 +35,15 @@ Json InitialValues(const Json& value) {
   const Json count = Integer(1, std::numeric_limits<uint32_t>::max());
   Json list = ArrayOf(value);
   list["minItems"] = 1;
-  const Json constant = ModelObject(
-      {{"value", value}, {"valueCount", count}, {"valueStart", false}, {"sourcePath", false}},
-      {"value", "valueCount"});
-  const Json sequence =
-      ModelObject({{"valueStart", value}, {"valueDelta", value}, {"valueCount", count}},
-                  {"valueStart", "valueDelta", "valueCount"});
-  const Json file = SourceFile(Ref("file-name"));
-  return {
-      {"if", {{"type", "array"}}},
-      {"then", list},
-      {"else",
-       {{"type", "object"},
-        {"if", {{"required", {"value"}}}},
-        {"then", constant},
-        {"else", {{"if", {{"required", {"valueStart"}}}}, {"then", sequence}, {"else", file}}}}}};
+  return Filled(
+      R"({"if": {"type": "array"}, "then": "$0", "else": {"type": "object",
+          "if": {"required": ["value"]}, "then": {"type": "object", "properties": {
+              "value": "$1", "valueCount": "$2", "valueStart": false, "sourcePath": false},
+            "required": ["value", "valueCount"]},
+          "else": {"if": {"required": ["valueStart"]}, "then": {"type": "object", "properties": {
+              "valueStart": "$1", "valueDelta": "$1", "valueCount": "$2"},
+            "required": ["valueStart", "valueDelta", "valueCount"]}, "else": "$3"}}})",
+      {list, value, count, SourceFile(Ref("file-name"))});
 }
 
 // Returns the schema of one value with its type.
@@ -72,14 +66,13 @@ Json UntypedInitialValues() {
   constexpr std::string_view kNpz[] = {".npz"};
   Json list = ArrayOf(Ref("mixed-value"));
   list["minItems"] = 1;
-  Json file = SourceFile({{"allOf",
-                           {Ref("file-name"),
-                            {{"type", "string"},
-                             {"pattern", HasExtension(kNpy) + "|" + HasExtension(kNpz, ":.+")}}}}});
+  Json file = SourceFile(
+      Filled(R"({"allOf": [{"$ref": "#/$defs/file-name"}, {"type": "string", "pattern": "$0"}]})",
+             {HasExtension(kNpy) + "|" + HasExtension(kNpz, ":.+")}));
   file["properties"]["value"] = false;
   file["properties"]["valueStart"] = false;
   file["type"] = "object";
-  return {{"if", {{"type", "array"}}}, {"then", list}, {"else", file}};
+  return Filled(R"({"if": {"type": "array"}, "then": "$0", "else": "$1"})", {list, file});
 }
 
 void DefineResource(Json& definitions) {
@@ -94,28 +87,31 @@ void DefineResource(Json& definitions) {
   std::erase_if(with_values, [](DataType type) { return !HasValues(type); });
   for (const DataType type : with_values) {
     const std::string values = initial_values(ValueDefinition(type));
-    definitions[values] = {{"if", {{"type", "string"}}},
-                           {"then", {{"const", "deferred"}}},
-                           {"else", InitialValues(kModel.Value(type))}};
+    definitions[values] =
+        Filled(R"({"if": {"type": "string"}, "then": {"const": "deferred"}, "else": "$0"})",
+               {InitialValues(kModel.Value(type))});
     choices.push_back(
         IfThen(Has("initialValuesDataType", OneName(kDataTypePrefix, Name(type))), have(values)));
   }
-  choices.push_back({{"if", Has("initialValuesDataType", Ref("data-type"))},
-                     {"else", have("untyped-values-of-resource")}});
+  choices.push_back(
+      Filled(R"({"if": "$0", "else": "$1"})",
+             {Has("initialValuesDataType", Ref("data-type")), have("untyped-values-of-resource")}));
   // Pictures become tensors of four sizes, by scaling.
   const std::string picture = HasExtension(ExtensionsOf(FileFormat::kPicture));
   Json sizes = ArrayOf(Ref("uint32"));
   sizes["minItems"] = sizes["maxItems"] = 4;
   choices.push_back(
-      IfThen(Has("initialValues", Has("sourcePath", {{"type", "string"}, {"pattern", picture}})),
-             {{"properties", {{"resampleMode", {{"const", "scale"}}}, {"resampleSize", sizes}}}}));
+      IfThen(Has("initialValues",
+                 Has("sourcePath", Filled(R"({"type": "string", "pattern": "$0"})", {picture}))),
+             Filled(R"({"properties": {"resampleMode": {"const": "scale"}, "resampleSize": "$0"}})",
+                    {sizes})));
 
   std::vector<std::string_view> types = NamesOf(with_values);
   types.push_back(Name(DataType::kUnknown));
-  Json properties = {{"initialValues", {{"type", {"array", "object", "string"}}}},
-                     {"initialValuesDataType", Names(kDataTypePrefix, types)},
-                     {"sizeInBytes", Ref("uint64")},
-                     {"initialValuesOffsetInBytes", Ref("uint64")}};
+  Json properties = Filled(
+      R"({"initialValues": {"type": ["array", "object", "string"]}, "initialValuesDataType": "$0",
+          "sizeInBytes": "$1", "initialValuesOffsetInBytes": "$1"})",
+      {Names(kDataTypePrefix, types), Ref("uint64")});
   AddIgnored(kIgnoredResourceKeys, properties);
   Json resource = ModelObject(properties, {"initialValues"});
   resource["allOf"] = choices;
@@ -125,14 +121,14 @@ void DefineResource(Json& definitions) {
 // --- bindings ------------------------------------------------------------------------------------
 
 void DefineBindPoint(Json& definitions) {
-  Json properties = {
-      {"name", Text()}, {"elementOffset", Ref("uint64")}, {"elementSizeInBytes", Ref("uint64")}};
+  Json properties =
+      Filled(R"({"name": {"type": "string"}, "elementOffset": "$0", "elementSizeInBytes": "$0"})",
+             {Ref("uint64")});
   AddIgnored(kIgnoredBindingKeys, properties);
-  const Json binding = {{"type", {"string", "object"}},
-                        {"properties", properties},
-                        {"if", {{"type", "object"}}},
-                        {"then", {{"required", {"name"}}}}};
-  definitions["bind-point"] = ItemOrArray(binding);
+  definitions["bind-point"] =
+      ItemOrArray(Filled(R"({"type": ["string", "object"], "properties": "$0",
+                             "if": {"type": "object"}, "then": {"required": ["name"]}})",
+                         {properties}));
 }
 
 // A command's bindings to bind points that the operator lacks are ignored. A schema cannot tell
@@ -147,13 +143,12 @@ Json BindPointRules() {
   Json rules = Json::array();
   for (const auto& [bind_point, names] : operators) {
     const Json is_one = Names(kOperatorPrefix, names);
-    const Json all_have_it = {{"if", {{"required", {"Type"}}}},
-                              {"then", Has("Type", is_one)},
-                              {"else", Has("type", is_one)}};
-    const Json bindings = {{"properties", {{bind_point, Ref("bind-point")}}}};
-    rules.push_back(IfThen(
-        {{"properties", {{"dispatchables", {{"additionalProperties", all_have_it}}}}}},
-        {{"properties", {{"commands", {{"items", {{"properties", {{"bindings", bindings}}}}}}}}}}));
+    rules.push_back(Filled(
+        R"({"if": {"properties": {"dispatchables": {"additionalProperties": {
+                "if": {"required": ["Type"]}, "then": "$0", "else": "$1"}}}},
+            "then": {"properties": {"commands": {"items": {"properties": {"bindings": {
+                "properties": {"$2": "$3"}}}}}}}})",
+        {Has("Type", is_one), Has("type", is_one), bind_point, Ref("bind-point")}));
   }
   return rules;
 }
@@ -161,16 +156,18 @@ Json BindPointRules() {
 // --- commands ------------------------------------------------------------------------------------
 
 Json NameInAnyCase(std::string_view name) {
-  return {{"type", "string"}, {"pattern", fmt::format("^{}$", AnyCase(name))}};
+  return Filled(R"({"type": "string", "pattern": "$0"})", {fmt::format("^{}$", AnyCase(name))});
 }
 
 void DefineCommand(Json& definitions) {
-  Json dispatch = {{"dispatchable", Text()}, {"bindings", {{"type", "object"}}}};
+  Json dispatch =
+      Json::parse(R"({"dispatchable": {"type": "string"}, "bindings": {"type": "object"}})");
   AddIgnored(kIgnoredDispatchKeys, dispatch);
-  const Json print = {{"resource", Text()}, {"verbose", {{"type", "boolean"}}}};
-  const Json write = {{"resource", Text()},
-                      {"targetPath", Ref("file-name")},
-                      {"dimensions", ArrayOf(Ref("uint32"))}};
+  const Json print =
+      Json::parse(R"({"resource": {"type": "string"}, "verbose": {"type": "boolean"}})");
+  const Json write =
+      Filled(R"({"resource": {"type": "string"}, "targetPath": "$0", "dimensions": "$1"})",
+             {Ref("file-name"), ArrayOf(Ref("uint32"))});
   const std::pair<std::string_view, Json> kinds[] = {
       {"dispatch", ModelObject(dispatch, {"dispatchable", "bindings"})},
       {"print", ModelObject(print, {"resource"})},
@@ -196,16 +193,16 @@ Json MapOf(const Json& values) {
 // Defines an operator, a graph in a file, or an ONNX model.
 void DefineDispatchable(Json& definitions) {
   const Json type = NameInAnyCase(kGraphType);
-  const Json graph =
-      ModelObject({{"type", type}, {"sourcePath", Ref("file-name")}}, {"type", "sourcePath"});
   const Json onnx_type = NameInAnyCase(kOnnxType);
-  const Json onnx = ModelObject({{"type", onnx_type},
-                                 {"sourcePath", Ref("file-name")},
-                                 {"freeDimensionNameOverrides", MapOf(Ref("uint32"))},
-                                 {"freeDimensionDenotationOverrides", MapOf(Ref("uint32"))}},
-                                {"type", "sourcePath"});
-  const Json others = {{"if", Has("type", type)}, {"then", graph}, {"else", Ref("model-operator")}};
-  definitions["dispatchable"] = {{"if", Has("type", onnx_type)}, {"then", onnx}, {"else", others}};
+  definitions["dispatchable"] = Filled(
+      R"({"if": "$0", "then": {"type": "object", "properties": {"type": "$1", "sourcePath": "$2",
+              "freeDimensionNameOverrides": "$3", "freeDimensionDenotationOverrides": "$3"},
+            "required": ["type", "sourcePath"]},
+          "else": {"if": "$4", "then": {"type": "object",
+              "properties": {"type": "$5", "sourcePath": "$2"},
+              "required": ["type", "sourcePath"]}, "else": "$6"}})",
+      {Has("type", onnx_type), onnx_type, Ref("file-name"), MapOf(Ref("uint32")), Has("type", type),
+       type, Ref("model-operator")});
 }
 
 }  // namespace
@@ -215,10 +212,10 @@ void DefineModel(Json& definitions) {
   DefineBindPoint(definitions);
   DefineCommand(definitions);
   DefineDispatchable(definitions);
-  Json model = ModelObject({{"resources", MapOf(Ref("resource"))},
-                            {"dispatchables", MapOf(Ref("dispatchable"))},
-                            {"commands", ArrayOf(Ref("command"))}},
-                           {"resources", "dispatchables", "commands"});
+  Json model = ModelObject(
+      Filled(R"({"resources": "$0", "dispatchables": "$1", "commands": "$2"})",
+             {MapOf(Ref("resource")), MapOf(Ref("dispatchable")), ArrayOf(Ref("command"))}),
+      {"resources", "dispatchables", "commands"});
   model["allOf"] = BindPointRules();
   definitions["model"] = model;
 }

@@ -89,9 +89,8 @@ class FieldSchemas {
         return NumberWithin(field.limits);
       case FieldKind::kInt:
       case FieldKind::kInts:
-        return {{"type", "integer"},
-                {"minimum", std::numeric_limits<int32_t>::min()},
-                {"maximum", std::numeric_limits<int32_t>::max()}};
+        return Filled(R"({"type": "integer", "minimum": "$0", "maximum": "$1"})",
+                      {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()});
       case FieldKind::kFloat:
       case FieldKind::kFloats:
         return Float();
@@ -100,13 +99,15 @@ class FieldSchemas {
       case FieldKind::kEnum:
         return Names(field.names.prefix, field.names.names);
       case FieldKind::kScaleBias:
-        return dialect_.Object({{"Scale", Float()}, {"Bias", Float()}}, {"Scale", "Bias"});
+        return dialect_.Object(Filled(R"({"Scale": "$0", "Bias": "$0"})", {Float()}),
+                               {"Scale", "Bias"});
       case FieldKind::kSize2d:
         return dialect_.Object(
-            {{"Width", NumberWithin(field.limits)}, {"Height", NumberWithin(field.limits)}},
+            Filled(R"({"Width": "$0", "Height": "$0"})", {NumberWithin(field.limits)}),
             {"Width", "Height"});
       case FieldKind::kScalar:
-        return {{"anyOf", {Ref("number"), {{"type", "object"}, {"maxProperties", 1}}}}};
+        return Filled(R"({"anyOf": ["$0", {"type": "object", "maxProperties": 1}]})",
+                      {Ref("number")});
       default:  // activations
         return Ref(dialect_.Definition(kFusedActivationNames[static_cast<size_t>(field.host)]));
     }
@@ -121,8 +122,8 @@ class FieldSchemas {
     Imply(count_, Integer(limits.min_count, limits.max_count));
     if (dialect_.is_model()) return;
     const Json few = dialect_.Optional(Integer(limits.min_count, kMaxImpliedTensors));
-    rules_.push_back(
-        {{"anyOf", {dialect_.Present(field.name), {{"properties", {{count_, few}}}}}}});
+    rules_.push_back(Filled(R"({"anyOf": ["$0", {"properties": {"$1": "$2"}}]})",
+                            {dialect_.Present(field.name), count_, few}));
   }
 
   // All arrays of numbers after a count must have that length.
@@ -155,14 +156,16 @@ class FieldSchemas {
   void ImplyByCount(const Field& field, const Json& schema) {
     Imply(field, schema);
     if (dialect_.is_model()) return;
-    rules_.push_back({{"anyOf", {dialect_.Present(field.name), Has(count_, {{"const", 0}})}}});
+    rules_.push_back(Filled(R"({"anyOf": ["$0", "$1"]})",
+                            {dialect_.Present(field.name), Has(count_, {{"const", 0}})}));
   }
   void AddCountRules(Json& rules) const {
     constexpr uint32_t kMostRules = 16;
     if (counted_.empty() || counted_.front()->limits.max_count > kMostRules) return;
     const Field& first = *counted_.front();
     for (uint32_t count = first.limits.min_count; count <= first.limits.max_count; ++count) {
-      const Json of_count = {{"type", "array"}, {"minItems", count}, {"maxItems", count}};
+      const Json of_count =
+          Filled(R"({"type": "array", "minItems": "$0", "maxItems": "$0"})", {count});
       Json others = {{count_, dialect_.Optional({{"const", count}})}};
       for (const Field* array : std::span(counted_).subspan(1)) {
         others[std::string(array->name)] = of_count;
@@ -183,20 +186,17 @@ class FieldSchemas {
 
 // Returns the schema of the tolerance of a case's outputs.
 Json ToleranceSchema(const SchemaDialect& dialect) {
-  const Json number = dialect.Optional({{"anyOf",
-                                         {{{"type", "number"}, {"minimum", 0}},
-                                          {{"type", "string"}, {"pattern", "^[iI][nN][fF]$"}}}}});
-  const Json rules = {{"atol", number},
-                      {"rtol", number},
-                      {"ulp", dialect.Optional(Ref("uint64"))},
-                      {"units", number},
-                      {"bits", dialect.Optional({{"type", "boolean"}})}};
-  return dialect.Optional(
-      {{"anyOf",
-        {{{"pattern",
-           "^(webnn|[sS][uU][mM][sS](=[fF][lL][oO][aA][tT](32|16))?|[nN][oO][iI][sS][eE])$"},
-          {"type", "string"}},
-         dialect.Object(rules, Json::array())}}});
+  const Json number = dialect.Optional(Json::parse(
+      R"({"anyOf": [{"type": "number", "minimum": 0},
+                    {"type": "string", "pattern": "^[iI][nN][fF]$"}]})"));
+  const Json rules =
+      Filled(R"({"atol": "$0", "rtol": "$0", "ulp": "$1", "units": "$0", "bits": "$2"})",
+             {number, dialect.Optional(Ref("uint64")), dialect.Optional({{"type", "boolean"}})});
+  return dialect.Optional(Filled(
+      R"({"anyOf": [{"pattern":
+              "^(webnn|[sS][uU][mM][sS](=[fF][lL][oO][aA][tT](32|16))?|[nN][oO][iI][sS][eE])$",
+            "type": "string"}, "$0"]})",
+      {dialect.Object(rules, Json::array())}));
 }
 
 void AddDescriptorMembers(const SchemaDialect& dialect, const std::vector<const Field*>& fields,
@@ -230,14 +230,11 @@ Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const 
   const Json other = dialect.NotCounting();
   Json beside = with_fields_in(other, other);
   beside.update(others);
-  return {
-      {"if", dialect.Present("Desc")},
-      {"then", dialect.Object(with_fields_in(inner, other), Json::array())},
-      {"else",
-       {{"if", dialect.Present("desc")},
-        {"then", dialect.Object(with_fields_in(other, inner), Json::array())},
-        {"else", fields.Object(beside)}}},
-  };
+  return Filled(
+      R"({"if": "$0", "then": "$1", "else": {"if": "$2", "then": "$3", "else": "$4"}})",
+      {dialect.Present("Desc"), dialect.Object(with_fields_in(inner, other), Json::array()),
+       dialect.Present("desc"), dialect.Object(with_fields_in(other, inner), Json::array()),
+       fields.Object(beside)});
 }
 
 void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json& definitions) {
@@ -282,15 +279,11 @@ Json ByType(const SchemaDialect& dialect, std::span<const std::string_view> name
     for (const std::string_view name : names) {
       choices.push_back(IfThen(Has(key, OneName(kOperatorPrefix, name)), meaning(name)));
     }
-    return {
-        {"properties", {{key, Names(kOperatorPrefix, names)}, {other_key, dialect.NotCounting()}}},
-        {"required", {key}},
-        {"allOf", choices}};
+    return Filled(R"({"properties": {"$0": "$1", "$2": "$3"}, "required": ["$0"], "allOf": "$4"})",
+                  {key, Names(kOperatorPrefix, names), other_key, dialect.NotCounting(), choices});
   };
-  return {{"type", "object"},
-          {"if", dialect.Present("Type")},
-          {"then", under("Type", "type")},
-          {"else", under("type", "Type")}};
+  return Filled(R"({"type": "object", "if": "$0", "then": "$1", "else": "$2"})",
+                {dialect.Present("Type"), under("Type", "type"), under("type", "Type")});
 }
 
 void DefineFusedActivations(const SchemaDialect& dialect, ActivationHost host, Json& definitions) {
@@ -310,11 +303,10 @@ Json WithTypeFields(const SchemaDialect& dialect, Json other) {
     for (const Field* field : info->fields) {
       if (field->name != "Type") continue;
       const Json names = dialect.Optional(Names(field->names.prefix, field->names.names));
-      other = {{"if", Has("type", OneName(kOperatorPrefix, info->name))},
-               {"then",
-                {{"properties", {{"Type", names}}},
-                 {"allOf", Json::array({Ref(dialect.Definition(info->name))})}}},
-               {"else", other}};
+      other = Filled(
+          R"({"if": "$0", "then": {"properties": {"Type": "$1"}, "allOf": ["$2"]}, "else": "$3"})",
+          {Has("type", OneName(kOperatorPrefix, info->name)), names,
+           Ref(dialect.Definition(info->name)), other});
     }
   }
   return other;

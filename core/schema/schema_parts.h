@@ -2,6 +2,7 @@
 // The parts from which the schemas of both kinds of document are built.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@
 #include "core/tensor/tensor_desc.h"
 
 namespace dmlop {
+
+// Returns the JSON of a text in which "$0" to "$9" stand for the parts, as names for those that are
+// texts. It compiles to a tenth of what a list of lists does.
+Json Filled(std::string_view text, std::initializer_list<Json> parts);
 
 Json Ref(std::string_view definition);
 Json ArrayOf(const Json& items);

@@ -12,6 +12,37 @@
 
 namespace dmlop {
 
+namespace {
+
+// The part that a text stands for; null if it is none.
+const Json* PartOf(const std::string& text, std::initializer_list<Json> parts) {
+  return text.size() == 2 && text[0] == '$' ? parts.begin() + (text[1] - '0') : nullptr;
+}
+
+void Fill(std::initializer_list<Json> parts, Json& json) {
+  if (json.is_string()) {
+    if (const Json* part = PartOf(json.get_ref<const std::string&>(), parts)) json = *part;
+  } else if (json.is_array()) {
+    for (Json& entry : json) Fill(parts, entry);
+  } else if (json.is_object()) {
+    Json object = Json::object();
+    for (auto& [name, value] : json.items()) {
+      Fill(parts, value);
+      const Json* part = PartOf(name, parts);
+      object[part == nullptr ? name : part->get<std::string>()] = std::move(value);
+    }
+    json = std::move(object);
+  }
+}
+
+}  // namespace
+
+Json Filled(std::string_view text, std::initializer_list<Json> parts) {
+  Json json = Json::parse(text);
+  Fill(parts, json);
+  return json;
+}
+
 Json Ref(std::string_view definition) {
   return {{"$ref", fmt::format("#/$defs/{}", definition)}};
 }
@@ -188,28 +219,27 @@ Json Dimensions(Json numbers, size_t min_count) {
 Json RanksAgree(const SchemaDialect& dialect) {
   Json ranks = Json::array();
   for (size_t rank = 1; rank <= kMaxRank; ++rank) {
-    const Json of_rank = {{"type", "array"}, {"minItems", rank}, {"maxItems", rank}};
-    const Json strides = {{"anyOf", {of_rank, {{"maxItems", 0}}}}};  // none means packed
+    const Json of_rank = Filled(R"({"type": "array", "minItems": "$0", "maxItems": "$0"})", {rank});
+    // No strides mean packed.
     ranks.push_back(IfThen(
         Has("Sizes", of_rank),
-        {{"properties",
-          {{"DimensionCount", dialect.Optional({{"const", rank}})}, {"Strides", strides}}}}));
+        Filled(
+            R"({"properties": {"DimensionCount": "$0", "Strides": {"anyOf": ["$1", {"maxItems": 0}]}}})",
+            {dialect.Optional({{"const", rank}}), of_rank})));
   }
   return {{"allOf", ranks}};
 }
 
 Json Fields(const SchemaDialect& dialect, TensorRole role) {
-  Json total = Ref("uint64");
-  total["multipleOf"] = 4;
-  return {
-      {"DataType", dialect.Optional(Ref("data-type"))},
-      {"Sizes", dialect.Optional(Dimensions(Integer(1, kMaxUint32), 1))},
-      {"Strides", dialect.Optional(Dimensions(Ref("uint32"), 0))},
-      {"DimensionCount", dialect.Optional(Integer(1, kMaxRank))},
-      {"Flags", dialect.Optional(Flags(role))},
-      {"TotalTensorSizeInBytes", dialect.Optional(total)},
-      {"GuaranteedBaseOffsetAlignment", dialect.Optional(Alignments())},
-  };
+  Json fields = Filled(
+      R"({"DataType": {"$ref": "#/$defs/data-type"}, "Sizes": "$0", "Strides": "$1",
+          "DimensionCount": "$2", "Flags": "$3",
+          "TotalTensorSizeInBytes": {"$ref": "#/$defs/uint64", "multipleOf": 4},
+          "GuaranteedBaseOffsetAlignment": "$4"})",
+      {Dimensions(Integer(1, kMaxUint32), 1), Dimensions(Ref("uint32"), 0), Integer(1, kMaxRank),
+       Flags(role), Alignments()});
+  for (Json& field : fields) field = dialect.Optional(field);
+  return fields;
 }
 
 void DefineTensor(const SchemaDialect& dialect, TensorRole role, Json& definitions) {
@@ -249,9 +279,9 @@ void DefineTensors(const SchemaDialect& dialect, Json& definitions) {
 }
 
 Json CompleteTensor() {
-  return OfTensor({{"type", "object"},
-                   {"properties", {{"DataType", NotNull()}, {"Sizes", NotNull()}}},
-                   {"required", {"DataType", "Sizes"}}});
+  return OfTensor(Filled(R"({"type": "object", "properties": {"DataType": "$0", "Sizes": "$0"},
+                             "required": ["DataType", "Sizes"]})",
+                         {NotNull()}));
 }
 
 Json SizedTensor() {

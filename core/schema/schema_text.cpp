@@ -12,16 +12,11 @@ namespace dmlop {
 
 namespace {
 
-Json HasKey(const char* key) {
-  return {{"required", {key}}};
-}
-
 // Matches a document with "dispatchables", or with another part of a model and no operator's type.
 Json IsModel() {
-  const Json has_part = {{"anyOf", {HasKey("resources"), HasKey("commands")}}};
-  const Json has_type = {{"anyOf", {HasKey("type"), HasKey("Type")}}};
-  const Json is_unfinished = {{"allOf", {has_part, {{"not", has_type}}}}};
-  return {{"anyOf", {HasKey("dispatchables"), is_unfinished}}};
+  return Json::parse(R"({"anyOf": [{"required": ["dispatchables"]}, {"allOf": [
+      {"anyOf": [{"required": ["resources"]}, {"required": ["commands"]}]},
+      {"not": {"anyOf": [{"required": ["type"]}, {"required": ["Type"]}]}}]}]})");
 }
 
 }  // namespace
@@ -35,16 +30,10 @@ std::string SchemaText() {
   DefineModel(definitions);
   // A line of batch --report, what diagnose prints, and their parts.
   definitions.update(Json::parse(kReportsSchema));
-  const Json schema = {
-      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
-      {"title", "dmlop documents"},
-      {"description", "operator descriptors and DxDispatch models"},
-      {"type", "object"},
-      {"if", IsModel()},
-      {"then", Ref("model")},
-      {"else", Ref("operator")},
-      {"$defs", definitions},
-  };
+  const Json schema = Filled(R"({"$schema": "https://json-schema.org/draft/2020-12/schema",
+      "title": "dmlop documents", "description": "operator descriptors and DxDispatch models",
+      "type": "object", "if": "$0", "then": "$1", "else": "$2", "$defs": "$3"})",
+                             {IsModel(), Ref("model"), Ref("operator"), definitions});
   return Pretty(schema) + "\n";
 }
 
@@ -58,54 +47,50 @@ constexpr const char* kAnyValue = "number";
 // Returns the schema of seeded values, with two parameters or none. Only floats can be normal.
 Json RandomValuesSchema(const std::string& value, bool are_floats) {
   const SchemaDialect strict(Dialect::kDescriptor);
-  const auto of_kind = [&](const Json& kind, const std::vector<std::string>& parameters) {
-    Json properties = {
-        {"random", kind}, {"seed", strict.Optional(Ref("uint64"))}, {"valueCount", Ref("uint32")}};
-    for (const std::string& name : parameters) properties[name] = strict.Optional(Ref(value));
+  const auto of_kind = [&](const Json& kind, std::initializer_list<const char*> parameters) {
+    Json properties = Filled(R"({"random": "$0", "seed": "$1", "valueCount": "$2"})",
+                             {kind, strict.Optional(Ref("uint64")), Ref("uint32")});
+    for (const char* name : parameters) properties[name] = strict.Optional(Ref(value));
     return strict.Object(properties, {"random"});
   };
   const Json special = {{"const", "special"}};
   const Json normal = {{"const", "normal"}};
   const Json ranged = of_kind({{"enum", {"uniform", "integers"}}}, {"low", "high"});
-  Json others = ranged;
-  if (are_floats) {
-    others = {{"if", Has("random", normal)},
-              {"then", of_kind(normal, {"mean", "deviation"})},
-              {"else", ranged}};
-  }
-  return {{"if", Has("random", special)}, {"then", of_kind(special, {})}, {"else", others}};
+  const auto either = [](const Json& kind, const Json& schema, const Json& others) {
+    return Filled(R"({"if": "$0", "then": "$1", "else": "$2"})",
+                  {Has("random", kind), schema, others});
+  };
+  const Json others =
+      are_floats ? either(normal, of_kind(normal, {"mean", "deviation"}), ranged) : ranged;
+  return either(special, of_kind(special, {}), others);
 }
 
 // Defines arrays of values or of arrays, and initializers.
 void DefineInlineValues(const std::string& value, bool are_floats, Json& definitions) {
   const std::string array = value + "-array";
   const SchemaDialect strict(Dialect::kDescriptor);
-  const Json count = {{"valueCount", Ref("uint32")}};
-  Json constant = {{"value", Ref(value)}};
-  Json sequence = {{"valueStart", Ref(value)}, {"valueDelta", Ref(value)}};
-  constant.update(count);
-  sequence.update(count);
-  definitions[array] = {{"type", "array"},
-                        {"minItems", 1},
-                        {"if", {{"contains", {{"type", "array"}}}}},
-                        {"then", {{"items", Ref(array)}}},
-                        {"else", {{"items", Ref(value)}}}};
-  definitions[value + "-initializer"] = {
-      {"if", {{"required", {"random"}}}},
-      {"then", RandomValuesSchema(value, are_floats)},
-      {"else",
-       {{"if", {{"required", {"value"}}}},
-        {"then", strict.Object(constant, {"value"})},
-        {"else", strict.Object(sequence, {"valueStart", "valueDelta"})}}}};
-  definitions[value + "-binding"] = {{"allOf",
-                                      {IfThen({{"type", "array"}}, Ref(array)),
-                                       IfThen({{"type", "object"}}, Ref(value + "-initializer"))}}};
+  const Json constant =
+      Filled(R"({"value": "$0", "valueCount": "$1"})", {Ref(value), Ref("uint32")});
+  const Json sequence = Filled(R"({"valueStart": "$0", "valueDelta": "$0", "valueCount": "$1"})",
+                               {Ref(value), Ref("uint32")});
+  definitions[array] =
+      Filled(R"({"type": "array", "minItems": 1, "if": {"contains": {"type": "array"}},
+                 "then": {"items": "$0"}, "else": {"items": "$1"}})",
+             {Ref(array), Ref(value)});
+  definitions[value + "-initializer"] =
+      Filled(R"({"if": {"required": ["random"]}, "then": "$0", "else": {
+                 "if": {"required": ["value"]}, "then": "$1", "else": "$2"}})",
+             {RandomValuesSchema(value, are_floats), strict.Object(constant, {"value"}),
+              strict.Object(sequence, {"valueStart", "valueDelta"})});
+  definitions[value + "-binding"] = Filled(R"({"allOf": [{"if": {"type": "array"}, "then": "$0"},
+                           {"if": {"type": "object"}, "then": "$1"}]})",
+                                           {Ref(array), Ref(value + "-initializer")});
   Json one = Ref(value + "-binding");
   one["type"] = {"array", "object"};
-  const Json any = {{"anyOf", {{"type", "array"}, {"minItems", 1}, {"items", one}}}};
-  definitions[value + "-expected"] = {{"if", {{"type", "object"}, {"required", {"anyOf"}}}},
-                                      {"then", strict.Object(any, {"anyOf"})},
-                                      {"else", Ref(value + "-binding")}};
+  const Json any = Filled(R"({"anyOf": {"type": "array", "minItems": 1, "items": "$0"}})", {one});
+  definitions[value + "-expected"] =
+      Filled(R"({"if": {"type": "object", "required": ["anyOf"]}, "then": "$0", "else": "$1"})",
+             {strict.Object(any, {"anyOf"}), Ref(value + "-binding")});
 }
 
 // Returns a condition on a field of a descriptor's operator, in any place where fields may be.
@@ -119,7 +104,7 @@ Json EntryOf(size_t entry, const Json& schema) {
   Json items = Json::array();
   while (items.size() < entry) items.push_back(Json::object());
   items.push_back(schema);
-  return {{"type", "array"}, {"minItems", entry + 1}, {"prefixItems", items}};
+  return Filled(R"({"type": "array", "minItems": "$0", "prefixItems": "$1"})", {entry + 1, items});
 }
 
 // Values in the document must be of the tensor's type, which only .npy files imply. The tensors of
@@ -178,23 +163,22 @@ void DefineBindings(Json& definitions) {
   definitions["complete-tensor"] = CompleteTensor();
   definitions["sized-tensor"] = SizedTensor();
   definitions["typed-tensor"] = TypedTensor();
-  definitions["untyped-binding"] = {
-      {"type", "string"},
-      {"pattern", HasExtension(ExtensionsOf(FileFormat::kRaw), "(@(0[xX][0-9a-fA-F]+|[0-9]+))?") +
-                      "|" + HasExtension(ExtensionsOf(FileFormat::kPicture))}};
+  definitions["untyped-binding"] =
+      Filled(R"({"type": "string", "pattern": "$0"})",
+             {HasExtension(ExtensionsOf(FileFormat::kRaw), "(@(0[xX][0-9a-fA-F]+|[0-9]+))?") + "|" +
+              HasExtension(ExtensionsOf(FileFormat::kPicture))});
   DefineInlineValues(kAnyValue, /*are_floats=*/true, definitions);
   for (const DataType type : ElementTypes()) {
     definitions[fmt::format("{}-tensor", Name(type))] = TensorOfType(type);
     DefineInlineValues(ValueDefinition(type), IsFloat(type), definitions);
   }
-  Json input = Ref("number-binding");
-  input["type"] = {"string", "array", "object", "null"};
-  input["pattern"] = definitions["file-name"]["pattern"];
-  definitions["input-binding"] = input;
-  Json expected = Ref("number-expected");
-  expected["type"] = {"array", "object", "null"};
-  definitions["expected-values"] = expected;
-  definitions["output-binding"] = {{"anyOf", {Ref("file-name"), {{"type", "null"}}}}};
+  definitions.update(Filled(
+      R"({"input-binding": {"$ref": "#/$defs/number-binding",
+                            "type": ["string", "array", "object", "null"], "pattern": "$0"},
+          "expected-values": {"$ref": "#/$defs/number-expected",
+                              "type": ["array", "object", "null"]},
+          "output-binding": {"anyOf": [{"$ref": "#/$defs/file-name"}, {"type": "null"}]}})",
+      {definitions["file-name"]["pattern"]}));
 }
 
 Json BindingsSchema(const SchemaDialect& dialect, const std::vector<const Field*>& fields) {

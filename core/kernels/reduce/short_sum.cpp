@@ -3,7 +3,7 @@
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/kernels/reduce/short_sum_half.cpp"
+#define HWY_TARGET_INCLUDE "core/kernels/reduce/short_sum.cpp"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
@@ -14,6 +14,13 @@
 #if HWY_ONCE
 
 namespace dmlop {
+
+template <>
+ShortSumKernels<float> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<ShortSumKernels<float>(SumMap, SumFinalizer)> kForms =
+      DMLOP_ISA_FORMS(MakeKernels<float>);
+  return Choose(kForms)(map, finalizer);
+}
 
 template <>
 ShortSumKernels<Half> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {

@@ -3,7 +3,7 @@
 
 // Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/kernels/reduce/approximate_sum_float.cpp"
+#define HWY_TARGET_INCLUDE "core/kernels/reduce/approximate_sum.cpp"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
@@ -26,6 +26,20 @@ template <>
 FinalizeSumsFunction<float> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
   constexpr IsaForms<FinalizeSumsFunction<float>(SumMap, SumFinalizer)> kForms =
       DMLOP_ISA_FORMS(MakeFinalize<float>);
+  return Choose(kForms)(map, finalizer);
+}
+
+template <>
+ApproximateSumKernels<Half> ApproximateSumKernelsFor(SumMap map) {
+  constexpr IsaForms<ApproximateSumKernels<Half>(SumMap)> kForms =
+      DMLOP_ISA_FORMS(MakeKernels<Half>);
+  return Choose(kForms)(map);
+}
+
+template <>
+FinalizeSumsFunction<Half> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<FinalizeSumsFunction<Half>(SumMap, SumFinalizer)> kForms =
+      DMLOP_ISA_FORMS(MakeFinalize<Half>);
   return Choose(kForms)(map, finalizer);
 }
 
