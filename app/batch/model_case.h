@@ -18,7 +18,6 @@
 #include "app/files/descriptor.h"
 #include "app/files/reported_file.h"
 #include "app/graph/graph_model.h"
-#include "app/run/filled_tensors.h"
 #include "app/run/runnable_model.h"
 #include "core/graph/graph_run.h"
 #include "core/io/json.h"

@@ -13,7 +13,6 @@
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
-#include "app/run/filled_tensors.h"
 #include "app/run/runnable_model.h"
 #include "app/shell_word.h"
 #include "app/text/diagnostic_text.h"

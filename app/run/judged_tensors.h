@@ -10,7 +10,7 @@
 
 #include "app/files/file_roles.h"
 #include "app/graph/graph_model.h"
-#include "app/run/filled_tensors.h"
+#include "app/run/runnable_model.h"
 #include "app/run/run_comparisons.h"
 #include "core/graph/graph_run.h"
 

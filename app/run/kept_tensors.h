@@ -13,7 +13,6 @@
 #include "app/files/output.h"
 #include "app/files/reported_file.h"
 #include "app/options/options.h"
-#include "app/run/filled_tensors.h"
 #include "app/run/runnable_model.h"
 #include "core/io/output_file.h"
 #include "core/io/output_tensor.h"

@@ -54,12 +54,12 @@ std::vector<Color> DifferencePalette(const ErrorScale& scale) {
 MapScale DifferenceScale(const ErrorScale& errors) {
   constexpr int kMostNumbers = 5;
   MapScale scale{.paper = ErrorScale::kMismatch + 1,
-                     .ink = ErrorScale::kMismatch + 2,
-                     .bar = {},
-                     .numbers = {},
-                     .unit = std::string(NameOf(errors.measure())),
-                     .meanings = {{ErrorScale::kPasses, "passes"},
-                                  {ErrorScale::kMismatch, "NaN or inf on one side"}}};
+                 .ink = ErrorScale::kMismatch + 2,
+                 .bar = {},
+                 .numbers = {},
+                 .unit = std::string(NameOf(errors.measure())),
+                 .meanings = {{ErrorScale::kPasses, "passes"},
+                              {ErrorScale::kMismatch, "NaN or inf on one side"}}};
   const int count = errors.last() - errors.first() + 1;
   const int step = (count + kMostNumbers - 1) / kMostNumbers;
   for (int i = 0; i < count; ++i) {
@@ -84,8 +84,7 @@ std::vector<Color> ValuePalette() {
 
 MapScale ValueScale(const ValueMap& map) {
   constexpr double kNoDifference = 1e-3;  // relative to the scale: invisible
-  MapScale scale{
-      .paper = kWhite, .ink = 0, .bar = {}, .numbers = {}, .unit = "", .meanings = {}};
+  MapScale scale{.paper = kWhite, .ink = 0, .bar = {}, .numbers = {}, .unit = "", .meanings = {}};
   if (map.range) {
     for (size_t i = 0; i < kGrayCount; ++i) scale.bar.push_back(static_cast<uint8_t>(i));
     double middle = map.range->min / 2 + map.range->max / 2;

@@ -15,33 +15,23 @@
 
 namespace dmlop {
 
-template <>
-ApproximateSumKernels<float> ApproximateSumKernelsFor(SumMap map) {
-  constexpr IsaForms<ApproximateSumKernels<float>(SumMap)> kForms =
-      DMLOP_ISA_FORMS(MakeKernels<float>);
+template <typename T>
+ApproximateSumKernels<T> ApproximateSumKernelsFor(SumMap map) {
+  constexpr IsaForms<ApproximateSumKernels<T>(SumMap)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
   return Choose(kForms)(map);
 }
 
-template <>
-FinalizeSumsFunction<float> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
-  constexpr IsaForms<FinalizeSumsFunction<float>(SumMap, SumFinalizer)> kForms =
-      DMLOP_ISA_FORMS(MakeFinalize<float>);
+template <typename T>
+FinalizeSumsFunction<T> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<FinalizeSumsFunction<T>(SumMap, SumFinalizer)> kForms =
+      DMLOP_ISA_FORMS(MakeFinalize<T>);
   return Choose(kForms)(map, finalizer);
 }
 
-template <>
-ApproximateSumKernels<Half> ApproximateSumKernelsFor(SumMap map) {
-  constexpr IsaForms<ApproximateSumKernels<Half>(SumMap)> kForms =
-      DMLOP_ISA_FORMS(MakeKernels<Half>);
-  return Choose(kForms)(map);
-}
-
-template <>
-FinalizeSumsFunction<Half> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
-  constexpr IsaForms<FinalizeSumsFunction<Half>(SumMap, SumFinalizer)> kForms =
-      DMLOP_ISA_FORMS(MakeFinalize<Half>);
-  return Choose(kForms)(map, finalizer);
-}
+template ApproximateSumKernels<float> ApproximateSumKernelsFor(SumMap map);
+template ApproximateSumKernels<Half> ApproximateSumKernelsFor(SumMap map);
+template FinalizeSumsFunction<float> FinalizeSumsFor(SumMap map, SumFinalizer finalizer);
+template FinalizeSumsFunction<Half> FinalizeSumsFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop
 

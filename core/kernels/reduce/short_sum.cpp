@@ -15,19 +15,15 @@
 
 namespace dmlop {
 
-template <>
-ShortSumKernels<float> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {
-  constexpr IsaForms<ShortSumKernels<float>(SumMap, SumFinalizer)> kForms =
-      DMLOP_ISA_FORMS(MakeKernels<float>);
+template <typename T>
+ShortSumKernels<T> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {
+  constexpr IsaForms<ShortSumKernels<T>(SumMap, SumFinalizer)> kForms =
+      DMLOP_ISA_FORMS(MakeKernels<T>);
   return Choose(kForms)(map, finalizer);
 }
 
-template <>
-ShortSumKernels<Half> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {
-  constexpr IsaForms<ShortSumKernels<Half>(SumMap, SumFinalizer)> kForms =
-      DMLOP_ISA_FORMS(MakeKernels<Half>);
-  return Choose(kForms)(map, finalizer);
-}
+template ShortSumKernels<float> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer);
+template ShortSumKernels<Half> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop
 
