@@ -27,6 +27,13 @@ OnnxOperand EmitBinary(OnnxCall& call, std::string_view op, OnnxOperand a, OnnxO
   return out;
 }
 
+void EmitPair(OnnxCall& call, std::string_view op, const OnnxType& type) {
+  OnnxValue& a = call.In(0);
+  OnnxValue& b = call.In(1);
+  const OnnxSizes sizes = BroadcastSizes(call, a.sizes, b.sizes);
+  EmitBinary(call, op, BroadcastTo(a, sizes), BroadcastTo(b, sizes), call.Out(0, type, sizes));
+}
+
 OnnxValue& CastTo(OnnxCall& call, OnnxValue& value, OnnxType type) {
   if (value.type.number == type.number) return value;
   return *EmitUnary(call, "CAST", Packed(value), call.Temporary(type, value.sizes)).value;

@@ -29,6 +29,9 @@ void EmitElements(OnnxCall& call, std::string_view op, const OnnxType& type,
 OnnxOperand EmitBinary(OnnxCall& call, std::string_view op, OnnxOperand a, OnnxOperand b,
                        OnnxOperand out);
 
+// Computes the first output from both inputs, which are repeated to common sizes by strides.
+void EmitPair(OnnxCall& call, std::string_view op, const OnnxType& type);
+
 // The value as elements of a type: a copy by CAST, or the value itself.
 OnnxValue& CastTo(OnnxCall& call, OnnxValue& value, OnnxType type);
 

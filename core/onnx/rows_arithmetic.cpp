@@ -63,9 +63,7 @@ void EmitMeanOfMany(OnnxCall& call) {
 void Mean(OnnxCall& call) {
   if (call.input_count() == 1) return Copy(call);
   if (call.input_count() > 2) return EmitMeanOfMany(call);
-  const OnnxSizes sizes = CommonSizes(call);
-  EmitBinary(call, "ELEMENT_WISE_MEAN", BroadcastTo(call.In(0), sizes),
-             BroadcastTo(call.In(1), sizes), call.Out(0, call.In(0).type, sizes));
+  EmitPair(call, "ELEMENT_WISE_MEAN", call.In(0).type);
 }
 
 // --- bounds --------------------------------------------------------------------------------------
@@ -149,23 +147,18 @@ void IsInf(OnnxCall& call) {
 
 // --- functions of two elements -------------------------------------------------------------------
 
-void EmitPair(OnnxCall& call, std::string_view op) {
-  OnnxValue& a = call.In(0);
-  OnnxValue& b = call.In(1);
-  const OnnxSizes sizes = BroadcastSizes(call, a.sizes, b.sizes);
-  EmitBinary(call, op, BroadcastTo(a, sizes), BroadcastTo(b, sizes), call.Out(0, a.type, sizes));
-}
-
 void Mod(OnnxCall& call) {
   const bool truncates = call.Int("fmod", 0) != 0;
-  EmitPair(call, truncates ? "ELEMENT_WISE_MODULUS_TRUNCATE" : "ELEMENT_WISE_MODULUS_FLOOR");
+  EmitPair(call, truncates ? "ELEMENT_WISE_MODULUS_TRUNCATE" : "ELEMENT_WISE_MODULUS_FLOOR",
+           call.In(0).type);
 }
 
 void BitShift(OnnxCall& call) {
   if (!call.HasAttribute("direction")) call.Refuse("ONX-3", "there is no direction");
   const bool is_left = call.Text("direction", "") == "LEFT";
   if (!is_left) call.RequireText("direction", "RIGHT");
-  EmitPair(call, is_left ? "ELEMENT_WISE_BIT_SHIFT_LEFT" : "ELEMENT_WISE_BIT_SHIFT_RIGHT");
+  EmitPair(call, is_left ? "ELEMENT_WISE_BIT_SHIFT_LEFT" : "ELEMENT_WISE_BIT_SHIFT_RIGHT",
+           call.In(0).type);
 }
 
 void Pow(OnnxCall& call) {

@@ -55,22 +55,12 @@ void Abs(OnnxCall& call) {
 
 // --- functions of two elements and more ----------------------------------------------------------
 
-// Both inputs are repeated to common sizes by strides.
-void EmitBinary(OnnxCall& call, const OnnxType& type) {
-  OnnxValue& a = call.In(0);
-  OnnxValue& b = call.In(1);
-  const OnnxSizes sizes = BroadcastSizes(call, a.sizes, b.sizes);
-  call.Emit(call.row().operators, {{"ATensor", BroadcastTo(a, sizes)},
-                                   {"BTensor", BroadcastTo(b, sizes)},
-                                   {"OutputTensor", call.Out(0, type, sizes)}});
-}
-
 void Binary(OnnxCall& call) {
-  EmitBinary(call, call.In(0).type);
+  EmitPair(call, call.row().operators, call.In(0).type);
 }
 
 void Comparison(OnnxCall& call) {
-  EmitBinary(call, kOnnxBool);
+  EmitPair(call, call.row().operators, kOnnxBool);
 }
 
 void Where(OnnxCall& call) {

@@ -205,7 +205,7 @@ constexpr FieldOf<T> Optional(FieldOf<T> field) {
 
 }  // namespace field
 
-// Fields with the same meaning in every operator.
+// Fields that several operators have.
 inline constexpr auto kInputTensor = field::Input("InputTensor");
 inline constexpr auto kOutputTensor = field::Output("OutputTensor");
 inline constexpr auto kATensor = field::Input("ATensor");
@@ -218,5 +218,17 @@ inline constexpr auto kAxis = field::Uint("Axis", {.max = kMaxRank - 1});
 inline constexpr std::string_view kAxisDirections[] = {"INCREASING", "DECREASING"};
 inline constexpr auto kAxisDirection =
     field::Enum("AxisDirection", {.prefix = "DML_AXIS_DIRECTION_", .names = kAxisDirections});
+inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
+inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
+inline constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
+inline constexpr auto kAlpha = field::Float("Alpha");
+inline constexpr auto kBeta = field::Float("Beta");
+inline constexpr auto kEpsilon = field::Float("Epsilon");
+inline constexpr auto kCrossChannel = field::Bool("CrossChannel");
+inline constexpr auto kValueDataType = field::TypeOf("ValueDataType");
+inline constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
+inline constexpr auto kAxisCount = field::Count("AxisCount");
+inline constexpr auto kAxes =
+    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
 
 }  // namespace dmlop

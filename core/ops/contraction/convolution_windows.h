@@ -24,12 +24,10 @@ inline constexpr Limits kSpatial = {
     .min = 1, .rule = "CTR-5", .min_count = 1, .max_count = 3, .count_rule = "CTR-4"};
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr auto kFilterTensor = field::Input("FilterTensor");
-inline constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
 inline constexpr auto kMode = field::Enum("Mode", {"DML_CONVOLUTION_MODE_", kModeNames});
 inline constexpr auto kDirection =
     field::Enum("Direction", {"DML_CONVOLUTION_DIRECTION_", kDirectionNames});
 inline constexpr auto kOutputPadding = field::Uints("OutputPadding", kWindows.end_padding.limits);
-inline constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
 inline constexpr auto kActivation = field::FusedActivation(ActivationHost::kConvolution);
 
 // --- sizes ---------------------------------------------------------------------------------------

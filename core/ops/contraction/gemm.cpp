@@ -25,8 +25,6 @@ constexpr EnumNames kTransforms = {"DML_MATRIX_TRANSFORM_", kTransformNames};
 constexpr auto kCTensor = field::Optional(field::Input("CTensor"));
 constexpr auto kTransA = field::Enum("TransA", kTransforms);
 constexpr auto kTransB = field::Enum("TransB", kTransforms);
-constexpr auto kAlpha = field::Float("Alpha");
-constexpr auto kBeta = field::Float("Beta");
 constexpr auto kActivation = field::FusedActivation(ActivationHost::kMatrices);
 constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor, &kTransA,
                                     &kTransB,  &kAlpha,   &kBeta,    &kActivation};

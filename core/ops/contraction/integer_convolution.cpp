@@ -52,7 +52,6 @@ constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
 
 constexpr WindowFields kWindows = WindowFieldsWith(
     {.min = 1, .rule = "CTR-5", .min_count = 1, .max_count = 2, .count_rule = "CTR-4"});
-constexpr auto kGroupCount = field::Uint("GroupCount", {.min = 1, .rule = "CTR-5"});
 
 std::vector<WindowAxis> AxesOf(const OperatorDesc& op) {
   std::vector<WindowAxis> axes;

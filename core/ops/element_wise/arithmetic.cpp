@@ -246,7 +246,6 @@ std::vector<ConstTensorView> ScaleOperands(const OperatorDesc& op, InputViews in
 
 // --- FILL_VALUE_SEQUENCE -------------------------------------------------------------------------
 
-constexpr auto kValueDataType = field::TypeOf("ValueDataType");
 constexpr auto kValueStart = field::ScalarOf("ValueStart");
 constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"));
 constexpr const Field* kSequenceFields[] = {&kOutputTensor, &kValueDataType, &kValueStart,

@@ -95,8 +95,6 @@ extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 namespace dmlop::element_wise {
 namespace {
 
-constexpr auto kAlpha = field::Float("Alpha");
-constexpr auto kBeta = field::Float("Beta");
 constexpr const Field* kAlphaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha};
 constexpr const Field* kAlphaBetaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kBeta};
 

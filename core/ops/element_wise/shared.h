@@ -19,8 +19,6 @@ inline constexpr const Field* kBinaryFields[] = {&kATensor, &kBTensor, &kOutputT
 // An output with its own type.
 inline constexpr auto kOtherOutput = field::Output("OutputTensor", TypeVariable::kU);
 
-inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
-inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
 inline constexpr const Field* kGradientFields[] = {&kInputTensor, &kInputGradient,
                                                    &kOutputGradient};
 

@@ -10,7 +10,6 @@
 namespace dmlop::fill {
 namespace {
 
-constexpr auto kValueDataType = field::TypeOf("ValueDataType");
 constexpr auto kValue = field::ScalarOf("Value");
 constexpr const Field* kFields[] = {&kOutputTensor, &kValueDataType, &kValue};
 

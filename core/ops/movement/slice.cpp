@@ -61,13 +61,10 @@ std::vector<TensorMove> Slice(const OperatorDesc& op, InputViews inputs, OutputV
 constexpr auto kWindowOffsets = field::Uints("InputWindowOffsets", PerDimension("SLW-1", "MOV-4"));
 constexpr auto kWindowSizes = field::Uints("InputWindowSizes", PerDimension("SLW-1", "MOV-4", 1));
 constexpr auto kWindowStrides = field::Ints("InputWindowStrides", PerDimension("SLW-1", "MOV-4"));
-constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
-constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
 constexpr const Field* kSlice1Fields[] = {&kInputTensor,   &kOutputTensor, &kDimensionCount,
                                           &kWindowOffsets, &kWindowSizes,  &kWindowStrides};
-constexpr const Field* kGradFields[] = {&kInputGradientTensor, &kOutputGradientTensor,
-                                        &kDimensionCount,      &kWindowOffsets,
-                                        &kWindowSizes,         &kWindowStrides};
+constexpr const Field* kGradFields[] = {&kInputGradient, &kOutputGradient, &kDimensionCount,
+                                        &kWindowOffsets, &kWindowSizes,    &kWindowStrides};
 
 constexpr SupportRow kSlice1Rows[] = {
     {Level(2, 1), 4, 5, {types::kUpTo32}},
@@ -119,9 +116,9 @@ void InferSlice1(const OperatorDesc& op, Inference& infer) {
 
 // The output's sizes do not follow from the gradient, so they must be given.
 void InferGrad(const OperatorDesc& op, Inference& infer) {
-  if (!op[kOutputGradientTensor].sizes) return;
-  const TensorAt input = infer.tensor(kInputGradientTensor);
-  const TensorAt output = infer.tensor(kOutputGradientTensor);
+  if (!op[kOutputGradient].sizes) return;
+  const TensorAt input = infer.tensor(kInputGradient);
+  const TensorAt output = infer.tensor(kOutputGradient);
   if (!infer.RequireSameRank("MOV-1", output, input)) return;
   if (const auto most = MostSteps(op, output.sizes(), infer)) RequireSteps(op, input, *most, infer);
 }

@@ -153,20 +153,18 @@ namespace {
 
 using namespace normalization;
 
-constexpr auto kGradient = field::Input("InputGradientTensor");
 constexpr auto kMeanTensor = field::Input("MeanTensor");
 constexpr auto kVarianceTensor = field::Input("VarianceTensor");
 constexpr auto kScaleTensor = field::Input("ScaleTensor");
-constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
 constexpr auto kScaleGradient = field::Output("OutputScaleGradientTensor");
 constexpr auto kBiasGradient = field::Output("OutputBiasGradientTensor");
 constexpr auto kOptionalEpsilon = field::Optional(kEpsilon);
-constexpr const Field* kFields[] = {&kInputTensor,    &kGradient,     &kMeanTensor,
-                                    &kVarianceTensor, &kScaleTensor,  &kOutputGradient,
-                                    &kScaleGradient,  &kBiasGradient, &kOptionalEpsilon};
-constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kGradient,     &kMeanTensor,
-                                            &kVarianceTensor, &kScaleTensor,  &kOutputGradient,
-                                            &kScaleGradient,  &kBiasGradient, &kEpsilon};
+constexpr const Field* kFields[] = {&kInputTensor,    &kInputGradient, &kMeanTensor,
+                                    &kVarianceTensor, &kScaleTensor,   &kOutputGradient,
+                                    &kScaleGradient,  &kBiasGradient,  &kOptionalEpsilon};
+constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kInputGradient, &kMeanTensor,
+                                            &kVarianceTensor, &kScaleTensor,   &kOutputGradient,
+                                            &kScaleGradient,  &kBiasGradient,  &kEpsilon};
 constexpr SupportRow kRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
 constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
 
@@ -190,7 +188,7 @@ constexpr TensorShape kTensors[] = {
     {.tensor = &kInputTensor,
      .dims = "{S'..}",
      .feeds = kTraining ? 1 << kDx | 1 << kDscale : 1 << kDscale},
-    {&kGradient, kTraining ? "{S'..}" : "{S..}"},
+    {&kInputGradient, kTraining ? "{S'..}" : "{S..}"},
     {.tensor = &kMeanTensor, .dims = "{P:S..}", .feeds = 1 << kDscale},
     {.tensor = &kVarianceTensor, .dims = "{P:S..}", .feeds = 1 << kDx | 1 << kDscale},
     {.tensor = &kScaleTensor, .dims = "{P:S..}", .feeds = 1 << kDx},

@@ -15,8 +15,6 @@ namespace {
 using namespace normalization;
 
 constexpr auto kScaleTensor = field::Optional(field::Input("ScaleTensor"));
-constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
-constexpr auto kCrossChannel = field::Bool("CrossChannel");
 constexpr auto kNormalizeVariance = field::Bool("NormalizeVariance");
 constexpr auto kUseMean = field::Bool("UseMean");
 constexpr auto kUseVariance = field::Bool("UseVariance");

@@ -12,12 +12,6 @@
 
 namespace dmlop::normalization {
 
-inline constexpr auto kAxisCount = field::Count("AxisCount");
-inline constexpr auto kAxes =
-    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
-
-inline constexpr auto kEpsilon = field::Float("Epsilon");
-
 inline constexpr std::string_view kAxesText = "Axes lie in [0, DimensionCount - 1], each once";
 
 inline constexpr TensorShape kSliced[] = {{&kInputTensor, "{S'..}"}, {&kOutputTensor, "{S..}"}};

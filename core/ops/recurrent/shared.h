@@ -91,7 +91,6 @@ using CellFormula = UnitStates (*)(UnitStep& step, bool memory_only);
 
 inline constexpr auto kWeightTensor = field::Input("WeightTensor");
 inline constexpr auto kRecurrenceTensor = field::Input("RecurrenceTensor");
-inline constexpr auto kBiasTensor = field::Optional(field::Input("BiasTensor"));
 inline constexpr auto kHiddenInitTensor = field::Optional(field::Input("HiddenInitTensor"));
 inline constexpr auto kCellMemInitTensor = field::Optional(field::Input("CellMemInitTensor"));
 inline constexpr auto kSequenceLengthsTensor =

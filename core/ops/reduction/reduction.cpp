@@ -13,9 +13,6 @@ namespace dmlop::reduction {
 namespace {
 
 constexpr auto kOutput = field::Output("OutputTensor", TypeVariable::kU);
-constexpr auto kAxisCount = field::Count("AxisCount");
-constexpr auto kAxes =
-    field::Uints("Axes", {.max = kMaxRank - 1, .max_count = kMaxRank, .distinct = true});
 
 constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
 

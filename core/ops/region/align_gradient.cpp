@@ -11,12 +11,11 @@ namespace {
 using namespace region;
 
 constexpr auto kImage = field::Optional(kInputTensor);
-constexpr auto kGradient = field::Input("InputGradientTensor");
 constexpr auto kImageGradient = field::Optional(field::Output("OutputGradientTensor"));
 constexpr auto kRegionGradient =
     field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide));
 constexpr const Field* kFields[] = {
-    &kImage,          &kGradient,       &kRegions,           &kBatches,
+    &kImage,          &kInputGradient,  &kRegions,           &kBatches,
     &kImageGradient,  &kRegionGradient, &kReductionFunction, &kInterpolationMode,
     &kSpatialScaleX,  &kSpatialScaleY,  &kInputPixelOffset,  &kOutputPixelOffset,
     &kMinimumSamples, &kMaximumSamples, &kAlignToCorners};
@@ -43,9 +42,9 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   if (of_regions) infer.Output("RAG-1", kRegionGradient, op.sizes(kRegions));
   const auto count = CheckRegions("RAG-1", op, infer);
   const bool has_sizes = HasImage(op) || (of_image && op[kImageGradient].sizes);
-  if (!count || !has_sizes || op[kGradient].rank() != 4 || ImageSizes(op).size() != 4) return;
-  const Sizes& outputs = op.sizes(kGradient);
-  infer.RequireSizes("RAG-1", infer.tensor(kGradient),
+  if (!count || !has_sizes || op[kInputGradient].rank() != 4 || ImageSizes(op).size() != 4) return;
+  const Sizes& outputs = op.sizes(kInputGradient);
+  infer.RequireSizes("RAG-1", infer.tensor(kInputGradient),
                      {*count, ImageSizes(op)[1], outputs[2], outputs[3]});
   CheckSamples(op, outputs, infer);
 }
@@ -64,7 +63,7 @@ RegionTensors TensorsOf(const OperatorDesc& op, InputViews inputs) {
 
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const RegionTensors tensors = TensorsOf(op, inputs);
-  const RegionRule rule = RuleOf(op, op.sizes(kGradient));
+  const RegionRule rule = RuleOf(op, op.sizes(kInputGradient));
   const AlignmentGradient alignment{rule, IsMax(op), tensors, inputs[HasImage(op) ? 1 : 0]};
   if (op.Has(kImageGradient)) GradientOfImage(alignment, outputs.front());
   if (op.Has(kRegionGradient)) GradientOfCorners(alignment, outputs.back());
@@ -83,7 +82,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
     const size_t along = path == kRegions.name   ? sizes.size() - 2
                          : path == kBatches.name ? sizes.size() - 1
                                                  : 0;
-    const bool has_channels = path == kImage.name || path == kGradient.name;
+    const bool has_channels = path == kImage.name || path == kInputGradient.name;
     maps.push_back([=](const Region& output) {
       const bool of_image = outputs[output.tensor].path == kImageGradient.name;
       const Dims& begin = output.begin;
@@ -107,7 +106,7 @@ class Meaning {
       : op_(op),
         formula_(formula),
         tensors_(TensorsOf(op, formula.inputs())),
-        rule_(RuleOf(op, op.sizes(kGradient))),
+        rule_(RuleOf(op, op.sizes(kInputGradient))),
         part_{0, rule_.height, 0, rule_.width} {}
 
   // Adds up the shares of the gradients of all outputs whose samples include the pixel.

@@ -21,7 +21,6 @@ constexpr auto kNewSecondMoment = field::Output("OutputSecondMomentTensor");
 constexpr auto kLearningRate = field::Float("LearningRate");
 constexpr auto kBeta1 = field::Float("Beta1");
 constexpr auto kBeta2 = field::Float("Beta2");
-constexpr auto kEpsilon = field::Float("Epsilon");
 constexpr const Field* kFields[] = {
     &kParameters,     &kFirstMoment,     &kSecondMoment, &kGradient, &kStep,  &kNewParameters,
     &kNewFirstMoment, &kNewSecondMoment, &kLearningRate, &kBeta1,    &kBeta2, &kEpsilon};

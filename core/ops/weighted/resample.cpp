@@ -36,8 +36,6 @@ constexpr auto kScales = field::Floats("Scales", kPerDimension);
 constexpr auto kInputPixelOffsets = field::Floats("InputPixelOffsets", kPerDimension);
 constexpr auto kOutputPixelOffsets = field::Floats("OutputPixelOffsets", kPerDimension);
 constexpr auto kAntialiased = field::Bool("Antialiased");
-constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
-constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
 
 constexpr const Field* kUpsampleFields[] = {&kInputTensor, &kOutputTensor, &kScaleSize,
                                             &kInterpolationMode};
@@ -52,13 +50,12 @@ constexpr const Field* kResample2Fields[] = {
 constexpr const Field* kResample3Fields[] = {
     &kInputTensor, &kOutputTensor,      &kInterpolationMode,  &kRoundingDirection, &kDimensionCount,
     &kScales,      &kInputPixelOffsets, &kOutputPixelOffsets, &kAntialiased};
-constexpr const Field* kGradFields[] = {
-    &kInputGradientTensor, &kOutputGradientTensor, &kInterpolationMode, &kDimensionCount, &kScales,
-    &kInputPixelOffsets,   &kOutputPixelOffsets};
-constexpr const Field* kGrad1Fields[] = {&kInputGradientTensor, &kOutputGradientTensor,
-                                         &kInterpolationMode,   &kRoundingDirection,
-                                         &kDimensionCount,      &kScales,
-                                         &kInputPixelOffsets,   &kOutputPixelOffsets};
+constexpr const Field* kGradFields[] = {&kInputGradient,     &kOutputGradient, &kInterpolationMode,
+                                        &kDimensionCount,    &kScales,         &kInputPixelOffsets,
+                                        &kOutputPixelOffsets};
+constexpr const Field* kGrad1Fields[] = {
+    &kInputGradient,  &kOutputGradient, &kInterpolationMode, &kRoundingDirection,
+    &kDimensionCount, &kScales,         &kInputPixelOffsets, &kOutputPixelOffsets};
 
 constexpr DataTypeSet kWithBytes = types::kFloats | types::kInt8s;
 constexpr SupportRow kUpsampleRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
@@ -145,9 +142,8 @@ void InferResample(const OperatorDesc& op, Inference& infer) {
 // The output's sizes do not follow from the gradient, so they must be given.
 void InferGrad(const OperatorDesc& op, Inference& infer) {
   RequireFactors(op, infer);
-  if (!op[kOutputGradientTensor].sizes) return;
-  infer.RequireSameRank("MOV-1", infer.tensor(kOutputGradientTensor),
-                        infer.tensor(kInputGradientTensor));
+  if (!op[kOutputGradient].sizes) return;
+  infer.RequireSameRank("MOV-1", infer.tensor(kOutputGradient), infer.tensor(kInputGradient));
 }
 
 // --- weights -------------------------------------------------------------------------------------
@@ -209,8 +205,7 @@ WeightedSource Forward(const OperatorDesc& op, const ConstTensorView& input) {
 }
 
 WeightedSource Backward(const OperatorDesc& op, const ConstTensorView& input) {
-  return SourceFrom(op, input, op.sizes(kOutputGradientTensor), op.sizes(kInputGradientTensor),
-                    OutputTaps);
+  return SourceFrom(op, input, op.sizes(kOutputGradient), op.sizes(kInputGradient), OutputTaps);
 }
 
 // Covers the sources of all elements, from the first element of the first to the last of the last.
@@ -237,8 +232,7 @@ std::vector<SourceMap> ForwardSources(const OperatorDesc& op) {
 
 std::vector<SourceMap> BackwardSources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
-    return SourceRegion(op, op.sizes(kOutputGradientTensor), op.sizes(kInputGradientTensor),
-                        OutputsOf, output);
+    return SourceRegion(op, op.sizes(kOutputGradient), op.sizes(kInputGradient), OutputsOf, output);
   }};
 }
 

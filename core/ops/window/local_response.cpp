@@ -11,23 +11,13 @@
 namespace dmlop::local_response {
 namespace {
 
-constexpr auto kInputGradientTensor = field::Input("InputGradientTensor");
-constexpr auto kOutputGradientTensor = field::Output("OutputGradientTensor");
-constexpr auto kCrossChannel = field::Bool("CrossChannel");
 constexpr auto kLocalSize = field::Uint("LocalSize", {.min = 1, .rule = "CTR-5"});
-constexpr auto kAlpha = field::Float("Alpha");
-constexpr auto kBeta = field::Float("Beta");
 constexpr auto kBias = field::Float("Bias");
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kCrossChannel, &kLocalSize,
                                     &kAlpha,       &kBeta,         &kBias};
-constexpr const Field* kGradFields[] = {&kInputTensor,
-                                        &kInputGradientTensor,
-                                        &kOutputGradientTensor,
-                                        &kCrossChannel,
-                                        &kLocalSize,
-                                        &kAlpha,
-                                        &kBeta,
-                                        &kBias};
+constexpr const Field* kGradFields[] = {&kInputTensor,  &kInputGradient, &kOutputGradient,
+                                        &kCrossChannel, &kLocalSize,     &kAlpha,
+                                        &kBeta,         &kBias};
 
 constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
 constexpr SupportRow kGradRows[] = {{Level(3, 1), 4, 4, {types::kFloats}}};

@@ -28,8 +28,6 @@ inline constexpr Limits kSpatial = {.min = 1,
 inline constexpr auto kWindowSize = field::Uints("WindowSize", kSpatial);
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr auto kIncludePadding = field::Bool("IncludePadding");
-inline constexpr auto kInputGradient = field::Input("InputGradientTensor");
-inline constexpr auto kOutputGradient = field::Output("OutputGradientTensor");
 
 // --- support -------------------------------------------------------------------------------------
 
