@@ -230,11 +230,14 @@ Json WithFields(const SchemaDialect& dialect, const FieldSchemas& fields, const 
   const Json other = dialect.NotCounting();
   Json beside = with_fields_in(other, other);
   beside.update(others);
-  return Filled(
-      R"({"if": "$0", "then": "$1", "else": {"if": "$2", "then": "$3", "else": "$4"}})",
-      {dialect.Present("Desc"), dialect.Object(with_fields_in(inner, other), Json::array()),
-       dialect.Present("desc"), dialect.Object(with_fields_in(other, inner), Json::array()),
-       fields.Object(beside)});
+  return {
+      {"if", dialect.Present("Desc")},
+      {"then", dialect.Object(with_fields_in(inner, other), Json::array())},
+      {"else",
+       {{"if", dialect.Present("desc")},
+        {"then", dialect.Object(with_fields_in(other, inner), Json::array())},
+        {"else", fields.Object(beside)}}},
+  };
 }
 
 void DefineOperator(const SchemaDialect& dialect, const OperatorInfo& info, Json& definitions) {
@@ -279,11 +282,15 @@ Json ByType(const SchemaDialect& dialect, std::span<const std::string_view> name
     for (const std::string_view name : names) {
       choices.push_back(IfThen(Has(key, OneName(kOperatorPrefix, name)), meaning(name)));
     }
-    return Filled(R"({"properties": {"$0": "$1", "$2": "$3"}, "required": ["$0"], "allOf": "$4"})",
-                  {key, Names(kOperatorPrefix, names), other_key, dialect.NotCounting(), choices});
+    return {
+        {"properties", {{key, Names(kOperatorPrefix, names)}, {other_key, dialect.NotCounting()}}},
+        {"required", {key}},
+        {"allOf", choices}};
   };
-  return Filled(R"({"type": "object", "if": "$0", "then": "$1", "else": "$2"})",
-                {dialect.Present("Type"), under("Type", "type"), under("type", "Type")});
+  return {{"type", "object"},
+          {"if", dialect.Present("Type")},
+          {"then", under("Type", "type")},
+          {"else", under("type", "Type")}};
 }
 
 void DefineFusedActivations(const SchemaDialect& dialect, ActivationHost host, Json& definitions) {
