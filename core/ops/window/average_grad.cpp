@@ -102,7 +102,9 @@ WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
 }
 
 // If all windows of an element have the same count, it is a sum divided by that, otherwise a sum of
-// parts. Sums of parts are faster if windows are large, or if strides leave few neighbours.
+// parts. Sums of parts are faster if rows fill vectors, if windows are large, or if strides leave
+// few neighbours.
+constexpr int64_t kLongRow = 32;
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kMostResidues = 64;
 constexpr int64_t kMostShares = int64_t{1} << 20;  // the greatest divisor of such a sum
@@ -118,7 +120,10 @@ class Shares {
   // Computes the part that begins at `begin`: dimension by dimension the elements before and after
   // those with even shares, and finally these.
   void Run(Dims begin, TensorView part) const {
-    if (!AreSmall() || AreLarge(begin, part)) return SumShares(begin, part);
+    const bool has_long_rows = part.type == DataType::kFloat32 &&
+                               part.layout.sizes.back() >= kLongRow &&
+                               gradient_.layout.sizes.back() > 1;
+    if (has_long_rows || !AreSmall() || AreLarge(begin, part)) return SumShares(begin, part);
     int64_t divisor = 1;
     for (size_t d = 2; d < dims_.size(); ++d) {
       const int64_t size = part.layout.sizes[d];
