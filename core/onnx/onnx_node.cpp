@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 
 #include "core/base/text.h"
 #include "core/onnx/onnx_builder.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalizations and softmax.
-#include <array>
 
 #include "core/onnx/onnx_steps.h"
 

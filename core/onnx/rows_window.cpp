@@ -2,7 +2,6 @@
 // Pools and other functions of windows, and regions of images.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/base/text.h"
 #include "core/onnx/onnx_steps.h"

@@ -8,10 +8,6 @@ namespace {
 
 using namespace element_wise;
 
-constexpr SupportRow kFloatRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(3, 0), 1, 8, {types::kFloats}},
-};
 constexpr SupportRow kLaterFloatRows[] = {
     {Level(2, 0), 4, 4, {types::kFloats}},
     {Level(3, 0), 1, 8, {types::kFloats}},

@@ -31,6 +31,17 @@ inline constexpr DataTypes kUnsignedTo32 = {DataType::kUint32, DataType::kUint16
 inline constexpr DataTypes kUpTo64 = types::kUpTo32 | types::kInt64s;
 inline constexpr DataTypes kTruth = {DataType::kUint32, DataType::kUint8};
 
+inline constexpr SupportRow kFloatRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},
+    {Level(3, 0), 1, 8, {kFloats}},
+};
+inline constexpr SupportRow kNumberRows[] = {
+    {Level(1, 0), 4, 4, {kFloats}},
+    {Level(2, 1), 4, 4, {types::kUpTo32}},
+    {Level(3, 0), 1, 8, {types::kUpTo32}},
+    {Level(5, 0), 1, 8, {kUpTo64}},
+};
+
 // --- checks --------------------------------------------------------------------------------------
 
 inline void RequireScalable(std::string_view code, const OperatorDesc& op, Inference& infer) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
-// DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
-#include "core/engine/normalization/normalize.h"
+// Operators that scale elements by what their slice has: a sum of exponentials, a norm, a range.
+#include <algorithm>
+#include <utility>
 
+#include "core/engine/normalization/normalize.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
+// DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
+// DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
 namespace dmlop::softmax {
 namespace {
 
@@ -117,3 +120,158 @@ constexpr OperatorInfo kOperators[] = {
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::softmax
+
+// DML_LP_NORMALIZATION_OPERATOR_DESC: divides slices along an axis by their norms.
+namespace dmlop::lp_normalization {
+namespace {
+
+using namespace normalization;
+
+constexpr auto kP = field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"});
+constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
+constexpr SupportRow kRows[] = {
+    {Level(1, 0), 4, 4, {types::kFloats}},
+    {Level(3, 1), 1, 8, {types::kFloats}},
+};
+
+std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+  return {op[kAxis]};
+}
+
+constexpr Signature kShapes = {"LPN-1", "LPN-1", kSliced, {}, AxesOf};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  infer.RequireAxis("LPN-2", At(kAxis), op[kAxis], infer.tensor(kInputTensor));
+  RequireFinite("LPN-4", kEpsilon, op, infer);
+  infer.Require(!(op[kEpsilon] < 0), "LPN-4", At(kEpsilon), "{} is negative", op[kEpsilon]);
+  InferShapes(kShapes, op, infer);
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  // A floor of -0 becomes +0.
+  const double epsilon = std::max(0.0, static_cast<double>(op[kEpsilon]));
+  DivideByNorm({op[kP] == 2, epsilon}, AxesOf(op), inputs[0], outputs[0]);
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  using enum FormulaOperation;
+  const bool squares = op[kP] == 2;
+  const auto term = [&](FormulaNode x) {
+    return formula.Apply(squares ? kSquare : kMagnitude, {x});
+  };
+  const std::vector<FormulaNode> slice = SliceAt(0, AxesOf(op), element, formula);
+  FormulaNode norm =
+      formula.Named(squares ? "sum of squares" : "norm", formula.Sum(formula.Each(slice, term)));
+  if (squares) norm = formula.Named("norm", formula.Apply(kSquareRoot, {norm}));
+  const FormulaNode epsilon = formula.Number(static_cast<double>(op[kEpsilon]));
+  const FormulaNode divisor = formula.Named("divisor", formula.Apply(kAtLeast, {norm, epsilon}));
+  return formula.Apply(kQuotientOrDividend, {ElementAt(0, element, formula), divisor});
+}
+
+constexpr OperatorInfo kOperators[] = {
+    OperatorRow("LP_NORMALIZATION", {kFields, kSupportBy<kRows>, "LPN-1", Infer},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = Meaning}),
+};
+
+}  // namespace
+
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
+
+}  // namespace dmlop::lp_normalization
+
+// DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC.
+namespace dmlop::dynamic_quantize {
+namespace {
+
+using namespace normalization;
+
+constexpr auto kIntegers = field::Output("OutputTensor", TypeVariable::kU);
+constexpr auto kScale = field::Output("OutputScaleTensor", TypeVariable::kV);
+constexpr auto kZeroPoint = field::Output("OutputZeroPointTensor", TypeVariable::kU);
+constexpr const Field* kFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPoint};
+constexpr SupportRow kRows[] = {
+    {Level(4, 0), 1, 8, {types::kFloats, types::kInt8s, DataTypeSet{DataType::kFloat32}}},
+};
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  const Sizes& sizes = op.sizes(kInputTensor);
+  const Sizes one(sizes.size(), 1);
+  infer.OutputType(kIntegers, DataType::kUint8);
+  infer.OutputType(kZeroPoint, *op[kIntegers].data_type);
+  infer.OutputType(kScale, DataType::kFloat32);
+  infer.Output("DQL-2", kIntegers, sizes);
+  infer.Output("DQL-1", kScale, one);
+  infer.Output("DQL-1", kZeroPoint, one);
+}
+
+constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{S'..}"}, {&kIntegers, "{S..}"}, {&kScale, "{1..}"}, {&kZeroPoint, "{1..}"}};
+constexpr Signature kShapes = {"DQL-2", "DQL-2", kTensors};
+
+void Run(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
+  QuantizeDynamically(inputs[0], {outputs[0], outputs[1], outputs[2]});
+}
+
+// The least and the greatest number of an output's type.
+std::pair<double, double> EndsOf(DataType type) {
+  return IsSigned(type) ? std::pair(-128.0, 127.0) : std::pair(0.0, 255.0);
+}
+
+// The ends of the range of the elements and 0.
+struct Range {
+  FormulaNode hi, lo;
+};
+
+Range RangeOf(Formula& formula) {
+  const Dims& sizes = formula.inputs()[0].layout.sizes;
+  std::vector<FormulaNode> numbers = formula.Elements({0, Dims::Filled(sizes.size(), 0), sizes});
+  numbers.push_back(formula.Number(0.0));
+  return {formula.Named("maximum", formula.Apply(FormulaOperation::kMaximum, numbers)),
+          formula.Named("minimum", formula.Apply(FormulaOperation::kMinimum, numbers))};
+}
+
+// Returns the scale before rounding: the range divided by the number of the type's steps.
+FormulaNode ScaleOf(const Range& range, DataType type, Formula& formula) {
+  if (HasNoRange(formula.inputs()[0])) {
+    return formula.Named("scale where all is 0", formula.Number(1.0));
+  }
+  const auto [min, max] = EndsOf(type);
+  return formula.Quotient(formula.Named("range", formula.Difference(range.hi, range.lo)),
+                          formula.Number(max - min));
+}
+
+FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  using enum FormulaOperation;
+  const DataType type = *op[kIntegers].data_type;
+  const Range range = RangeOf(formula);
+  const FormulaNode exact_scale = ScaleOf(range, type, formula);
+  if (element.tensor == 1) return exact_scale;
+  const auto rounded = [&](FormulaNode x) { return formula.Rounded(DataType::kFloat32, x); };
+  const FormulaNode scale = formula.Named("scale", rounded(exact_scale));
+  const FormulaNode steps =
+      formula.Named("steps from the minimum to 0",
+                    formula.Apply(kMagnitude, {rounded(formula.Quotient(range.lo, scale))}));
+  const FormulaNode zero_point = formula.Quantized(steps, formula.Number(EndsOf(type).first), type);
+  if (element.tensor == 2) return zero_point;
+  const FormulaNode x = formula.Element({0, element.begin, element.sizes});
+  const FormulaNode units =
+      formula.Named("in units of the scale", rounded(formula.Quotient(x, scale)));
+  return formula.Quantized(units, formula.Named("zero point", zero_point), type);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kFields, kSupportBy<kRows>, "DQL-1", Infer},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .unsplittable_dims = AllDimensions,
+                         .formula = Meaning}),
+};
+
+}  // namespace
+
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
+
+}  // namespace dmlop::dynamic_quantize
