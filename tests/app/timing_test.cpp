@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "tests/support/case_name.h"
+
 namespace dmlop {
 namespace {
 
@@ -46,6 +48,52 @@ TEST(SampleStatistics, CountsValuesFarFromTheMedianAsOutliers) {
   EXPECT_EQ(StatisticsOf(std::vector<double>{9, 10, 11, 9, 10, 11, 10, 15, 5}).outliers, 0u);
   EXPECT_EQ(StatisticsOf(std::vector<double>{9, 10, 11, 9, 10, 11, 10, 15.2, 4.8}).outliers, 2u);
 }
+
+// --- the U test ----------------------------------------------------------------------------------
+
+// Against scipy.stats.mannwhitneyu of SciPy 1.10 (method "asymptotic").
+
+struct UTestCase {
+  const char* name;
+  std::vector<double> a, b;
+  double p;
+};
+
+class MannWhitney : public testing::TestWithParam<UTestCase> {};
+
+TEST_P(MannWhitney, IsAsInSciPyFromBothSides) {
+  const UTestCase& c = GetParam();
+  EXPECT_NEAR(MannWhitneyP(c.a, c.b), c.p, 1e-14);
+  EXPECT_NEAR(MannWhitneyP(c.b, c.a), c.p, 1e-14);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , MannWhitney,
+    testing::Values(
+        UTestCase{"Separate",
+                  {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
+                  {11, 12, 13, 14, 15, 16, 17, 18, 19, 20},
+                  0.00018267179110955002},
+        UTestCase{"Mixed",
+                  {1, 3, 5, 7, 9, 11, 13, 15, 17, 19},
+                  {2, 4, 6, 8, 10, 12, 14, 16, 18, 20},
+                  0.7337299956962472},
+        UTestCase{"Ties",
+                  {1, 1, 2, 2, 3, 3, 4, 4, 5},
+                  {2, 3, 3, 4, 4, 5, 5, 6, 6, 7},
+                  0.034857087101444084},
+        UTestCase{"AllEqual", {4, 4, 4}, {4, 4}, 1},
+        UTestCase{"Same", {1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9}, 1},
+        UTestCase{"OneSlow",
+                  {10, 11, 12, 13, 14, 15, 16, 17, 18},
+                  {10.5, 11.5, 12.5, 13.5, 14.5, 15.5, 16.5, 17.5, 900},
+                  0.7239320396139757},
+        UTestCase{"Uneven",
+                  {1, 2, 3, 4, 5, 6, 7, 8, 9},
+                  {5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12.5, 13.5, 14.5, 15.5, 16.5},
+                  0.001992081015671852},
+        UTestCase{"SciPyManual", {19, 22, 16, 29, 24}, {20, 11, 17, 12}, 0.11134688653314041}),
+    CaseName<UTestCase>);
 
 }  // namespace
 }  // namespace dmlop
