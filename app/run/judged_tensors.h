@@ -10,8 +10,8 @@
 
 #include "app/files/file_roles.h"
 #include "app/graph/graph_model.h"
-#include "app/run/runnable_model.h"
 #include "app/run/run_comparisons.h"
+#include "app/run/runnable_model.h"
 #include "core/graph/graph_run.h"
 
 namespace dmlop {
