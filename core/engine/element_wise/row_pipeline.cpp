@@ -119,12 +119,13 @@ RowPipeline::RowPipeline(const ElementWiseCall& call, std::span<const ConstTenso
 }
 
 // Whole blocks as long as there are any; a streamed row first reaches a cache line's beginning.
-int64_t RowPipeline::NextChunk(int64_t left, const std::byte* to, bool streams) const {
+int64_t RowPipeline::NextChunk(int64_t left, int64_t most, const std::byte* to,
+                               bool streams) const {
   if (streams) {
     const int64_t past_line = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLineBytes);
     if (past_line != 0) return std::min(left, (kLineBytes - past_line) / output_width_);
   }
-  const int64_t count = std::min(left, chunk_);
+  const int64_t count = std::min(left, most);
   return count > kRowBlock ? count / kRowBlock * kRowBlock : count;
 }
 
@@ -133,7 +134,7 @@ void RowPipeline::Run(int64_t count, std::span<const RowSource> sources, std::by
   const bool is_quick = quick_ != nullptr && !sources[0].repeats;
   for (int64_t begin = 0, size = 0; begin < count; begin += size) {
     std::byte* const target = to + begin * output_width_;
-    size = NextChunk(count - begin, target, streams);
+    size = NextChunk(count - begin, is_quick ? kQuickChunk : chunk_, target, streams);
     const int64_t whole = WholeBlocks(size);
     std::byte* const direct = size == whole && !streams ? target : nullptr;
     const std::byte* results = nullptr;
@@ -179,31 +180,39 @@ const std::byte* RowPipeline::Padded(size_t input, RowSource source, int64_t beg
   return padded;
 }
 
-// A function of one value leaves the buffers of the second input to the undecided results.
 const std::byte* RowPipeline::ComputeQuickly(int64_t count, const std::byte* from, std::byte* to,
                                              Scratch& scratch) const {
-  if (to == nullptr || to == from) to = scratch.outputs[1];
-  uint64_t blocks[kChunkBytes / sizeof(double) / kRowBlock];
+  if (to == nullptr || to == from) to = scratch.quick;
+  uint64_t blocks[kQuickChunk / kRowBlock];
   quick_(count, to, from, blocks);
-  double* const arguments = reinterpret_cast<double*>(scratch.inputs[0][1]);
   int64_t undecided = 0;
   for (int64_t i = 0; i < count / kRowBlock; ++i) {
-    for (uint64_t bits = blocks[i]; bits != 0; bits &= bits - 1) {
-      const int64_t at = i * kRowBlock + std::countr_zero(bits);
-      scratch.undecided[undecided] = static_cast<int32_t>(at);
-      arguments[undecided++] = static_cast<double>(reinterpret_cast<const float*>(from)[at]);
+    for (uint64_t bits = ~blocks[i]; bits != 0; bits &= bits - 1) {
+      scratch.undecided[undecided++] = static_cast<int32_t>(i * kRowBlock + std::countr_zero(bits));
     }
+    if (undecided <= kMostUndecided - kRowBlock) continue;
+    Decide(undecided, from, to, scratch);
+    undecided = 0;
   }
-  if (undecided == 0) return to;
-  const int64_t whole = WholeBlocks(undecided, kWideRowBlock);
-  std::fill(arguments + undecided, arguments + whole, 0.0);
+  if (undecided > 0) Decide(undecided, from, to, scratch);
+  return to;
+}
+
+// A function of one value leaves the buffers of the second input to these results.
+void RowPipeline::Decide(int64_t count, const std::byte* from, std::byte* to,
+                         Scratch& scratch) const {
+  double* const arguments = reinterpret_cast<double*>(scratch.inputs[0][1]);
+  const int64_t whole = WholeBlocks(count, kWideRowBlock);
+  for (int64_t i = 0; i < count; ++i) {
+    arguments[i] = static_cast<double>(reinterpret_cast<const float*>(from)[scratch.undecided[i]]);
+  }
+  std::fill(arguments + count, arguments + whole, 0.0);
   const Inputs inputs = {scratch.inputs[0][1]};
   std::byte* const results = scratch.inputs[1][0];
   Resolve(Approximate(whole, inputs, results, scratch), inputs, results, scratch);
-  for (int64_t i = 0; i < undecided; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     reinterpret_cast<float*>(to)[scratch.undecided[i]] = reinterpret_cast<const float*>(results)[i];
   }
-  return to;
 }
 
 // Keeps the results, because the next row often repeats the same element.

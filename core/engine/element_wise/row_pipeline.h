@@ -59,13 +59,18 @@ struct RowSource {
 class RowPipeline {
  public:
   static constexpr int64_t kChunkBytes = 1 << 12;  // the first-level cache holds a few
+  static constexpr int64_t kMostUndecided = kChunkBytes / sizeof(double);
+  // Quick forms leave few elements undecided, and to compute those takes longer one by one than
+  // together with others.
+  static constexpr int64_t kQuickChunk = 1 << 12;
 
   // The buffers of a thread.
   struct Scratch {
     alignas(64) std::byte inputs[kMaxElementInputs][2][kChunkBytes];
     alignas(64) std::byte outputs[2][kChunkBytes];
     alignas(64) int32_t unresolved[kChunkBytes / sizeof(double)];
-    alignas(64) int32_t undecided[kChunkBytes / sizeof(double)];
+    alignas(64) int32_t undecided[kMostUndecided];
+    alignas(64) std::byte quick[kQuickChunk * sizeof(float)];
     // Results of the steps for a repeated element.
     alignas(64) std::byte repeated[kMaxElementInputs][kChunkBytes];
     const std::byte* repeated_from[kMaxElementInputs] = {};
@@ -82,7 +87,7 @@ class RowPipeline {
  private:
   using Inputs = std::array<const std::byte*, kMaxElementInputs>;
 
-  int64_t NextChunk(int64_t left, const std::byte* to, bool streams) const;
+  int64_t NextChunk(int64_t left, int64_t most, const std::byte* to, bool streams) const;
   const std::byte* Prepare(size_t input, RowSource source, int64_t begin, int64_t count,
                            Scratch& scratch) const;
   const std::byte* Repeat(size_t input, const std::byte* element, Scratch& scratch) const;
@@ -93,6 +98,8 @@ class RowPipeline {
   // FLOAT32 to the quick form, and computes what that does not decide as the second does.
   const std::byte* ComputeQuickly(int64_t count, const std::byte* from, std::byte* to,
                                   Scratch& scratch) const;
+  // Computes the results of `count` elements whose indices are in `undecided`.
+  void Decide(int64_t count, const std::byte* from, std::byte* to, Scratch& scratch) const;
   const std::byte* Compute(int64_t count, const Inputs& inputs, std::byte* to,
                            Scratch& scratch) const;
   // Approximates the function; returns the number of unresolved results.

@@ -22,19 +22,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Pairs need fused multiply-adds, and tables of at least eight entries.
 constexpr bool kHasQuickForms = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2;
 
-// Only notes which results are undecided: to branch on it would often mispredict, and throw away
-// what the processor has begun for the next vectors.
+// Only notes which results are decided: to branch on it would often mispredict, and throw away what
+// the processor has begun for the next vectors.
 template <class F>
 HWY_ATTR void ComputeQuickly(int64_t count, std::byte* to, const std::byte* from,
-                             uint64_t* undecided) {
+                             uint64_t* decided) {
   const hn::ScalableTag<float> d;
-  const Bits<decltype(d)> di;
-  uint8_t* const bytes = reinterpret_cast<uint8_t*>(undecided);
+  uint8_t* const bytes = reinterpret_cast<uint8_t*>(decided);
   for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(d))) {
-    const auto ends = F()(d, hn::LoadU(d, reinterpret_cast<const float*>(from) + i));
-    hn::StoreU(ends.low, d, reinterpret_cast<float*>(to) + i);
-    const auto differ = hn::Ne(hn::BitCast(di, ends.low), hn::BitCast(di, ends.high));
-    hn::StoreMaskBits(di, differ, bytes + i / 8);
+    const auto y = F()(d, hn::LoadU(d, reinterpret_cast<const float*>(from) + i));
+    hn::StoreU(y.value, d, reinterpret_cast<float*>(to) + i);
+    hn::StoreMaskBits(d, y.is_decided, bytes + i / 8);
   }
 }
 

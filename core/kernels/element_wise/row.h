@@ -40,10 +40,9 @@ using RowFunction = void(const ElementParameters& parameters, int64_t count, std
                          const std::byte* const* from);
 
 // Computes `count` elements of FLOAT32, a multiple of kRowBlock, from FLOAT32, by an approximation
-// that decides the rounding of nearly all of them. Sets the bits of those that it does not decide
-// in `undecided`, which has a word for each block, and clears the others.
-using QuickFunction = void(int64_t count, std::byte* to, const std::byte* from,
-                           uint64_t* undecided);
+// that decides the rounding of nearly all of them. Sets the bits of those in `decided`, which has a
+// word for each block, and clears the others.
+using QuickFunction = void(int64_t count, std::byte* to, const std::byte* from, uint64_t* decided);
 
 // A function for some types of elements. It computes with types of its own: elements of others are
 // converted before and after. A row of integers takes floats as their bits.

@@ -128,38 +128,99 @@ HWY_INLINE Pair<D> Entry(D d, const PairTable<kEntries>& table, hn::Vec<Bits<D> 
   return {Entry(d, table.heads, index), Entry(d, table.tails, index)};
 }
 
-// --- rounding ------------------------------------------------------------------------------------
+// Tables of 32 numbers; AVX-512 looks all of them up at once, and AVX2 eight.
+using LongTable = float[32];
 
-// The ends of an interval that holds a real result, rounded to FLOAT32. The same bits decide it.
-template <class D>
-struct Ends {
-  hn::Vec<D> low, high;
+struct LongPairTable {
+  LongTable heads, tails;
+
+  constexpr void Set(int i, double value) {
+    heads[i] = static_cast<float>(value);
+    tails[i] = static_cast<float>(value - static_cast<double>(heads[i]));
+  }
 };
 
+// Looks up in long tables, where the low five bits of `index` choose an entry. For AVX-512 and
+// AVX2.
 template <class D>
-HWY_INLINE Ends<D> EndsOf(Pair<D> y, hn::Vec<D> error) {
-  return {hn::Add(y.head, hn::Sub(y.tail, error)), hn::Add(y.head, hn::Add(y.tail, error))};
+class LongEntry {
+ public:
+  HWY_INLINE LongEntry(D d, hn::Vec<Bits<D> > index)
+      : index_(index),
+        bit3_(hn::BitCast(d, hn::ShiftLeft<28>(index))),
+        bit4_(hn::BitCast(d, hn::ShiftLeft<27>(index))) {}
+
+  HWY_INLINE hn::Vec<D> operator()(D d, const LongTable& table) const {
+#if HWY_TARGET == HWY_AVX3
+    return hn::Vec<D>{
+        _mm512_permutex2var_ps(hn::LoadU(d, table).raw, index_.raw, hn::LoadU(d, table + 16).raw)};
+#else
+    const auto low = Either(bit3_, Eighth(d, table + 8), Eighth(d, table));
+    const auto high = Either(bit3_, Eighth(d, table + 24), Eighth(d, table + 16));
+    return Either(bit4_, high, low);
+#endif
+  }
+  HWY_INLINE Pair<D> operator()(D d, const LongPairTable& table) const {
+    return {(*this)(d, table.heads), (*this)(d, table.tails)};
+  }
+
+ private:
+#if HWY_TARGET != HWY_AVX3
+  HWY_INLINE hn::Vec<D> Eighth(D d, const float* entries) const {
+    return hn::Vec<D>{_mm256_permutevar8x32_ps(hn::LoadU(d, entries).raw, index_.raw)};
+  }
+  // The signs choose.
+  static HWY_INLINE hn::Vec<D> Either(hn::Vec<D> signs, hn::Vec<D> yes, hn::Vec<D> no) {
+    return hn::Vec<D>{_mm256_blendv_ps(no.raw, yes.raw, signs.raw)};
+  }
+#endif
+
+  hn::Vec<Bits<D> > index_;
+  hn::Vec<D> bit3_, bit4_;
+};
+
+// --- rounding ------------------------------------------------------------------------------------
+
+// A result rounded to FLOAT32, and where its error cannot have changed it.
+template <class D>
+struct Rounded {
+  hn::Vec<D> value;
+  hn::Mask<D> is_decided;
+};
+
+// Takes the ends of an interval that holds the real result; NaN is undecided.
+template <class D>
+HWY_INLINE Rounded<D> RoundBetween(D, hn::Vec<D> low, hn::Vec<D> high) {
+  return {low, hn::Eq(low, high)};
 }
 
 template <class D>
-HWY_INLINE Ends<D> EndsOf(D d, Pair<D> y, float relative_error) {
+HWY_INLINE Rounded<D> RoundWithin(D d, Pair<D> y, hn::Vec<D> error) {
+  return RoundBetween(d, hn::Add(y.head, hn::Sub(y.tail, error)),
+                      hn::Add(y.head, hn::Add(y.tail, error)));
+}
+
+template <class D>
+HWY_INLINE Rounded<D> RoundWithin(D d, Pair<D> y, float relative_error) {
   const auto error = hn::Set(d, relative_error);
-  return {hn::Add(y.head, hn::NegMulAdd(y.head, error, y.tail)),
-          hn::Add(y.head, hn::MulAdd(y.head, error, y.tail))};
+  return RoundBetween(d, hn::Add(y.head, hn::NegMulAdd(y.head, error, y.tail)),
+                      hn::Add(y.head, hn::MulAdd(y.head, error, y.tail)));
 }
 
-// Applies a function that is exact to both ends.
-template <class D, class F>
-HWY_INLINE Ends<D> Mapped(Ends<D> ends, const F& function) {
-  return {function(ends.low), function(ends.high)};
+template <class D>
+HWY_INLINE hn::Vec<D> SignOf(D d, hn::Vec<D> x) {
+  return hn::And(x, hn::SignBit(d));
 }
 
-// Leaves results undecided where the mask is not set, and for NaN.
-template <class D, class M>
-HWY_INLINE Ends<D> DecidedIf(D d, M mask, Ends<D> ends) {
-  const Bits<D> di;
-  const auto other = hn::BitCast(d, hn::Not(hn::BitCast(di, ends.low)));
-  return {ends.low, hn::IfThenElse(mask, ends.high, other)};
+// An odd function of |x| becomes that of x.
+template <class D>
+HWY_INLINE Rounded<D> WithSignOf(D d, hn::Vec<D> x, Rounded<D> y) {
+  return {hn::Or(y.value, SignOf(d, x)), y.is_decided};
+}
+
+template <class D>
+HWY_INLINE Rounded<D> DecidedIf(hn::Mask<D> mask, Rounded<D> y) {
+  return {y.value, hn::And(mask, y.is_decided)};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -32,18 +32,6 @@ constexpr float Choose16(float with_16, float with_8) {
   return kEntries<D> == 16 ? with_16 : with_8;
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> SignOf(D d, hn::Vec<D> x) {
-  return hn::And(x, hn::SignBit(d));
-}
-
-// An odd function of |x| becomes that of x.
-template <class D>
-HWY_INLINE Ends<D> WithSignOf(D d, hn::Vec<D> x, Ends<D> ends) {
-  const auto sign = SignOf(d, x);
-  return Mapped(ends, [&](hn::Vec<D> y) { return hn::Or(y, sign); });
-}
-
 // --- powers of e ---------------------------------------------------------------------------------
 
 inline constexpr double kPowersOfTwo[] = {  // 2^(i / 16)
@@ -102,21 +90,20 @@ constexpr float kPairExpError = Choose16<D>(0x1.4p-34F, 0x1.4p-32F);
 
 struct QuickExp {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const Bits<D> di;
     const PairExpParts<D> parts = SplitPairExp(d, x);
     const Pair<D> factor = PairPower(parts.power, parts, parts.power);
-    const Ends<D> ends = Mapped(EndsOf(d, factor, kPairExpError<D>), [&](hn::Vec<D> end) {
-      return hn::BitCast(d, hn::Add(hn::BitCast(di, end), parts.exponent));
-    });
-    return DecidedIf(d, hn::Le(hn::Abs(x), hn::Set(d, 87.0F)), ends);
+    const Rounded<D> rounded = RoundWithin(d, factor, kPairExpError<D>);
+    const auto value = hn::BitCast(d, hn::Add(hn::BitCast(di, rounded.value), parts.exponent));
+    return DecidedIf<D>(hn::Le(hn::Abs(x), hn::Set(d, 87.0F)), {value, rounded.is_decided});
   }
 };
 
 // With e = e^-|x|, that is 1 / (1 + e) or e / (1 + e). It rounds to 1 long before 60.
 struct QuickSigmoid {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto one = hn::Set(d, 1.0F);
     const auto magnitude = hn::Min(hn::Abs(x), hn::Set(d, 60.0F));
     const PairExpParts<D> parts = SplitPairExp(d, hn::Neg(magnitude));
@@ -127,8 +114,8 @@ struct QuickSigmoid {
     const auto is_left = hn::Lt(x, hn::Zero(d));
     const Pair<D> above = {hn::IfThenElse(is_left, e.head, one),
                            hn::IfThenElseZero(is_left, e.tail)};
-    const Ends<D> ends = EndsOf(d, QuotientOf(d, above, sum), kPairExpError<D>);
-    return DecidedIf(d, hn::Ge(x, hn::Set(d, -60.0F)), ends);
+    const Rounded<D> rounded = RoundWithin(d, QuotientOf(d, above, sum), kPairExpError<D>);
+    return DecidedIf<D>(hn::Ge(x, hn::Set(d, -60.0F)), rounded);
   }
 };
 
@@ -136,7 +123,7 @@ struct QuickSigmoid {
 // of e falls with r^2, and so with the square of the result.
 struct QuickTanh {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto magnitude = hn::Min(hn::Abs(x), hn::Set(d, 9.5F));
     const PairExpParts<D> parts = SplitPairExp(d, hn::Add(magnitude, magnitude));
     const Pair<D> power = Scaled(parts.power, PowerOfTwo(d, parts.exponent));
@@ -147,7 +134,7 @@ struct QuickTanh {
     const auto least = hn::Min(y.head, hn::Set(d, Choose16<D>(0x1p-6F, 0x1p-5F)));
     const auto error =
         hn::Mul(least, hn::MulAdd(least, hn::Set(d, 0x1.cp-23F), hn::Set(d, 0x1p-41F)));
-    return WithSignOf(d, x, DecidedIf(d, hn::Eq(x, x), EndsOf(y, error)));
+    return WithSignOf(d, x, DecidedIf<D>(hn::Eq(x, x), RoundWithin(d, y, error)));
   }
 };
 
@@ -238,39 +225,37 @@ HWY_INLINE Pair<D> PairLog1p(D d, Pair<D> x) {
 
 // The error falls with the square of the logarithm near 0, where it is that of r^2.
 template <class D>
-HWY_INLINE Ends<D> LogEnds(D d, Pair<D> y) {
+HWY_INLINE Rounded<D> RoundLog(D d, Pair<D> y) {
   const auto magnitude = hn::Abs(y.head);
   const auto least = hn::Min(magnitude, hn::Set(d, Choose16<D>(0x1p-5F, 0x1p-4F)));
   const auto near_zero = hn::Mul(hn::Mul(least, least), hn::Set(d, 0x1.8p-23F));
-  return EndsOf(y, hn::MulAdd(magnitude, hn::Set(d, 0x1p-40F), near_zero));
+  return RoundWithin(d, y, hn::MulAdd(magnitude, hn::Set(d, 0x1p-40F), near_zero));
 }
 
 struct QuickLog {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
     const auto endless = hn::Set(d, std::numeric_limits<float>::infinity());
     const auto is_below = hn::Lt(x, hn::Zero(d));
     const auto is_usual = hn::And(hn::Ge(x, hn::Set(d, 0x1p-126F)), hn::Lt(x, endless));
-    const Ends<D> ends = LogEnds(d, PairLog(d, x));
-    return Mapped(DecidedIf(d, is_usual, ends),
-                  [&](hn::Vec<D> y) { return hn::IfThenElse(is_below, nan, y); });
+    const Rounded<D> rounded = DecidedIf<D>(is_usual, RoundLog(d, PairLog(d, x)));
+    return {hn::IfThenElse(is_below, nan, rounded.value), hn::Or(is_below, rounded.is_decided)};
   }
 };
 
 // ln((1 + x) / (1 - x)) / 2 = ln(1 + 2 x / (1 - x)) / 2.
 struct QuickAtanh {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto one = hn::Set(d, 1.0F);
     const auto half = hn::Set(d, 0.5F);
     const auto magnitude = hn::Abs(x);
     const Pair<D> twice = {hn::Add(magnitude, magnitude), hn::Zero(d)};
     const Pair<D> ratio = QuotientOf(d, twice, SumOf(one, hn::Neg(magnitude)));
-    const Ends<D> ends =
-        Mapped(LogEnds(d, PairLog1p(d, ratio)), [&](hn::Vec<D> y) { return hn::Mul(y, half); });
-    const auto is_usual = hn::Lt(magnitude, one);
-    return WithSignOf(d, x, DecidedIf(d, is_usual, ends));
+    const Rounded<D> twice_y = RoundLog(d, PairLog1p(d, ratio));
+    const Rounded<D> y = {hn::Mul(twice_y.value, half), twice_y.is_decided};
+    return WithSignOf(d, x, DecidedIf<D>(hn::Lt(magnitude, one), y));
   }
 };
 
@@ -292,83 +277,72 @@ inline constexpr double kSines[] = {  // of i * pi / 32
     0x1.d906bcf328d46p-1,
     0x1.e9f4156c62ddap-1,
     0x1.f6297cff75cb0p-1,
-    0x1.fd88da3d12526p-1};
-inline constexpr double kCosines[] = {
-    1.0,       kSines[15], kSines[14], kSines[13], kSines[12], kSines[11], kSines[10], kSines[9],
-    kSines[8], kSines[7],  kSines[6],  kSines[5],  kSines[4],  kSines[3],  kSines[2],  kSines[1]};
-template <class D>
-inline constexpr auto kSineTable = EntriesOf<hn::MaxLanes(D())>(kSines);
-template <class D>
-inline constexpr auto kCosineTable = EntriesOf<hn::MaxLanes(D())>(kCosines);
+    0x1.fd88da3d12526p-1,
+    1.0};
 
-// x >= 0 is `count` steps of pi / 2 / kEntries and a rest; the count begins with `turned` quarter
-// turns.
-template <class D>
-struct PairTurnParts {
-  hn::Vec<Bits<D>> count;
-  Pair<D> rest;
-};
-
-// pi has three parts. The first difference is exact, as both numbers are multiples of 2^-27 or of
-// x's last place, and the second product and difference are pairs, as the rest may be far smaller.
-template <class D>
-HWY_INLINE PairTurnParts<D> SplitPairTurns(D d, hn::Vec<D> x, int turned) {
-  constexpr float kSteps = kEntries<D>;
-  const auto shifter = hn::Set(d, 0x1.8p23F + static_cast<float>(turned * kEntries<D>));
-  const auto shifted = hn::MulAdd(x, hn::Set(d, 0x1.45f306p-1F * kSteps), shifter);
-  const auto k = hn::Sub(shifted, shifter);
-  const auto first = hn::NegMulAdd(k, hn::Set(d, 0x1.921fb6p+0F / kSteps), x);
-  const Pair<D> second = ProductOf(k, hn::Set(d, 0x1.777a5cp-25F / kSteps));
-  const Pair<D> rest = SumOf(first, second.head);
-  const auto third = hn::MulAdd(k, hn::Set(d, 0x1.ee59dap-50F / kSteps), second.tail);
-  return {hn::BitCast(Bits<D>(), shifted), PlusTail(rest, third)};
+// Sines of half a turn, or those that begin a quarter turn later.
+constexpr LongPairTable SinesFrom(int turned) {
+  LongPairTable table{};
+  for (int i = 0; i < 32; ++i) {
+    const int step = i + 16 * turned;
+    table.Set(i, step <= 16 ? kSines[step] : step <= 32 ? kSines[32 - step] : -kSines[step - 32]);
+  }
+  return table;
 }
+inline constexpr LongPairTable kSineTable = SinesFrom(0);
+inline constexpr LongPairTable kCosineTable = SinesFrom(1);
 
-// Returns the sine of |x| plus `turned` quarter turns. With an entry's angle a and the rest b, that
-// is sin a * cos b + cos a * sin b.
+// Returns the sine of `magnitude`, which is not negative, plus `turned` quarter turns, with the
+// given sign.
+//
+// That is a whole number k of steps of pi / 32 and a rest b of up to pi / 64, and their sine is
+// S * cos b + C * sin b with the step's S and C. pi has two parts. The difference without the
+// second is exact, as both numbers are multiples of 2^-27 or of x's last place. The third part
+// would add less than |x| * 2^-50, and where |x| * 2^-25 is more than the rest, b_tail errs by no
+// more: both do not count as long as the sine is at least |x| * 2^-15. What counts are the
+// roundings of b^2 / 2, which is at most 2^-9.7 of S. Together they were found to be up to 2^-31.1
+// of a sine.
 template <class D>
-HWY_INLINE Ends<D> QuickTurnedSine(D d, hn::Vec<D> magnitude, int turned) {
-  const auto [count, b] = SplitPairTurns(d, magnitude, turned);
-  const Pair<D> first = Entry(d, kSineTable<D>, count);
-  const Pair<D> second = Entry(d, kCosineTable<D>, count);
-  // After an odd number of quarter turns, the sine is the cosine, and the cosine is less the sine.
-  const auto odd = hn::BitCast(d, hn::ShiftLeft<31 - kEntryBits<D>>(count));
-  const auto is_odd =
-      hn::MaskFromVec(hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(Bits<D>(), odd))));
-  const auto flip = SignOf(d, odd);
-  const Pair<D> sine = IfThenElse(is_odd, second, first);
-  Pair<D> cosine = IfThenElse(is_odd, first, second);
-  cosine = {hn::Xor(cosine.head, flip), hn::Xor(cosine.tail, flip)};
-  const auto b2 = hn::Mul(b.head, b.head);
-  const auto less_cosine = hn::Mul(b2, Horner(d, b2, -0.5F, 1.0F / 24, -1.0F / 720));
-  const auto less_sine = hn::Mul(hn::Mul(b.head, b2), Horner(d, b2, -1.0F / 6, 1.0F / 120));
-  const Pair<D> product = ProductOf(cosine.head, b.head);
+HWY_INLINE Rounded<D> QuickTurnedSine(D d, hn::Vec<D> magnitude, int turned, hn::Vec<D> sign) {
+  const Bits<D> di;
+  const auto shifter = hn::Set(d, 0x1.8p23F + static_cast<float>(turned * 16));
+  const auto shifted = hn::MulAdd(magnitude, hn::Set(d, 0x1.45f306p+3F), shifter);
+  const auto count = hn::BitCast(di, shifted);
+  const auto k = hn::Sub(shifted, shifter);
+  const auto most = hn::NegMulAdd(k, hn::Set(d, 0x1.921fb6p-4F), magnitude);
+  const auto part = hn::Set(d, -0x1.777a5cp-29F);
+  const auto b = hn::NegMulAdd(k, part, most);
+  const auto b_tail = hn::NegMulAdd(k, part, hn::Sub(most, b));
+  const LongEntry<D> entry(d, count);
+  const Pair<D> sine = entry(d, kSineTable);
+  const Pair<D> cosine = entry(d, kCosineTable);
+  const Pair<D> product = ProductOf(cosine.head, b);
   const Pair<D> sum = SumOf(sine.head, product.head);
-  const auto tails =
-      hn::Add(hn::MulAdd(cosine.tail, b.head, product.tail), hn::Add(sum.tail, sine.tail));
-  const auto rest = hn::MulAdd(cosine.head, hn::Add(less_sine, b.tail), tails);
-  const Pair<D> y = {sum.head, hn::MulAdd(sine.head, less_cosine, rest)};
-  const auto error =
-      hn::MulAdd(sine.head, hn::Set(d, Choose16<D>(0x1.8p-32F, 0x1.8p-30F)),
-                 hn::Mul(hn::Abs(y.head), hn::Set(d, Choose16<D>(0x1.8p-33F, 0x1.8p-31F))));
-  const auto sign = SignOf(d, hn::BitCast(d, hn::ShiftLeft<30 - kEntryBits<D>>(count)));
-  const Ends<D> ends = Mapped(EndsOf(y, error), [&](hn::Vec<D> end) { return hn::Xor(end, sign); });
-  return DecidedIf(d, hn::Le(magnitude, hn::Set(d, 0x1p15F)), ends);
+  const auto product_tails =
+      hn::MulAdd(cosine.tail, b, hn::MulAdd(cosine.head, b_tail, product.tail));
+  const auto tails = hn::Add(product_tails, hn::Add(sine.tail, sum.tail));
+  const auto b2 = hn::Mul(b, b);
+  const auto less_sine = hn::Mul(product.head, Horner(d, b2, -1.0F / 6, 1.0F / 120));
+  const auto less = hn::MulAdd(sine.head, Horner(d, b2, -0.5F, 1.0F / 24), less_sine);
+  const Rounded<D> y = RoundWithin(d, Pair<D>{sum.head, hn::MulAdd(b2, less, tails)}, 0x1p-31F);
+  // The sine is at most 1 unless x is too large for the steps.
+  const auto bounded = hn::BitCast(di, hn::Min(hn::Abs(y.value), hn::Set(d, 1.0F)));
+  const auto limit = hn::BitCast(d, hn::Add(bounded, hn::Set(di, 15 << 23)));
+  const auto flip = hn::Xor(hn::BitCast(d, hn::ShiftLeft<26>(count)), sign);
+  return DecidedIf<D>(hn::Le(magnitude, limit), {hn::Xor(y.value, SignOf(d, flip)), y.is_decided});
 }
 
 struct QuickSin {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
-    const auto sign = SignOf(d, x);
-    return Mapped(QuickTurnedSine(d, hn::Abs(x), 0),
-                  [&](hn::Vec<D> y) { return hn::Xor(y, sign); });
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
+    return QuickTurnedSine(d, hn::Abs(x), 0, x);
   }
 };
 
 struct QuickCos {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
-    return QuickTurnedSine(d, hn::Abs(x), 1);
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
+    return QuickTurnedSine(d, hn::Abs(x), 1, hn::Zero(d));
   }
 };
 
@@ -388,7 +362,7 @@ HWY_INLINE Pair<D> PairSqrt(D d, hn::Vec<D> square) {
 // s + s^3 * (1/6 + s^2 * polynomial), which interpolates at Chebyshev nodes, within 2^-40.
 struct QuickAsin {
   template <class D>
-  HWY_INLINE Ends<D> operator()(D d, hn::Vec<D> x) const {
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto half = hn::Set(d, 0.5F);
     const auto magnitude = hn::Abs(x);
     const auto is_large = hn::Gt(magnitude, half);
@@ -409,8 +383,9 @@ struct QuickAsin {
     const auto tail = hn::MulAdd(angle.tail, twice, hn::Set(d, -0x1.777a5cp-25F));
     const auto error =
         hn::MulAdd(third.head, hn::Set(d, 0x1.4p-25F), hn::Mul(angle.head, hn::Set(d, 0x1p-35F)));
-    const Ends<D> ends = EndsOf(IfThenElse(is_large, PlusTail(other, tail), angle), error);
-    return WithSignOf(d, x, DecidedIf(d, hn::Le(magnitude, hn::Set(d, 1.0F)), ends));
+    const Pair<D> y = IfThenElse(is_large, PlusTail(other, tail), angle);
+    return WithSignOf(d, x,
+                      DecidedIf<D>(hn::Le(magnitude, hn::Set(d, 1.0F)), RoundWithin(d, y, error)));
   }
 };
 
