@@ -15,7 +15,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/kernels/element_wise/transcendental/pair-inl.h"
+#include "core/kernels/element_wise/transcendental/quick_pieces-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -121,7 +121,7 @@ struct QuickSigmoid {
 
 // With e = e^(2 |x|) - 1, tanh |x| = e / (e + 2), which rounds to 1 from 9.1 on. Near 0, the error
 // of e falls with r^2, and so with the square of the result.
-struct QuickTanh {
+struct QuickTanhByExp {
   template <class D>
   HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto magnitude = hn::Min(hn::Abs(x), hn::Set(d, 9.5F));
@@ -388,6 +388,14 @@ struct QuickAsin {
                       DecidedIf<D>(hn::Le(magnitude, hn::Set(d, 1.0F)), RoundWithin(d, y, error)));
   }
 };
+
+// --- choices -------------------------------------------------------------------------------------
+
+#if HWY_TARGET == HWY_AVX3
+using QuickTanh = QuickTanhByPieces;
+#else
+using QuickTanh = QuickTanhByExp;
+#endif
 
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
