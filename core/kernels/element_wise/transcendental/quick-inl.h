@@ -360,7 +360,7 @@ HWY_INLINE Pair<D> PairSqrt(D d, hn::Vec<D> square) {
 
 // With h = sqrt((1 - |x|) / 2), asin |x| is pi / 2 - 2 * asin h, which serves above 1/2. asin s is
 // s + s^3 * (1/6 + s^2 * polynomial), which interpolates at Chebyshev nodes, within 2^-40.
-struct QuickAsin {
+struct QuickAsinByPowers {
   template <class D>
   HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto half = hn::Set(d, 0.5F);
@@ -393,8 +393,10 @@ struct QuickAsin {
 
 #if HWY_TARGET == HWY_AVX3
 using QuickTanh = QuickTanhByPieces;
+using QuickAsin = QuickAsinByPieces;
 #else
 using QuickTanh = QuickTanhByExp;
+using QuickAsin = QuickAsinByPowers;
 #endif
 
 }  // namespace dmlop::HWY_NAMESPACE

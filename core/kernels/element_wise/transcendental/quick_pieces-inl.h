@@ -69,6 +69,85 @@ struct QuickTanhByPieces {
   }
 };
 
+// --- asin ----------------------------------------------------------------------------------------
+
+struct AsinSeries {
+  // (1 - x^2) * y'' = x * y'.
+  static constexpr Series At(double x, double y) {
+    const double square = 1.0 - x * x;
+    double root = 1.0;
+    for (int i = 0; i < 8; ++i) root = (root + square / root) / 2.0;
+    Series series{y};
+    double before = 0.0;
+    double term = 1.0 / root;
+    for (size_t n = 0; n + 1 < series.size(); ++n) {
+      const double size = static_cast<double>(n);
+      series[n + 1] = term / (size + 1.0);
+      const double next = x * (2.0 * size + 1.0) * term + size * before;
+      before = term;
+      term = next / (square * (size + 1.0));
+    }
+    return series;
+  }
+};
+
+// pi / 2 - 2 * asin(x * sqrt(1/2)).
+struct RestOfAsinSeries {
+  static constexpr Series At(double x, double y) {
+    constexpr double kRoot = 0x1.6a09e667f3bcdp-1;
+    Series series = AsinSeries::At(x * kRoot, 0.0);
+    double scale = -2.0;
+    for (double& term : series) {
+      term *= scale;
+      scale *= kRoot;
+    }
+    series[0] = y;
+    return series;
+  }
+};
+
+// The first half has asin s, the second pi / 2 - 2 * asin(s * sqrt(1/2)), with s up to .618.
+constexpr Pieces<4> AsinPieces() {
+  PieceEnds ends{};
+  for (size_t i = 1; i < ends.size(); ++i) ends[i] = (static_cast<double>(i) - 0.5) / 25.0;
+  Pieces<4> pieces =
+      PiecesAt<4>({0.0F,           0x1.51d364p-5F, 0x1.517366p-4F, 0x1.ee4636p-4F, 0x1.48d42ep-3F,
+                   0x1.95773ep-3F, 0x1.e7e9e8p-3F, 0x1.20746cp-2F, 0x1.49de3cp-2F, 0x1.716434p-2F,
+                   0x1.99797ep-2F, 0x1.c484c2p-2F, 0x1.ea0b5ap-2F, 0x1.094958p-1F, 0x1.1dc4f6p-1F,
+                   0x1.34039p-1F,  0x1.521ebep-7F, 0x1.5137f4p-5F, 0x1.4d25d2p-4F, 0x1.e9d208p-4F,
+                   0x1.45e51cp-3F, 0x1.97744p-3F,  0x1.e6e216p-3F, 0x1.1e49ccp-2F, 0x1.466752p-2F,
+                   0x1.729624p-2F, 0x1.9b9232p-2F, 0x1.c09bd2p-2F, 0x1.e91d78p-2F, 0x1.0a9132p-1F,
+                   0x1.1ee5cp-1F,  0x1.32032p-1F});
+  SetPieces<AsinSeries>(pieces, 0, 15, 0.0, ends);
+  SetPieces<RestOfAsinSeries>(pieces, 16, 31, 0x1.921fb54442d18p+0, ends);
+  return pieces;
+}
+template <class D>
+inline constexpr Pieces<4> kAsinPieces = AsinPieces();
+
+// For |x| above .618, s is sqrt(1 - |x|), a pair, else |x|. What counts are the centers of the
+// first pieces, which err by up to 2^-32.3 of the result. 1 and what is beyond has no root or no
+// inverse root, and is undecided.
+struct QuickAsinByPieces {
+  template <class D>
+  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
+    const auto magnitude = hn::Abs(x);
+    const auto is_large = hn::Gt(magnitude, hn::Set(d, 0.618F));
+    const auto square = hn::Sub(hn::Set(d, 1.0F), magnitude);
+    const auto root = hn::Sqrt(square);
+    const auto half_inverse = hn::Mul(hn::ApproximateReciprocalSqrt(square), hn::Set(d, 0.5F));
+    const auto root_tail = hn::Mul(hn::NegMulAdd(root, root, square), half_inverse);
+    const Pair<D> s = {hn::IfThenElse(is_large, root, magnitude),
+                       hn::IfThenElseZero(is_large, root_tail)};
+    const auto shifter =
+        hn::IfThenElse(is_large, hn::Set(d, 0x1.8p23F + 16), hn::Set(d, 0x1.8p23F));
+    const auto shifted = hn::MulAdd(s.head, hn::Set(d, 25.0F), shifter);
+    const LongEntry<D> entry(d, hn::BitCast(Bits<D>(), shifted));
+    const Pair<D> r = {hn::Sub(s.head, entry(d, kAsinPieces<D>.centers)), s.tail};
+    return WithSignOf(d, x, RoundWithin(d, PieceValue(d, entry, kAsinPieces<D>, r), 0x1p-32F));
+  }
+};
+
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
