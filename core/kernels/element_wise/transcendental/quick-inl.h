@@ -245,7 +245,7 @@ struct QuickLog {
 };
 
 // ln((1 + x) / (1 - x)) / 2 = ln(1 + 2 x / (1 - x)) / 2.
-struct QuickAtanh {
+struct QuickAtanhByRatio {
   template <class D>
   HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
     const auto one = hn::Set(d, 1.0F);
@@ -394,9 +394,11 @@ struct QuickAsinByPowers {
 #if HWY_TARGET == HWY_AVX3
 using QuickTanh = QuickTanhByPieces;
 using QuickAsin = QuickAsinByPieces;
+using QuickAtanh = QuickAtanhByPieces;
 #else
 using QuickTanh = QuickTanhByExp;
 using QuickAsin = QuickAsinByPowers;
+using QuickAtanh = QuickAtanhByRatio;
 #endif
 
 }  // namespace dmlop::HWY_NAMESPACE
