@@ -60,7 +60,9 @@ class Study {
     Vary(/*many=*/false);
     VaryLoneAxes();
     VaryValues();
+    runs_.Keep(kMostConfirming * (1 + runs_.draws()));
     Vary(/*many=*/true);
+    runs_.Keep(0);
     ForgetWhatOthersExplain();
     TakeDerivedSizes();
     Conditions found;
@@ -422,11 +424,10 @@ class Study {
   // Whether the case fails where a setting has a value with which it passes alone, but another one
   // leaves the size among those that fail: conditions on each of the two would not.
   bool IsConfirmed(const TellingSize& telling) {
-    constexpr size_t kMostCases = 4;
     std::vector<Computation> cases;
     for (const Studied* one : StudiedOf(telling.settings)) {
       for (const Studied* other : StudiedOf(telling.settings)) {
-        if (one == other || cases.size() == kMostCases) continue;
+        if (one == other || std::ssize(cases) == kMostConfirming) continue;
         if (auto both = PassingBut(*one, *other, telling)) cases.push_back(std::move(*both));
       }
     }
@@ -519,6 +520,8 @@ class Study {
     }
     return types;
   }
+
+  static constexpr int64_t kMostConfirming = 4;  // cases
 
   CaseChanger changer_;
   std::vector<Setting> settings_;

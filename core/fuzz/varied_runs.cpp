@@ -60,7 +60,7 @@ std::optional<Computation> VariedRuns::Drawn(const OperatorDesc& op, const Value
 }
 
 std::vector<TryResult> VariedRuns::Run(std::vector<Computation> cases) {
-  const auto left = static_cast<size_t>(most_ - count_);
+  const auto left = static_cast<size_t>(std::max<int64_t>(0, most_ - kept_ - count_));
   if (cases.size() > left) {
     is_spent_ = true;
     cases.erase(cases.begin() + static_cast<std::ptrdiff_t>(left), cases.end());

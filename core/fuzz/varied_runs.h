@@ -26,6 +26,9 @@ class VariedRuns {
   int64_t draws() const { return draws_; }     // of values for a case
   bool is_spent() const { return is_spent_; }  // whether some cases were not run
 
+  // Has Run and Fail leave so many runs for later.
+  void Keep(int64_t runs) { kept_ = runs; }
+
   // Returns the results as far as runs are left.
   std::vector<TryResult> Run(std::vector<Computation> cases);
 
@@ -46,6 +49,7 @@ class VariedRuns {
   const int64_t most_;
   const bool open_;
   int64_t count_ = 0;
+  int64_t kept_ = 0;
   bool is_spent_ = false;
 };
 
