@@ -99,13 +99,19 @@ class StatesOfUnit {
     return formula_.Given(states[unit], fmt::format("{} of unit {} at step {}", name, unit, time));
   }
 
+  // All of them, of which an abridged list lacks some, since a step takes that of its own unit.
   std::vector<FormulaNode> Initial(const Field& tensor) {
     const int64_t units = op_.sizes(kRecurrenceTensor)[3];
     const auto input = InputNumber(op_, tensor);
-    if (input) {
-      return formula_.Elements({*input, {0, place_.direction, place_.item, 0}, {1, 1, 1, units}});
+    if (!input) return std::vector<FormulaNode>(static_cast<size_t>(units), formula_.Number(0.0));
+    const auto from = [&](int64_t unit, int64_t count) {
+      return Region{*input, {0, place_.direction, place_.item, unit}, {1, 1, 1, count}};
+    };
+    std::vector<FormulaNode> states = formula_.Elements(from(0, units));
+    while (std::ssize(states) < units) {
+      states.push_back(formula_.Element(from(std::ssize(states), 1)));
     }
-    return std::vector<FormulaNode>(static_cast<size_t>(units), formula_.Number(0.0));
+    return states;
   }
 
   const NetworkKind& kind_;
