@@ -81,9 +81,9 @@ uint64_t Mixed(uint64_t number) {
 using namespace generator;
 
 // Draws are numbered; many of them are not valid. The first valid ones are the pool, from which
-// cases are taken in the order of the new pairs that they have, but every other one as it comes:
-// low ranks and few tensors have few pairs, and would come last. Later cases are taken as they
-// come.
+// cases are taken in the order of the new pairs that they have, but of the first ones every other
+// as it comes: low ranks and few tensors have few pairs, and would come last. Later cases are taken
+// as they come, too.
 class CaseGenerator::Pool {
  public:
   Pool(const OperatorInfo& info, GeneratorOptions options, uint64_t seed)

@@ -420,6 +420,14 @@ class UnitsTest(ProgramTest):
                 with self.subTest(document=document, value=value):
                     self.assertEqual(self.statuses(document, actual), (value not in wrong, value not in wrong))
 
+    def test_long_sums_that_are_infinite(self):
+        """Each has all the terms before it, so that only some of them can be evaluated."""
+        self.bind((np.full((1, 1, 1, 200000), np.inf, "f4"),))
+        document = unary("CUMULATIVE_SUMMATION", Axis=3, AxisDirection="INCREASING", HasExclusiveSum=False)
+        actual = np.full((1, 1, 1, 200000), np.inf, "f4")
+        actual[0, 0, 0, 5] = 1
+        self.assertEqual(self.statuses(document, actual), (False, False))
+
     def test_numbers_beside_the_end_of_the_range(self):
         """The greatest FLOAT16 is a faithful value of what is between it and 65536, which rounds to infinity."""
         for terms, passes in (((32768, 32752), True), ((32768, 32832), False), ((65504, 65504), False)):
