@@ -132,7 +132,7 @@ std::optional<OnnxSizes> OnnxInputSizes::OfStated(const OnnxValueInfo& info) con
     const bool is_taken_for_1 = !dimension.name.empty() && unknown_.contains(dimension.name);
     auto size = dimension.size ? dimension.size : OfFree(dimension);
     if (!size && is_taken_for_1) size = 1;
-    if (!size || *size < 0 || *size > 0x7FFFFFFF) return std::nullopt;
+    if (!size || *size < 0 || *size > kMostSize) return std::nullopt;
     sizes.push_back(*size);
   }
   return sizes;

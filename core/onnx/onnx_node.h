@@ -33,8 +33,11 @@ std::string ToString(const OnnxSizes& sizes);  // "[2, 3]"
 // "BFLOAT16", or the number of a type that ONNX does not have.
 std::string NameOf(const OnnxType& type);
 
-// Return their argument. Throw a refusal of sizes that are negative, or greater than 2^31 - 1, and
-// of a type that DirectML does not have.
+// A size, or a number that takes part in sizes, is at most this.
+constexpr int64_t kMostSize = 0x7FFFFFFF;
+
+// Return their argument. Throw a refusal of sizes that are negative, or greater than that, and of
+// a type that DirectML does not have.
 const OnnxSizes& RequireSizes(const OnnxSizes& sizes);
 const OnnxType& RequireType(const OnnxType& type);
 

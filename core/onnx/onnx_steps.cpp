@@ -90,7 +90,7 @@ namespace {
 
 bool CanJoin(const TensorDesc& tensor, size_t d) {
   const std::vector<uint32_t>& sizes = *tensor.sizes;
-  if (uint64_t{sizes[d]} * sizes[d + 1] > 0x7FFFFFFF) return false;
+  if (uint64_t{sizes[d]} * sizes[d + 1] > kMostSize) return false;
   if (!tensor.strides || sizes[d] == 1 || sizes[d + 1] == 1) return true;
   return (*tensor.strides)[d] == uint64_t{(*tensor.strides)[d + 1]} * sizes[d + 1];
 }
@@ -158,8 +158,6 @@ void RequireRank(const OnnxCall& call, const OnnxValue& value, size_t rank) {
 
 namespace {
 
-constexpr int64_t kMost = 0x7FFFFFFF;
-
 int64_t DividedUp(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
@@ -200,7 +198,7 @@ void SetPads(const OnnxCall& call, OnnxWindows& windows) {
   const size_t count = windows.sizes.size();
   const auto pads = call.Ints("pads").value_or(OnnxSizes(2 * count, 0));
   const bool are_right = pads.size() == 2 * count && std::ranges::all_of(pads, [](int64_t pad) {
-                           return 0 <= pad && pad <= kMost;
+                           return 0 <= pad && pad <= kMostSize;
                          });
   if (!are_right)
     call.Refuse("ONX-3", "pads {} for {}", ToString(pads), Counted(count, "dimension"));
@@ -243,7 +241,7 @@ OnnxOperand ChannelsFirst(OnnxValue& value, size_t rank) {
 OnnxSizes SpatialNumbers(const OnnxCall& call, std::string_view attribute, size_t spatial) {
   const auto numbers = call.Ints(attribute).value_or(OnnxSizes(spatial, 1));
   const bool are_right = numbers.size() == spatial && std::ranges::all_of(numbers, [](int64_t n) {
-                           return 1 <= n && n <= kMost;
+                           return 1 <= n && n <= kMostSize;
                          });
   if (!are_right) {
     call.Refuse("ONX-3", "{} {} for {}", attribute, ToString(numbers),

@@ -32,10 +32,10 @@ std::string ToString(const OnnxSizes& sizes) {
 }
 
 const OnnxSizes& RequireSizes(const OnnxSizes& sizes) {
-  constexpr int64_t kMost = 0x7FFFFFFF;
   for (const int64_t size : sizes) {
-    if (size >= 0 && size <= kMost) continue;
-    throw Refusal("ONX-1", "size {} of {} is out of range [0, {}]", size, ToString(sizes), kMost);
+    if (size >= 0 && size <= kMostSize) continue;
+    throw Refusal("ONX-1", "size {} of {} is out of range [0, {}]", size, ToString(sizes),
+                  kMostSize);
   }
   return sizes;
 }

@@ -19,7 +19,7 @@ struct Counts {
 
 int64_t HeadsOf(const OnnxCall& call, std::string_view attribute) {
   const int64_t heads = call.Int(attribute, 0);
-  if (heads < 1 || heads > 0x7FFFFFFF) call.Refuse("ONX-3", "{} is {}", attribute, heads);
+  if (heads < 1 || heads > kMostSize) call.Refuse("ONX-3", "{} is {}", attribute, heads);
   return heads;
 }
 

@@ -246,9 +246,9 @@ OnnxSizes PadsOf(const OnnxCall& call, size_t rank) {
   if (given.size() != 2 * axes.size()) {
     call.Refuse("ONX-4", "pads {} for {}", ToString(given), Counted(axes.size(), "axis"));
   }
-  constexpr int64_t kMost = 0x7FFFFFFF;
-  if (std::ranges::any_of(given, [](int64_t pad) { return pad < -kMost || pad > kMost; })) {
-    call.Refuse("ONX-1", "pads {} are out of range [-{}, {}]", ToString(given), kMost, kMost);
+  if (std::ranges::any_of(given, [](int64_t pad) { return pad < -kMostSize || pad > kMostSize; })) {
+    call.Refuse("ONX-1", "pads {} are out of range [-{}, {}]", ToString(given), kMostSize,
+                kMostSize);
   }
   const std::vector<size_t> padded = call.Axes(axes, rank);
   OnnxSizes pads(2 * rank, 0);

@@ -329,11 +329,10 @@ void MatMulNBits(OnnxCall& call) {
   const int64_t k = call.Int("K", 0), n = call.Int("N", 0);
   const int64_t bits = call.Int("bits", 4), block = call.Int("block_size", 0);
   if (call.Has(4) || call.Has(5)) call.Refuse("ONX-3", "g_idx or bias");
-  constexpr int64_t kMost = 0x7FFFFFFF;
-  if ((bits != 4 && bits != 8) || block < 1 || k < 1 || k > kMost || k % block != 0) {
+  if ((bits != 4 && bits != 8) || block < 1 || k < 1 || k > kMostSize || k % block != 0) {
     call.Refuse("ONX-3", "{} in blocks of {} of {}", Counted(bits, "bit"), block, k);
   }
-  if (a.rank() == 0 || a.sizes.back() != k || n < 1 || n > kMost ||
+  if (a.rank() == 0 || a.sizes.back() != k || n < 1 || n > kMostSize ||
       CountOf(call.In(1).sizes) != n * k / (8 / bits) ||
       CountOf(call.In(2).sizes) != n * (k / block)) {
     call.Refuse("ONX-4", "its inputs are not those of a {} x {} matrix", k, n);
