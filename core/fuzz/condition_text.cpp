@@ -356,7 +356,9 @@ class SimplestOf {
 
   Condition Find() const {
     if (passed_.empty()) return {{}, ConditionKind::kAny};
-    if (failed_.size() == 1) return {{}, ConditionKind::kOnly, {value_}};
+    // There are no more axes than dimensions: nothing is known of more than the most that are tried.
+    const bool is_most = kind_ == SettingKind::kNumberOfAxes && passed_.back() < failed_.front();
+    if (failed_.size() == 1 && !is_most) return {{}, ConditionKind::kOnly, {value_}};
     if (!IsNumber() || (IsScalar() && passed_.size() == 1)) return List();
     if (passed_.back() < failed_.front()) return {{}, ConditionKind::kAtLeast, {failed_.front()}};
     if (failed_.back() < passed_.front()) return {{}, ConditionKind::kAtMost, {failed_.back()}};

@@ -96,6 +96,11 @@ class SymbolFinder {
   std::vector<Setting> symbols_;
 };
 
+// Whether a field is the number of axes in the next one.
+bool CountsAxes(const OperatorDesc& op, size_t field) {
+  return op.fields()[field]->kind == FieldKind::kCount && NamesAxes(*op.fields()[field + 1]);
+}
+
 // --- lists ---------------------------------------------------------------------------------------
 
 SettingKind KindOf(const PlainValue& plain) {
@@ -110,7 +115,10 @@ class SettingList {
       : changer_(changer), op_(changer.original().op) {}
 
   std::vector<Setting> All() {
-    for (size_t i = 0; i < op_.fields().size(); ++i) AddField(*op_.fields()[i], op_.values()[i]);
+    for (size_t i = 0; i < op_.fields().size(); ++i) {
+      AddField(*op_.fields()[i], op_.values()[i]);
+      if (CountsAxes(op_, i)) AddAxisCount(*op_.fields()[i], *op_.fields()[i + 1]);
+    }
     if (const size_t rank = RankOf(op_); rank > 0) {
       Add(std::string(kRankSetting), SettingKind::kRank, static_cast<int64_t>(rank));
     }
@@ -147,6 +155,12 @@ class SettingList {
       Add(PointerTo(path + std::string(kTypeMember)), SettingKind::kEnum,
           std::string((*activations)[i].name()), path, &field);
     }
+  }
+
+  void AddAxisCount(const Field& count, const Field& axes) {
+    const std::string of = PointerTo(count.name);
+    Add(of, SettingKind::kNumberOfAxes, ValuesIn(op_, of, {}, true).front(), std::string(axes.name),
+        &axes);
   }
 
   // One for each type variable, called like the first tensor that has it.
@@ -195,9 +209,12 @@ std::vector<SettingValue> PlainValuesIn(const OperatorDesc& op, const std::strin
   return values;
 }
 
-SettingValue PresenceOf(const FieldValue& value) {
+SettingValue CountOrPresenceOf(const FieldValue& value) {
   if (const auto* tensors = std::get_if<std::vector<TensorDesc>>(&value)) {
     return static_cast<int64_t>(tensors->size());
+  }
+  if (const auto* axes = std::get_if<std::vector<uint32_t>>(&value)) {
+    return static_cast<int64_t>(axes->size());
   }
   return std::string(std::holds_alternative<std::monostate>(value) ? kAbsent : kPresent);
 }
@@ -274,7 +291,7 @@ std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of
     const std::string_view name = op.fields()[i]->name;
     if (!path.starts_with(name)) continue;
     const FieldValue& value = op.values()[i];
-    if (path == name) return {PresenceOf(value)};
+    if (path == name) return {CountOrPresenceOf(CountsAxes(op, i) ? op.values()[i + 1] : value)};
     if (const auto* activations = std::get_if<std::vector<OperatorDesc>>(&value)) {
       if (const auto type = TypeOfActivation(*activations, path)) return {*type};
     }
@@ -312,10 +329,12 @@ std::vector<SettingValue> NumbersToTry(SettingKind kind, bool may_be_negative, b
   constexpr Range kOfBothSigns[] = {{-8, -8}, {-4, 4}, {8, 8}};
   constexpr Range kRanks[] = {{1, kMaxRank}};
   constexpr Range kCounts[] = {{1, 5}, {8, 8}};
+  constexpr Range kAxisCounts[] = {{0, kMaxRank}};
   constexpr Range kManyOfBothSigns[] = {{-17, 17}, {31, 33}, {63, 65}};
   constexpr Range kMany[] = {{0, 33}, {47, 49}, {63, 65}, {127, 129}, {255, 257}};
   if (kind == SettingKind::kRank) return NumbersOf(kRanks);
   if (kind == SettingKind::kCount) return NumbersOf(kCounts);
+  if (kind == SettingKind::kNumberOfAxes) return NumbersOf(kAxisCounts);
   if (may_be_negative) return many ? NumbersOf(kManyOfBothSigns) : NumbersOf(kOfBothSigns);
   if (many) return NumbersOf(kMany);
   if (kind == SettingKind::kSize) return NumbersOf(kSizes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of a case that can be varied alone: symbols of sizes, the rank, numbers of tensors,
-// numbers and enumerators of fields, optional tensors, types and layouts.
+// The settings of a case that can be varied alone: symbols of sizes, the rank, numbers of tensors
+// and of axes, numbers and enumerators of fields, optional tensors, types and layouts.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace dmlop {
 
 enum class SettingKind : uint8_t {
   kPresence,
-  kCount,  // of tensors in an array
+  kCount,         // of tensors in an array
+  kNumberOfAxes,  // in an array, which is told of the field that counts them
   kRank,
   kSize,
   kInteger,

@@ -59,6 +59,9 @@ class DraftMaker {
       case SettingKind::kCount:
         SetCount(draft, static_cast<size_t>(*number));
         break;
+      case SettingKind::kNumberOfAxes:
+        SetAxisCount(static_cast<size_t>(*number));
+        break;
       case SettingKind::kRank:
         SetRank(*number);
         break;
@@ -187,6 +190,26 @@ class DraftMaker {
         draft.origins[fmt::format("{}/{}", field.name, entry - 1)];
   }
 
+  // Takes axes out, or names further ones; the last ones, or else the first ones.
+  void SetAxisCount(size_t count) {
+    for (const bool at_end : {true, false}) {
+      drafts_.push_back(begun_);
+      auto& axes =
+          std::get<std::vector<uint32_t>>(ValueOfField(drafts_.back().op, *setting_.field));
+      if (axes.size() > count) {
+        const auto out = static_cast<std::ptrdiff_t>(at_end ? 0 : axes.size() - count);
+        axes.erase(axes.begin(), axes.begin() + out);
+        axes.resize(count);
+      }
+      const auto rank = static_cast<uint32_t>(RankOf(begun_.op));
+      for (uint32_t i = 0; i < rank && axes.size() < count; ++i) {
+        const uint32_t axis = at_end ? rank - 1 - i : i;
+        if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
+      }
+      std::ranges::sort(axes);
+    }
+  }
+
   void SetRank(int64_t rank) {
     const auto before = static_cast<int64_t>(RankOf(begun_.op));
     const auto change = static_cast<size_t>(std::abs(rank - before));
@@ -278,7 +301,8 @@ bool LeavesOthers(const std::vector<Setting>& settings, const Setting& varied,
     const bool may_follow =
         other.of == varied.of || other.kind == SettingKind::kSize ||
         other.kind == SettingKind::kType ||
-        (varied.kind == SettingKind::kRank && other.path.find('/') != std::string::npos) ||
+        ((varied.kind == SettingKind::kRank || varied.kind == SettingKind::kNumberOfAxes) &&
+         other.path.find('/') != std::string::npos) ||
         (varied.kind == SettingKind::kType && other.kind == SettingKind::kScalar);
     if (may_follow) return true;
     const std::vector<SettingValue> values = ValuesIn(op, other.of, other.ties, true);

@@ -300,7 +300,7 @@ for c in cases:
         a[begin:] = bytes(len(a) - begin)
         c.save(a)
 """, RIGHT, ["REDUCE", "-n", "20", "--per-start", "20", "--set", "/desc/Function=SUM"], "wrong", 2, None,
-         [{"of": ["rank"], "kind": "atLeast", "value": 2}]),
+         [{"of": ["/desc/AxisCount"], "kind": "atLeast", "value": 2}]),
         ("a rank", """
 for c in cases:
     if c.type == "FLOAT64":

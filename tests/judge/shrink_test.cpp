@@ -221,7 +221,7 @@ const Planted kPlanted[] = {
      },
      2,
      2,
-     {"rank >= 2", "only with Axes[", "] 0"}},
+     {"AxisCount >= 2", "only with Axes[", "] 0"}},
     {"LastTwoAxes",
      "REDUCE",
      [](const Computation& c) {
