@@ -16,10 +16,9 @@
 namespace dmlop {
 namespace {
 
-constexpr RowTable* kTables[] = {ArithmeticRows,  AffineRows,    UnaryRows,
-                                 DivisionRows,    LogicalRows,   SelectionRows,
-                                 AngleRows,       CircularRows,  ErrorFunctionRows,
-                                 ExponentialRows, LogarithmRows, IntegerPowerRows};
+constexpr RowTable* kTables[] = {ArithmeticRows,     AffineRows,      UnaryRows,
+                                 DivisionRows,       LogicalRows,     SelectionRows,
+                                 TranscendentalRows, IntegerPowerRows};
 
 // The rows of each function for the current instruction set.
 class RowIndex {

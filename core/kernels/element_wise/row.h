@@ -78,8 +78,7 @@ using RowTable = std::span<const ElementWiseRow>();
 
 // Each returns its table for the current instruction set.
 RowTable ArithmeticRows, AffineRows, UnaryRows, DivisionRows, LogicalRows, SelectionRows;
-RowTable AngleRows, CircularRows, ErrorFunctionRows, ExponentialRows, LogarithmRows;
-RowTable IntegerPowerRows;
+RowTable TranscendentalRows, IntegerPowerRows;
 
 // --- approximations ------------------------------------------------------------------------------
 
