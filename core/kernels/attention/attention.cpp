@@ -24,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Numbers = hn::CappedTag<double, kAttentionStep>;
 using NumberVec = hn::Vec<Numbers>;
 
-constexpr int64_t kLanes = hn::MaxLanes(Numbers());
+constexpr int64_t kNumberLanes = hn::MaxLanes(Numbers());
 
 // A tile is kTileRows rows by kTileVectors vectors of results that stay in registers.
 constexpr int64_t kTileRows = 4;
@@ -41,10 +41,10 @@ using Constant = std::integral_constant<int64_t, kCount>;
 // then for single vectors.
 template <typename Visit>
 HWY_INLINE void ForVectors(int64_t count, Visit&& visit) {
-  constexpr int64_t kWidth = kTileVectors * kLanes;
+  constexpr int64_t kWidth = kTileVectors * kNumberLanes;
   int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) visit(Constant<kTileVectors>(), i);
-  for (; i < count; i += kLanes) visit(Constant<1>(), i);
+  for (; i < count; i += kNumberLanes) visit(Constant<1>(), i);
 }
 
 // --- scores --------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ HWY_INLINE void ScoreTile(const double* queries, int64_t count, const double* ke
   for (int64_t e = 0; e < size; ++e) {
     NumberVec query[kVectors];
     for (int64_t v = 0; v < kVectors; ++v) {
-      query[v] = hn::LoadU(d, queries + e * count + v * kLanes);
+      query[v] = hn::LoadU(d, queries + e * count + v * kNumberLanes);
     }
     for (int64_t r = 0; r < kRows; ++r) {
       const NumberVec key = hn::Set(d, keys[r * size + e]);
@@ -70,7 +70,7 @@ HWY_INLINE void ScoreTile(const double* queries, int64_t count, const double* ke
   }
   for (int64_t r = 0; r < kRows; ++r) {
     for (int64_t v = 0; v < kVectors; ++v) {
-      hn::StoreU(hn::Mul(hn::Set(d, scale), sums[r][v]), d, scores + r * count + v * kLanes);
+      hn::StoreU(hn::Mul(hn::Set(d, scale), sums[r][v]), d, scores + r * count + v * kNumberLanes);
     }
   }
 }
@@ -95,7 +95,7 @@ void Score(const double* queries, int64_t count, const double* keys, int64_t row
 
 void FindMaxima(const double* scores, int64_t rows, int64_t count, double* maxima) {
   const Numbers d;
-  for (int64_t i = 0; i < count; i += kLanes) {
+  for (int64_t i = 0; i < count; i += kNumberLanes) {
     NumberVec greatest = hn::Set(d, -INFINITY);
     for (int64_t j = 0; j < rows; ++j) {
       const NumberVec score = hn::LoadU(d, scores + j * count + i);
@@ -136,7 +136,7 @@ HWY_INLINE NumberVec ExpOf(NumberVec exponent) {
 
 void Weigh(double* scores, int64_t rows, int64_t count, const double* maxima, double* sums) {
   const Numbers d;
-  for (int64_t i = 0; i < count; i += kLanes) {
+  for (int64_t i = 0; i < count; i += kNumberLanes) {
     const NumberVec greatest = hn::LoadU(d, maxima + i);
     NumberVec sum = hn::Zero(d);
     for (int64_t begin = 0; begin < rows; begin += kAttentionKeys) {
@@ -168,7 +168,8 @@ HWY_INLINE void AddTile(const double* weights, int64_t count, const double* valu
   }
   for (int64_t j = 0; j < rows; ++j) {
     NumberVec value[kVectors];
-    for (int64_t v = 0; v < kVectors; ++v) value[v] = hn::LoadU(d, values + j * size + v * kLanes);
+    for (int64_t v = 0; v < kVectors; ++v)
+      value[v] = hn::LoadU(d, values + j * size + v * kNumberLanes);
     for (int64_t r = 0; r < kTileRows; ++r) {
       const NumberVec weight = hn::Set(d, weights[j * count + r]);
       for (int64_t v = 0; v < kVectors; ++v) {
@@ -182,7 +183,7 @@ HWY_INLINE void AddTile(const double* weights, int64_t count, const double* valu
   }
   for (int64_t r = 0; r < kTileRows; ++r) {
     for (int64_t v = 0; v < kVectors; ++v) {
-      double* const sum = sums + r * size + v * kLanes;
+      double* const sum = sums + r * size + v * kNumberLanes;
       hn::StoreU(hn::Add(hn::LoadU(d, sum), block[r][v]), d, sum);
     }
   }
@@ -191,7 +192,7 @@ HWY_INLINE void AddTile(const double* weights, int64_t count, const double* valu
 HWY_INLINE bool AreFinite(const double* values, int64_t count) {
   const Numbers d;
   NumberVec zeros = hn::Zero(d);
-  for (int64_t i = 0; i < count; i += kLanes) {
+  for (int64_t i = 0; i < count; i += kNumberLanes) {
     const NumberVec value = hn::LoadU(d, values + i);
     zeros = hn::Add(zeros, hn::Sub(value, value));
   }

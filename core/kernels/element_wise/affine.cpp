@@ -18,13 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-using enum DataType;
-using enum ElementWiseFunction;
-
 // Elements and parameters are FLOAT32 values, so FLOAT64 holds the product of two exactly, without
 // overflow or underflow.
-constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
-
 template <class D>
 HWY_INLINE hn::Vec<D> Number(D d, const ElementParameters& parameters, size_t index) {
   return hn::Set(d, static_cast<hn::TFromD<D> >(parameters.numbers[index]));
@@ -214,13 +209,13 @@ struct FloatSequenceOf {
 };
 
 template <class F, size_t kInputs>
-constexpr ElementWiseRow Wide(ElementWiseFunction function, DataTypeSet types = kFloats) {
+constexpr ElementWiseRow WideRow(ElementWiseFunction function, DataTypeSet types = kFloats) {
   return Row<F, double, kInputs>(function, types);
 }
 
 template <class F, size_t kInputs>
 constexpr ElementWiseRow Approximate(ElementWiseFunction function) {
-  ElementWiseRow row = Wide<F, kInputs>(function);
+  ElementWiseRow row = WideRow<F, kInputs>(function);
   row.relative_error = F::kRelativeError;
   return row;
 }
@@ -243,17 +238,17 @@ constexpr ElementWiseRow Dequantized() {
 
 std::span<const ElementWiseRow> AffineTable() {
   static constexpr ElementWiseRow kRows[] = {
-      Wide<MultiplyAddOf, 2>(kMultiplyAdd),
-      Wide<MeanOf, 2>(kMean),
-      Wide<DifferenceSquareOf, 2>(kDifferenceSquare),
+      WideRow<MultiplyAddOf, 2>(kMultiplyAdd),
+      WideRow<MeanOf, 2>(kMean),
+      WideRow<DifferenceSquareOf, 2>(kDifferenceSquare),
       Row<LeakyOf, float, 1>(kLeakyRelu),
-      Wide<LeakyOf, 1>(kLeakyRelu, {kFloat16}),
+      WideRow<LeakyOf, 1>(kLeakyRelu, {kFloat16}),
       Row<LeakyWithSlopeOf, float, 2>(kParameterizedRelu, kFloats),
       Row<LeakyWithSlopeOf, int32_t, 2>(kParameterizedRelu, {kInt8, kInt16, kInt32}),
-      Wide<ShrunkOf, 1>(kShrink,
-                        {kFloat32, kFloat16, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32}),
-      Wide<HardSigmoidOf, 1>(kHardSigmoid),
-      Wide<HardSwishOf, 1>(kHardSwish),
+      WideRow<ShrunkOf, 1>(kShrink,
+                           {kFloat32, kFloat16, kInt8, kUint8, kInt16, kUint16, kInt32, kUint32}),
+      WideRow<HardSigmoidOf, 1>(kHardSigmoid),
+      WideRow<HardSwishOf, 1>(kHardSwish),
       Approximate<SoftsignOf, 1>(kSoftsign),
       Quantized<QuantizedOf, float, float, float, int8_t>(),
       Quantized<QuantizedOf, float, float, float, uint8_t>(),
@@ -274,7 +269,7 @@ std::span<const ElementWiseRow> AffineTable() {
       Dequantized<ExactlyDequantizedOf, double, int32_t, Half>(),
       Dequantized<ExactlyDequantizedOf, double, uint32_t, Half>(),
       Row<QuantizedSumOf, double, 2, uint8_t>(kQuantizedLinearAdd, {kInt8, kUint8}),
-      Wide<FloatSequenceOf, 1>(kSequence, {kFloat64}),
+      WideRow<FloatSequenceOf, 1>(kSequence, {kFloat64}),
   };
   return kRows;
 }

@@ -14,17 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-using enum DataType;
-using enum ElementWiseFunction;
-
 // The sum, difference, product or quotient of two FLOAT16 may be rounded to FLOAT32 first, which
 // has more than twice their precision: rounding twice is then harmless.
-constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
-constexpr DataTypeSet k8 = {kInt8, kUint8};
-constexpr DataTypeSet k16 = {kInt16, kUint16};
-constexpr DataTypeSet k32 = {kInt32, kUint32};
-constexpr DataTypeSet k64 = {kInt64, kUint64};
-
 struct AddOf {
   template <class D, class V>
   HWY_INLINE V operator()(D, const ElementParameters&, V a, V b) const {

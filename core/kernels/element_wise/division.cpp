@@ -16,9 +16,6 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-using enum DataType;
-using enum ElementWiseFunction;
-
 // Integers narrower than 32 bits are computed as INT32, which holds their quotients.
 constexpr DataTypeSet kUpToInt32 = {kInt8, kUint8, kInt16, kUint16, kInt32};
 

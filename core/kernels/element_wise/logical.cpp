@@ -14,9 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-using enum DataType;
-using enum ElementWiseFunction;
-
 struct WhetherEqual {
   template <class D, class V>
   HWY_INLINE auto operator()(D d, const ElementParameters&, V a, V b) const {
@@ -118,10 +115,6 @@ struct RightShiftOf {
   }
 };
 
-constexpr DataTypeSet k8 = {kInt8, kUint8};
-constexpr DataTypeSet k16 = {kInt16, kUint16};
-constexpr DataTypeSet k32 = {kInt32, kUint32};
-constexpr DataTypeSet k64 = {kInt64, kUint64};
 constexpr DataTypeSet kBits16 = k16 | DataTypeSet{kFloat16};
 constexpr DataTypeSet kBits32 = k32 | DataTypeSet{kFloat32};
 constexpr DataTypeSet kBits64 = k64 | DataTypeSet{kFloat64};

@@ -25,6 +25,15 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+using enum DataType;
+using enum ElementWiseFunction;
+
+constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
+constexpr DataTypeSet k8 = {kInt8, kUint8};
+constexpr DataTypeSet k16 = {kInt16, kUint16};
+constexpr DataTypeSet k32 = {kInt32, kUint32};
+constexpr DataTypeSet k64 = {kInt64, kUint64};
+
 // Selects `yes` where the mask is set and `no` elsewhere, bit by bit: with a mask of AVX-512, the
 // load of an operand would wait for it.
 template <class M, class V>

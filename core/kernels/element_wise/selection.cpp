@@ -17,9 +17,6 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-using enum DataType;
-using enum ElementWiseFunction;
-
 // Moves the bits of the selected element.
 struct SelectedOf {
   template <class D, class V>
@@ -82,8 +79,6 @@ struct GradientOfPositive {
     return Either(is_positive, hn::BitCast(du, gradient), hn::Zero(du));
   }
 };
-
-constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
 
 // The bits of the second input reach the output unchanged.
 template <class F, typename T>

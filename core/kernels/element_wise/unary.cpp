@@ -14,11 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 namespace {
 
-using enum DataType;
-using enum ElementWiseFunction;
-
-constexpr DataTypeSet kFloats = {kFloat32, kFloat16};
-
 struct MagnitudeOf {
   template <class D, class V>
   HWY_INLINE V operator()(D, const ElementParameters&, V x) const {

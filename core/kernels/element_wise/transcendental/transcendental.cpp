@@ -47,8 +47,6 @@ constexpr ElementWiseRow Quick(ElementWiseFunction function) {
   return row;
 }
 
-using enum ElementWiseFunction;
-
 std::span<const ElementWiseRow> TranscendentalTable() {
   static constexpr ElementWiseRow kRows[] = {
       Quick<Asin, QuickAsin>(kAsin),
