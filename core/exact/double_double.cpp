@@ -10,12 +10,8 @@ namespace {
 
 // ln 2 has three parts, the first two of 42 bits, so their products with an exponent are exact.
 constexpr double kLn2Parts[] = {0x1.62e42fefa3800p-1, 0x1.ef35793c76000p-45, 0x1.cc01f97b57a08p-87};
-constexpr double kLog2E = 0x1.71547652b82fep+0;
-constexpr DoubleDouble kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
-constexpr DoubleDouble kQuarterPi{0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
 constexpr DoubleDouble kPi{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53};
 constexpr DoubleDouble kInverseSqrtPi{0x1.20dd750429b6dp-1, 0x1.1ae3a914fed80p-57};
-constexpr DoubleDouble kOne{1, 0};
 
 double PowerOfTwo(int exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
@@ -30,7 +26,7 @@ DoubleDouble PlusLn2(DoubleDouble x, double k) {
 // Returns (e^r - 1) / r for |r| <= ln 2 / 2 as 1 + r / 2 * (1 + r / 3 * (1 + ...)); r^25 / 26! is
 // below 2^-125.
 DoubleDouble ExpSeries(DoubleDouble r) {
-  DoubleDouble sum = kOne;
+  DoubleDouble sum = kUnity;
   for (int n = 25; n >= 2; --n) sum = (r * sum) / n + 1.0;
   return sum;
 }
@@ -55,7 +51,7 @@ DoubleDouble LogSeries(DoubleDouble f) {
   const DoubleDouble s = f / (f + 2.0);
   const DoubleDouble s2 = s * s;
   DoubleDouble sum{0, 0};
-  for (int n = 22; n >= 1; --n) sum = s2 * (sum + kOne / (2 * n + 1));
+  for (int n = 22; n >= 1; --n) sum = s2 * (sum + kUnity / (2 * n + 1));
   return Scale(s * (sum + 1.0), 2);
 }
 
@@ -73,7 +69,7 @@ DoubleDouble LogOfFactor(int exponent, DoubleDouble f) {
 DoubleDouble AtanSeries(DoubleDouble t) {
   const DoubleDouble t2 = t * t;
   DoubleDouble sum{0, 0};
-  for (int n = 41; n >= 1; --n) sum = t2 * (kOne / (2 * n + 1) - sum);
+  for (int n = 41; n >= 1; --n) sum = t2 * (kUnity / (2 * n + 1) - sum);
   return -sum + 1.0;
 }
 
@@ -116,14 +112,14 @@ DoubleDouble Log1p(DoubleDouble x) {
 // The series is x * (1 - x^2 / (2 * 3) * (1 - x^2 / (4 * 5) * ...)), cut off below 2^-115.
 DoubleDouble Sin(DoubleDouble x) {
   const DoubleDouble x2 = -(x * x);
-  DoubleDouble sum = kOne;
+  DoubleDouble sum = kUnity;
   for (int n = 28; n >= 2; n -= 2) sum = (x2 * sum) / (n * (n + 1)) + 1.0;
   return x * sum;
 }
 
 DoubleDouble Cos(DoubleDouble x) {
   const DoubleDouble x2 = -(x * x);
-  DoubleDouble sum = kOne;
+  DoubleDouble sum = kUnity;
   for (int n = 27; n >= 1; n -= 2) sum = (x2 * sum) / (n * (n + 1)) + 1.0;
   return sum;
 }
@@ -139,7 +135,7 @@ DoubleDouble Angle(DoubleDouble y, DoubleDouble x) {
 // positive.
 DoubleDouble Erf(DoubleDouble x) {
   const DoubleDouble x2 = x * x;
-  DoubleDouble sum = kOne;
+  DoubleDouble sum = kUnity;
   for (int n = 52; n >= 1; --n) sum = (x2 * sum) * 2.0 / (2 * n + 1) + 1.0;
   return Scale(kInverseSqrtPi * x * Exp(-x2) * sum, 2);
 }

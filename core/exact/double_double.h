@@ -140,6 +140,11 @@ inline DoubleDouble SquareRoot(DoubleDouble a) {
 }
 
 // --- elementary functions, within 2^-95 of the result --------------------------------------------
+
+inline constexpr DoubleDouble kUnity{1, 0};
+inline constexpr double kLog2E = 0x1.71547652b82fep+0;
+inline constexpr DoubleDouble kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
+inline constexpr DoubleDouble kQuarterPi{0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
 //
 // Each takes a few microseconds, so they only resolve what an approximation leaves open.
 

@@ -20,7 +20,6 @@ namespace {
 // ln 2 has two parts; kLn2High ends in 20 zero bits, so its product with an exponent is exact.
 constexpr double kLn2High = 0x1.62e42feep-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-constexpr double kLog2E = 0x1.71547652b82fep+0;
 
 constexpr double kExpUnderflow = -708.0;
 // Adding this leaves a small double rounded to an integer in the low bits of the significand.
@@ -174,9 +173,6 @@ template float LogOfExpSum<float>(double, HeadTail);
 
 namespace {
 
-constexpr DoubleDouble kHalfPi{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
-constexpr double kQuarterPi = 0x1.921fb54442d18p-1;
-
 // 32 zero bits, followed by the first bits of 2 / pi after the binary point.
 constexpr uint32_t kTwoOverPi[] = {0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1,
                                    0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab,
@@ -253,7 +249,7 @@ DoubleDouble ToDoubleDouble(const Bits192& bits) {
 }  // namespace
 
 QuarterTurns CountQuarterTurns(double x) {
-  if (std::fabs(x) <= kQuarterPi) return {0, {x, 0}};
+  if (std::fabs(x) <= kQuarterPi.head) return {0, {x, 0}};
   Bits192 turns = QuarterTurnBits(x);
   const int count = TakeCount(turns);
   const DoubleDouble rest = ToDoubleDouble(turns) * kHalfPi;
@@ -262,7 +258,7 @@ QuarterTurns CountQuarterTurns(double x) {
 }
 
 ApproximateQuarterTurns CountQuarterTurnsApproximately(double x) {
-  if (std::fabs(x) <= kQuarterPi) return {0, x};
+  if (std::fabs(x) <= kQuarterPi.head) return {0, x};
   Bits192 turns = QuarterTurnBits(x);
   const int count = TakeCount(turns);
   const double rest = ToDouble(turns) * kHalfPi.head;

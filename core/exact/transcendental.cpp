@@ -14,7 +14,6 @@ namespace {
 
 using F = ElementWiseFunction;
 
-constexpr DoubleDouble kOne{1, 0};
 constexpr DoubleDouble kSqrtHalf{0x1.6a09e667f3bcdp-1, -0x1.bdd3413b26456p-55};
 
 DoubleDouble WithSignOf(double x, DoubleDouble magnitude) {
@@ -51,7 +50,7 @@ bool IsTiny(DoubleDouble x) {
 
 // Returns x + c * x^3, the beginning of an odd function's series.
 DoubleDouble WithCube(DoubleDouble x, double c) {
-  return x * (kOne + x.head * x.head * c);
+  return x * (kUnity + x.head * x.head * c);
 }
 
 DoubleDouble ArcSine(double x) {
@@ -66,16 +65,16 @@ DoubleDouble HyperbolicSine(double x) {
 }
 
 DoubleDouble HyperbolicCosine(double x) {
-  if (IsTiny({x, 0})) return kOne + 0.5 * x * x;
+  if (IsTiny({x, 0})) return kUnity + 0.5 * x * x;
   const DoubleDouble e = Exp({std::fabs(x), 0});
-  return Scale(e + kOne / e, 0.5);
+  return Scale(e + kUnity / e, 0.5);
 }
 
 // Returns t / (t + 2), or 1 - 2 / (t + 2) where that is close to 1.
 DoubleDouble HyperbolicTangent(DoubleDouble x) {
   if (IsTiny(x)) return WithCube(x, -1.0 / 3);
   const DoubleDouble t = Expm1(Scale(WithSignOf(x.head, x), 2));
-  const DoubleDouble magnitude = t.head > 2 ? kOne - Scale(kOne / (t + 2.0), 2) : t / (t + 2.0);
+  const DoubleDouble magnitude = t.head > 2 ? kUnity - Scale(kUnity / (t + 2.0), 2) : t / (t + 2.0);
   return WithSignOf(x.head, magnitude);
 }
 
@@ -102,7 +101,7 @@ DoubleDouble AreaTangent(double x) {
 DoubleDouble ErrorFunction(double x) {
   const double magnitude = std::fabs(x);
   const DoubleDouble erf =
-      magnitude <= 2 ? Erf({magnitude, 0}) : kOne - Erfc({magnitude, 0}, TwoProduct(x, x));
+      magnitude <= 2 ? Erf({magnitude, 0}) : kUnity - Erfc({magnitude, 0}, TwoProduct(x, x));
   return WithSignOf(x, erf);
 }
 
@@ -114,7 +113,7 @@ DoubleDouble NearHalf(double x, double c) {
 
 // Returns 1 / (1 + e^-x).
 DoubleDouble Logistic(DoubleDouble x) {
-  return kOne / (Exp(-x) + 1.0);
+  return kUnity / (Exp(-x) + 1.0);
 }
 
 // Returns x * (1 + erf(z)) / 2 with z = x / sqrt(2). Far to the left, 1 + erf(z) is erfc(-z).
@@ -134,7 +133,7 @@ DoubleDouble Gelu(double x) {
 DoubleDouble ContinuousUnit(double x, double alpha) {
   if (x > 0) return {x, 0};
   const DoubleDouble t = DoubleDouble{x, 0} / alpha;
-  if (IsTiny(t)) return (kOne + (t.head / 2 + t.head * t.head / 6)) * x;
+  if (IsTiny(t)) return (kUnity + (t.head / 2 + t.head * t.head / 6)) * x;
   return Expm1(t) * alpha;
 }
 
@@ -203,7 +202,7 @@ DoubleDouble Evaluate(F function, const TranscendentalArguments& arguments) {
     case F::kAcos:
       return Angle(OtherLeg(x), {x, 0});
     case F::kAtan:
-      return WithSignOf(x, Angle({std::fabs(x), 0}, kOne));
+      return WithSignOf(x, Angle({std::fabs(x), 0}, kUnity));
     case F::kSinh:
       return HyperbolicSine(x);
     case F::kCosh:

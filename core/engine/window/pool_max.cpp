@@ -25,9 +25,6 @@ namespace {
 
 using Elements = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
 
-constexpr int64_t kGrainTaps = 1 << 14;
-constexpr int64_t kMostSideBySide = 1024;
-
 template <typename T>
 T LeastOf() {
   if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::min();
@@ -112,7 +109,7 @@ struct Winner {
 };
 
 // The number -1, which stands for none, comes after all others once it is unsigned.
-Winner Join(const Winner& a, const Winner& b) {
+Winner Combined(const Winner& a, const Winner& b) {
   const bool is_before = static_cast<uint64_t>(b.number) < static_cast<uint64_t>(a.number);
   return b.key > a.key || (b.key == a.key && is_before) ? b : a;
 }

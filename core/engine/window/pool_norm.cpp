@@ -31,12 +31,12 @@ PowerSum Normalized(double head, double tail, int64_t exponent) {
   return {fraction, std::ldexp(tail, -shift), exponent + shift};
 }
 
-PowerSum Join(const PowerSum& a, const PowerSum& b) {
+PowerSum Combined(const PowerSum& a, const PowerSum& b) {
   constexpr int64_t kNegligible = 300;
   if (b.head == 0) return a;
   if (a.head == 0) return b;
   if (!std::isfinite(a.head) || !std::isfinite(b.head)) return {a.head + b.head, 0, 0};
-  if (a.exponent < b.exponent) return Join(b, a);
+  if (a.exponent < b.exponent) return Combined(b, a);
   const int64_t shift = a.exponent - b.exponent;
   if (shift > kNegligible) return a;
   const double scale = std::ldexp(1.0, static_cast<int>(-shift));
@@ -82,11 +82,11 @@ void SlideNorms(const PoolDims& dims, const SlideAxes& axes, const ConstTensorVi
 
 template <typename T>
 void NormsOf(const PoolRow<T>& row, const TapLoops& taps, uint32_t exponent, T* results) {
-  constexpr int64_t kMostSideBySide = 64;
+  constexpr int64_t kMostNorms = 64;
   const PoolNormKernel<T> kernel = PoolNormKernelFor<T>();
-  std::array<double, kMostSideBySide> norms;
-  for (int64_t i = 0; i < row.count; i += kMostSideBySide) {
-    const int64_t few = std::min(row.count - i, kMostSideBySide);
+  std::array<double, kMostNorms> norms;
+  for (int64_t i = 0; i < row.count; i += kMostNorms) {
+    const int64_t few = std::min(row.count - i, kMostNorms);
     kernel({row.x + i * row.step, row.step, few, {}}, taps, exponent, norms.data());
     std::transform(norms.begin(), norms.begin() + few, results + i,
                    [](double norm) { return RoundOnce<T>(norm); });

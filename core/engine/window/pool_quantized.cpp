@@ -17,8 +17,6 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kGrainTaps = 1 << 14;
-
 template <typename Number>
 Number OfChannel(const std::vector<Number>& numbers, int64_t channel) {
   return numbers.size() == 1 ? numbers[0] : numbers[static_cast<size_t>(channel)];

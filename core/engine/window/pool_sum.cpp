@@ -23,8 +23,7 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kGrainTaps = 1 << 13;
-constexpr int64_t kMostSideBySide = 1024;
+constexpr int64_t kGrainTerms = 1 << 13;
 constexpr int64_t kMostElements = int64_t{1} << 32;
 
 bool IsAverage(PoolSum function) {
@@ -121,7 +120,7 @@ class SumsOfBox {
     const PoolRows rows = RowsOf(windows_, sums.layout);
     const int64_t row_taps = rows.count * Product(taps_.sizes);
     const T* from = input_.elements<T>() + windows_.first;
-    ParallelFor(Product(rows.loops.sizes), kGrainTaps / row_taps + 1, sums.element_bytes(),
+    ParallelFor(Product(rows.loops.sizes), kGrainTerms / row_taps + 1, sums.element_bytes(),
                 [&](int64_t begin, int64_t end) {
                   RowWriter<T> writer(*this, rows);
                   Walk<PoolRows::kOperands> walk(rows.loops, begin);

@@ -9,8 +9,6 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kFirstSpatial = 2;
-
 PoolSegment SegmentAt(const WindowAxis& dim, int64_t output) {
   return {output, 1, dim.PresentTaps(output), dim.CountedTaps(output)};
 }

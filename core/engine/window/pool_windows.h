@@ -15,6 +15,11 @@
 
 namespace dmlop {
 
+// A piece of at least kGrainTaps taps is worth handing to a thread, and what is kept of
+// kMostSideBySide outputs stays in the cache.
+inline constexpr int64_t kGrainTaps = 1 << 14;
+inline constexpr int64_t kMostSideBySide = 1024;
+
 // All dimensions of the tensors; the windows of N and C have one tap.
 using PoolDims = std::vector<WindowAxis>;
 

@@ -7,8 +7,6 @@
 namespace dmlop {
 namespace {
 
-constexpr size_t kFirstSpatial = 2;
-
 // Returns whether the only output is the only element.
 bool HasNothingToDo(const SlideAxis& axis) {
   return axis.size == 1 && axis.outputs == 1 && axis.Line(0).Window(0).count() == 1;

@@ -238,13 +238,13 @@ void SlideSums(const SlideAxes& axes, const Terms<Term>& terms, const TensorView
 
 // --- folds ---------------------------------------------------------------------------------------
 
-// A queue that knows the Join of its states, in any order. Join(a, State()) must be a.
+// A queue that knows what all its states combine to, in any order. Combined(a, State()) must be a.
 template <typename State>
 class FoldQueue {
  public:
   void Push(const State& state) {
     pushed_.push_back(state);
-    fold_ = Join(fold_, state);
+    fold_ = Combined(fold_, state);
   }
   void Pop() {
     if (suffixes_.empty()) Turn();
@@ -255,14 +255,14 @@ class FoldQueue {
     pushed_.clear();
     fold_ = {};
   }
-  State Fold() const { return suffixes_.empty() ? fold_ : Join(suffixes_.back(), fold_); }
+  State Fold() const { return suffixes_.empty() ? fold_ : Combined(suffixes_.back(), fold_); }
 
  private:
   // Replaces the pushed states by the folds of each with all later ones, the first one last.
   void Turn() {
     State fold;
     for (size_t i = pushed_.size(); i-- > 0;) {
-      fold = Join(pushed_[i], fold);
+      fold = Combined(pushed_[i], fold);
       suffixes_.push_back(fold);
     }
     pushed_.clear();

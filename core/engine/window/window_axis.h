@@ -9,6 +9,9 @@
 
 namespace dmlop {
 
+// Windows lie along the dimensions behind N and C.
+inline constexpr size_t kFirstSpatial = 2;
+
 // Returns the steps i in [0, count) with start + i * step in [0, size).
 inline Range StepsInside(int64_t start, int64_t step, int64_t count, int64_t size) {
   const auto steps_before = [&](int64_t distance) {

@@ -14,8 +14,6 @@
 namespace dmlop::pooling {
 namespace {
 
-constexpr size_t kFirstSpatial = 2;
-
 // Returns the windows along a spatial dimension of a tensor.
 WindowAxis AxisAt(const OperatorDesc& op, size_t d, const Sizes& sizes) {
   return AxisOf(kWindows, op, d, sizes[d + kFirstSpatial], op[kWindowSize][d]);
