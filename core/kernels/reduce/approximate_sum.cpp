@@ -185,11 +185,10 @@ HWY_INLINE WideFloats SumOfTwo(const T* x, int64_t rows, int64_t stride) {
 }
 
 // The sum of a block's rows accumulates in `block` until its last part is added.
-template <BlockPart kPart>
-HWY_INLINE void AddVector(WideVec sum, double* head, double* tail, double* block) {
+HWY_INLINE void AddVector(BlockPart part, WideVec sum, double* head, double* tail, double* block) {
   const Wide d;
-  if constexpr (!Begins(kPart)) sum = hn::Add(hn::LoadU(d, block), sum);
-  if constexpr (Ends(kPart)) {
+  if (!Begins(part)) sum = hn::Add(hn::LoadU(d, block), sum);
+  if (Ends(part)) {
     AddToGroups(sum, head, tail);
   } else {
     hn::StoreU(sum, d, block);
@@ -203,8 +202,8 @@ HWY_INLINE void AddLine(const T* x, int64_t rows, int64_t stride, ApproximateSum
   for (int64_t k = 0; k < kLine<T>; k += 2 * lanes) {
     const WideFloats sum = SumOfTwo<kMap, kPart>(x + k, rows, stride);
     const int64_t l = k + lanes;
-    AddVector<kPart>(sum.low, sums.head + k, sums.tail + k, sums.block + k);
-    AddVector<kPart>(sum.high, sums.head + l, sums.tail + l, sums.block + l);
+    AddVector(kPart, sum.low, sums.head + k, sums.tail + k, sums.block + k);
+    AddVector(kPart, sum.high, sums.head + l, sums.tail + l, sums.block + l);
   }
   if constexpr (kNeedsPeak<T, kMap>) {
     RaisePeaks(Floats(), x, rows, stride, kLine<T>, sums.peak);
@@ -238,12 +237,32 @@ HWY_INLINE void AddAnyLine(const T* x, int64_t rows, int64_t stride, Approximate
   AddLine<kMap, kPart>(x, rows, stride, sums);
 }
 
+// Adds the columns that do not fill a cache line. They are few, so one form serves all parts of a
+// block.
+template <SumMap kMap, typename T>
+HWY_NOINLINE void AddLastColumns(FewRows<T> few, int64_t columns, BlockPart part,
+                                 ApproximateSums sums) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  int64_t c = 0;
+  for (; c + lanes <= columns; c += lanes) {
+    const T* x = few.first + c;
+    const WideVec sum = few.count == kFewRows
+                            ? SumOfEight<OneVector<kMap>>(x, few.stride)
+                            : SumOfFewer<OneVector<kMap>>(x, few.count, few.stride);
+    AddVector(part, sum, sums.head + c, sums.tail + c, sums.block + c);
+    if constexpr (kNeedsPeak<T, kMap>) {
+      RaisePeaks(Narrow(), x, few.count, few.stride, lanes, sums.peak + c);
+    }
+  }
+  for (; c < columns; ++c) {
+    AddColumn<kMap>(few.first + c, few.count, few.stride, sums.From(c));
+  }
+}
+
 // Uses neither lambdas nor references, with which the compiler would load all of this again and
 // again.
 template <SumMap kMap, BlockPart kPart, typename T>
 void AddFewRows(FewRows<T> few, int64_t columns, ApproximateSums sums) {
-  constexpr bool kPeak = kNeedsPeak<T, kMap>;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
   const int64_t rows = kPart == BlockPart::kWhole ? few.count : kFewRows;
   const int64_t stride = few.stride;
   const T* x = few.first;
@@ -253,13 +272,7 @@ void AddFewRows(FewRows<T> few, int64_t columns, ApproximateSums sums) {
     next.Prefetch(kLine<T>);
     AddAnyLine<kMap, kPart>(x + c, rows, stride, sums.From(c));
   }
-  for (; c + lanes <= columns; c += lanes) {
-    const WideVec sum = rows == kFewRows ? SumOfEight<OneVector<kMap>>(x + c, stride)
-                                         : SumOfFewer<OneVector<kMap>>(x + c, rows, stride);
-    AddVector<kPart>(sum, sums.head + c, sums.tail + c, sums.block + c);
-    if constexpr (kPeak) RaisePeaks(Narrow(), x + c, rows, stride, lanes, sums.peak + c);
-  }
-  for (; c < columns; ++c) AddColumn<kMap>(x + c, rows, stride, sums.From(c));
+  if (c < columns) AddLastColumns<kMap>(few.From(c), columns - c, kPart, sums.From(c));
 }
 
 template <SumMap kMap, typename T>
