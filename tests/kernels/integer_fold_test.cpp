@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "tests/kernels/kernel_cases.h"
 
 namespace dmlop {
@@ -26,6 +28,20 @@ T Step(IntegerFold fold, T state, T element) {
   const auto a = static_cast<unsigned __int128>(state);
   const auto b = static_cast<unsigned __int128>(term);
   return static_cast<T>(fold == IntegerFold::kProduct ? a * b : a + b);
+}
+
+// Kernels take integers for unsigned ones, which are their own magnitudes.
+template <typename T>
+IntegerFoldKernels<std::make_unsigned_t<T>> KernelsOf(IntegerFold fold) {
+  const bool is_sum = std::is_unsigned_v<T> && fold == IntegerFold::kSumOfMagnitudes;
+  return IntegerFoldKernelsFor<std::make_unsigned_t<T>>(is_sum ? IntegerFold::kSum : fold);
+}
+
+template <typename T>
+auto* Bits(T* integers) {
+  using Unsigned = std::make_unsigned_t<std::remove_const_t<T>>;
+  return reinterpret_cast<std::conditional_t<std::is_const_v<T>, const Unsigned, Unsigned>*>(
+      integers);
 }
 
 template <typename Body>
@@ -61,7 +77,7 @@ TEST_P(IntegerFoldOnIsa, Rows) {
         T expected = T{7};
         for (const T x : row) expected = Step(fold, expected, x);
         T state = T{7};
-        IntegerFoldKernelsFor<T>(fold).fold_row(row.data(), count, &state);
+        KernelsOf<T>(fold).fold_row(Bits(row.data()), count, Bits(&state));
         EXPECT_EQ(state, expected) << count << " elements";
       }
     }
@@ -80,8 +96,8 @@ TEST_P(IntegerFoldOnIsa, Columns) {
       for (const IntegerFold fold : kFolds) {
         std::vector<T> states(static_cast<size_t>(columns), T{3});
         std::vector<T> expected = states;
-        IntegerFoldKernelsFor<T>(fold).fold_columns(tile.data(), rows, stride, columns,
-                                                    states.data());
+        KernelsOf<T>(fold).fold_columns(Bits(tile.data()), rows, stride, columns,
+                                        Bits(states.data()));
         for (int64_t r = 0; r < rows; ++r) {
           for (int64_t c = 0; c < columns; ++c) {
             T& state = expected[static_cast<size_t>(c)];

@@ -16,6 +16,7 @@
 namespace dmlop {
 namespace {
 
+// T has the size of the elements, and no sign.
 template <typename T>
 class IntegerAccumulators : public VectorAccumulators<IntegerAccumulators<T>, T> {
  public:
@@ -23,7 +24,7 @@ class IntegerAccumulators : public VectorAccumulators<IntegerAccumulators<T>, T>
   using Output = T;
 
   static constexpr int64_t kColumns = kNearestBytes / sizeof(T);
-  static constexpr int64_t kShortRow = sizeof(T) == 1 ? 64 : 128 / sizeof(T);
+  static constexpr int64_t kShortRow = 128 / sizeof(T);
   static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
 
   IntegerAccumulators(int64_t capacity, IntegerFold fold)
@@ -146,7 +147,7 @@ void ReduceAny(const ReductionCall& call, const ConstTensorView& input, const Te
     return ReduceFloats<reduce::Rounded>(call, input, output, map);
   }
   VisitDataType(Join<Integers64, Integers32>(), input.type, [&]<typename T>() {
-    ReduceWith<IntegerAccumulators<T>>(call, input, output, fold);
+    ReduceWith<IntegerAccumulators<std::make_unsigned_t<T>>>(call, input, output, fold);
   });
 }
 
@@ -158,7 +159,8 @@ void ReduceToSum(const ReductionCall& call, const ConstTensorView& input,
     case ReduceFunction::kAverage:
       return ReduceFloats<reduce::Averaged>(call, input, output, SumMap::kItself);
     case ReduceFunction::kL1:
-      return ReduceAny(call, input, output, SumMap::kMagnitude, IntegerFold::kSumOfMagnitudes);
+      return ReduceAny(call, input, output, SumMap::kMagnitude,
+                       IsSigned(input.type) ? IntegerFold::kSumOfMagnitudes : IntegerFold::kSum);
     case ReduceFunction::kL2:
       return ReduceFloats<reduce::SquareRooted>(call, input, output, SumMap::kSquare);
     case ReduceFunction::kLogSum:
@@ -218,7 +220,8 @@ void ReduceToProduct(const ReductionCall& call, const ConstTensorView& input,
                      const TensorView& output) {
   VisitDataType(Join<Floats, Integers64, Integers32>(), input.type, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
-      ReduceWith<IntegerAccumulators<T>>(call, input, output, IntegerFold::kProduct);
+      using Folds = IntegerAccumulators<std::make_unsigned_t<T>>;
+      ReduceWith<Folds>(call, input, output, IntegerFold::kProduct);
     } else {
       ReduceFloats<T>(call, input, output);
     }

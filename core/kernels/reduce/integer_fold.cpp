@@ -19,30 +19,27 @@ namespace dmlop::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Computes with unsigned integers, which wrap around.
 template <typename T, IntegerFold kFold>
 struct Fold {
-  using Number = std::make_unsigned_t<T>;
-  using D = hn::ScalableTag<Number>;
+  using D = hn::ScalableTag<T>;
   using V = hn::Vec<D>;
 
   static HWY_INLINE int64_t Lanes() { return static_cast<int64_t>(hn::Lanes(D())); }
-  static HWY_INLINE V Start() { return hn::Set(D(), static_cast<Number>(StartOf(kFold))); }
+  static HWY_INLINE V Start() { return hn::Set(D(), static_cast<T>(StartOf(kFold))); }
 
   // Loads a vector of elements as terms.
   static HWY_INLINE V Load(const T* x) {
-    const V values = hn::LoadU(D(), reinterpret_cast<const Number*>(x));
+    const V values = hn::LoadU(D(), x);
     if constexpr (kFold == IntegerFold::kSumOfSquares) return hn::Mul(values, values);
-    if constexpr (kFold == IntegerFold::kSumOfMagnitudes && std::is_signed_v<T>) {
+    if constexpr (kFold == IntegerFold::kSumOfMagnitudes) {
       return hn::BitCast(D(), hn::Abs(hn::BitCast(hn::RebindToSigned<D>(), values)));
     }
     return values;
   }
   static HWY_INLINE T TermOf(T x) {
-    const Number value = static_cast<Number>(x);
-    if constexpr (kFold == IntegerFold::kSumOfSquares) return static_cast<T>(value * value);
+    if constexpr (kFold == IntegerFold::kSumOfSquares) return x * x;
     if constexpr (kFold == IntegerFold::kSumOfMagnitudes) {
-      return static_cast<T>(x < 0 ? Number{0} - value : value);
+      return static_cast<std::make_signed_t<T>>(x) < 0 ? T{0} - x : x;
     }
     return x;
   }
@@ -56,7 +53,6 @@ struct Fold {
 template <typename T, IntegerFold kFold>
 void FoldRow(const T* x, int64_t count, T* state) {
   using F = Fold<T, kFold>;
-  using Number = typename F::Number;
   const int64_t lanes = F::Lanes();
   int64_t i = 0;
   if (count >= lanes) {
@@ -70,8 +66,7 @@ void FoldRow(const T* x, int64_t count, T* state) {
     });
     for (; i + lanes <= count; i += lanes) a = F::Combine(a, F::Load(x + i));
     HWY_ALIGN T parts[hn::MaxLanes(typename F::D())];
-    hn::Store(F::Combine(F::Combine(a, b), F::Combine(c, e)), typename F::D(),
-              reinterpret_cast<Number*>(parts));
+    hn::Store(F::Combine(F::Combine(a, b), F::Combine(c, e)), typename F::D(), parts);
     for (int64_t lane = 0; lane < lanes; ++lane) F::Add(parts[lane], state);
   }
   for (; i < count; ++i) F::Add(F::TermOf(x[i]), state);
@@ -80,14 +75,12 @@ void FoldRow(const T* x, int64_t count, T* state) {
 template <typename T, IntegerFold kFold>
 void FoldColumns(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* states) {
   using F = Fold<T, kFold>;
-  using Number = typename F::Number;
   const auto vector = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
-    Number* at = reinterpret_cast<Number*>(states + c);
-    typename F::V state = hn::LoadU(typename F::D(), at);
+    typename F::V state = hn::LoadU(typename F::D(), states + c);
     for (int64_t row = 0; row < few.count; ++row) {
       state = F::Combine(state, F::Load(few.first + row * few.stride));
     }
-    hn::StoreU(state, typename F::D(), at);
+    hn::StoreU(state, typename F::D(), states + c);
   };
   const auto single = [&](const FewRows<T>& few, int64_t c) HWY_ATTR {
     for (int64_t row = 0; row < few.count; ++row) {
@@ -128,9 +121,7 @@ IntegerFoldKernels<T> IntegerFoldKernelsFor(IntegerFold fold) {
   return Choose(kForms)(fold);
 }
 
-template IntegerFoldKernels<int32_t> IntegerFoldKernelsFor(IntegerFold fold);
 template IntegerFoldKernels<uint32_t> IntegerFoldKernelsFor(IntegerFold fold);
-template IntegerFoldKernels<int64_t> IntegerFoldKernelsFor(IntegerFold fold);
 template IntegerFoldKernels<uint64_t> IntegerFoldKernelsFor(IntegerFold fold);
 
 }  // namespace dmlop

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and products of integers modulo 2^width, which are the same in any order.
+// Sums and products of integers modulo 2^width, which are the same in any order. They have the same
+// bits for signed integers, so the kernels take all for unsigned ones.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 namespace dmlop {
 
+// Magnitudes are those of signed integers.
 enum class IntegerFold { kSum, kSumOfMagnitudes, kSumOfSquares, kProduct };
 
 // The fold of no elements.
@@ -17,10 +18,7 @@ constexpr int StartOf(IntegerFold fold) {
 // Combines the folds of two parts.
 template <typename T>
 constexpr T MergeFolds(IntegerFold fold, T a, T b) {
-  using Number = std::make_unsigned_t<T>;  // wraps around to the bits that T would have
-  const Number x = static_cast<Number>(a);
-  const Number y = static_cast<Number>(b);
-  return static_cast<T>(fold == IntegerFold::kProduct ? x * y : x + y);
+  return fold == IntegerFold::kProduct ? a * b : a + b;
 }
 
 template <typename T>
@@ -33,7 +31,7 @@ struct IntegerFoldKernels {
   void (*fold_columns)(const T* x, int64_t rows, int64_t row_stride, int64_t columns, T* states);
 };
 
-// T is an integer of 32 or 64 bits.
+// T is uint32_t or uint64_t.
 template <typename T>
 IntegerFoldKernels<T> IntegerFoldKernelsFor(IntegerFold fold);
 
