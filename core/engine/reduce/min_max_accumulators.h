@@ -76,20 +76,23 @@ class MinMaxAccumulators : public VectorAccumulators<MinMaxAccumulators<T>, T> {
 };
 
 // The number of the best element, the lowest or, if `takes_last`, the greatest. If all elements are
-// NaN, it is that of the first or the last element.
+// NaN, it is that of the first or the last element. Indices have 32 or 64 bits; they are not
+// negative, so signed and unsigned ones have the same bits.
 template <typename T>
-class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
+class MinMaxIndexAccumulators : public VectorAccumulators<MinMaxIndexAccumulators<T>, T> {
  public:
   using Input = T;
+  using Output = std::byte;
 
   static constexpr int64_t kColumns = kNearestBytes / sizeof(T);
   static constexpr int64_t kMinShortRow = kMinShortRowBytes / sizeof(T);
   static constexpr int64_t kShortRow = kMaxShortRowBytes / sizeof(T);
   static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
 
-  MinMaxPlaces(int64_t capacity, KeyOf<T> flipped, bool takes_last)
+  MinMaxIndexAccumulators(int64_t capacity, KeyOf<T> flipped, bool takes_last, size_t width)
       : flipped_(flipped),
         takes_last_(takes_last),
+        width_(width),
         keys_(static_cast<size_t>(capacity)),
         numbers_(static_cast<size_t>(capacity)),
         keys_of_rows_(static_cast<size_t>(capacity)),
@@ -139,15 +142,17 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     columns_ = 0;
   }
 
-  void Merge(int64_t o, const MinMaxPlaces& other, int64_t p, int64_t number) {
+  void Merge(int64_t o, const MinMaxIndexAccumulators& other, int64_t p, int64_t number) {
     const size_t i = static_cast<size_t>(p);
     if (other.numbers_[i] != kNone) Take(o, other.keys_[i], number + other.numbers_[i]);
   }
 
-  // `n` is the number of elements in a group.
-  int64_t NumberOf(int64_t o, int64_t n) const {
-    const int64_t number = numbers_[static_cast<size_t>(o)];
-    return number != kNone ? number : takes_last_ ? n - 1 : 0;
+  void FinishRow(const OutputRow& row, int64_t n, std::byte* results, int64_t step) const {
+    if (width_ == sizeof(int64_t)) {
+      Write(row, n, reinterpret_cast<int64_t*>(results), step);
+    } else {
+      Write(row, n, reinterpret_cast<int32_t*>(results), step);
+    }
   }
 
  private:
@@ -207,9 +212,20 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
     }
   }
 
+  // `n` is the number of elements in a group.
+  template <typename Index>
+  void Write(const OutputRow& row, int64_t n, Index* to, int64_t step) const {
+    const int64_t for_none = takes_last_ ? n - 1 : 0;
+    for (int64_t i = 0; i < row.count; ++i) {
+      const int64_t number = numbers_[static_cast<size_t>(row.At(i))];
+      to[i * step] = static_cast<Index>(number != kNone ? number : for_none);
+    }
+  }
+
   MinMaxIndexKernels<T> kernels_ = MinMaxIndexKernelsFor<T>();
   Key flipped_;
   bool takes_last_;
+  size_t width_;  // of an index, in bytes
   std::vector<Key> keys_;
   std::vector<int64_t> numbers_;
   // The rows since EndColumns, their columns, and the best key of each column with its row.
@@ -217,19 +233,6 @@ class MinMaxPlaces : public VectorAccumulators<MinMaxPlaces<T>, T> {
   int64_t columns_ = 0;
   std::vector<Key> keys_of_rows_;
   std::vector<Key> rows_;
-};
-
-template <typename T, typename Index>
-class MinMaxIndexAccumulators : public MinMaxPlaces<T> {
- public:
-  using Output = Index;
-
-  using MinMaxPlaces<T>::MinMaxPlaces;
-
-  bool Finish(int64_t o, int64_t n, Index& result) const {
-    result = static_cast<Index>(this->NumberOf(o, n));
-    return true;
-  }
 };
 
 }  // namespace dmlop

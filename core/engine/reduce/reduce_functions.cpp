@@ -95,14 +95,8 @@ void ReduceToValue(const ReductionCall& call, const ConstTensorView& input,
 void ReduceToIndex(const ReductionCall& call, const ConstTensorView& input,
                    const TensorView& output) {
   VisitOrdered(call, input.type, [&]<typename T>(KeyOf<T> flipped) {
-    // An index is not negative, so its bits are the same in signed and unsigned types.
-    if (ByteWidth(output.type) == sizeof(int64_t)) {
-      ReduceWith<MinMaxIndexAccumulators<T, int64_t>>(call, input, output, flipped,
-                                                      call.takes_last);
-    } else {
-      ReduceWith<MinMaxIndexAccumulators<T, int32_t>>(call, input, output, flipped,
-                                                      call.takes_last);
-    }
+    ReduceWith<MinMaxIndexAccumulators<T>>(call, input, output, flipped, call.takes_last,
+                                           ByteWidth(output.type));
   });
 }
 

@@ -100,6 +100,10 @@ constexpr ReduceTraits TraitsOf(bool any_order = true) {
 //  FinalizeGroups(o, count, n)       if adjacent groups are better finalized together
 //  FinishGroups(o, count, results)   the results of some groups, if that is quicker than one by
 //                                    one; false: not all are resolved
+//
+// or, instead of Finish, if there are several types of results,
+//
+//  FinishRow(row, n, results, step)  writes all results of a row; all are resolved
 template <typename A>
 class AccumulatorsOf final : public Accumulators {
  public:
@@ -152,13 +156,17 @@ class AccumulatorsOf final : public Accumulators {
 
   void Finish(const OutputRow& row, int64_t n, std::byte* results, int64_t step, int64_t first,
               std::vector<int64_t>& unresolved) override {
-    Output* to = reinterpret_cast<Output*>(results);
-    if constexpr (requires { accumulators_.FinishGroups(0, 0, to); }) {
-      const bool are_neighbours = row.step == 1 && step == 1;
-      if (are_neighbours && accumulators_.FinishGroups(row.column, row.count, to)) return;
-    }
-    for (int64_t i = 0; i < row.count; ++i) {
-      if (!accumulators_.Finish(row.At(i), n, to[i * step])) unresolved.push_back(first + i);
+    if constexpr (requires { accumulators_.FinishRow(row, n, results, step); }) {
+      accumulators_.FinishRow(row, n, results, step);
+    } else {
+      Output* to = reinterpret_cast<Output*>(results);
+      if constexpr (requires { accumulators_.FinishGroups(0, 0, to); }) {
+        const bool are_neighbours = row.step == 1 && step == 1;
+        if (are_neighbours && accumulators_.FinishGroups(row.column, row.count, to)) return;
+      }
+      for (int64_t i = 0; i < row.count; ++i) {
+        if (!accumulators_.Finish(row.At(i), n, to[i * step])) unresolved.push_back(first + i);
+      }
     }
   }
 
