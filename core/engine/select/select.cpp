@@ -118,15 +118,17 @@ constexpr int64_t kColumns = 64;            // columns are a multiple that fills
 constexpr int64_t kLeastRows = 4;           // fewer rows are searched directly
 constexpr int64_t kLeastSorted = 256;       // shorter sequences gain too little from a radix sort
 
-template <typename T, typename Place>
+// T is a type that kernels take: the elements of an unsigned type are told apart by the bits to
+// flip.
+template <typename T>
 class Selection {
  public:
-  Selection(size_t axis, bool falling, const ConstTensorView& input, const TensorView& values,
+  Selection(size_t axis, KeyOf<T> flipped, const ConstTensorView& input, const TensorView& values,
             const TensorView& places)
-      : flipped_(FlippedBits<T>(falling ? MinMax::kMax : MinMax::kMin)),
+      : flipped_(flipped),
         input_(input.elements<T>()),
         values_(values.elements<T>()),
-        places_(places.elements<Place>()),
+        places_(places),
         length_(input.layout.sizes[axis]),
         count_(values.layout.sizes[axis]) {
     LoopNest<3> all{values.layout.sizes,
@@ -155,8 +157,8 @@ class Selection {
   }
 
  private:
-  using ValueOrder = KeyOrder<Ordered<T>>;
-  using Order = KeyOrder<Ordered<T>, kKeysForIndex<T>>;
+  using ValueOrder = KeyOrder<T>;
+  using Order = KeyOrder<T, kKeysForIndex<T>>;
   using BestKey = typename Order::Key;
   using Key = std::make_unsigned_t<BestKey>;
   using Candidates = std::vector<Candidate<Key>>;
@@ -188,8 +190,8 @@ class Selection {
   }
 
   Candidate<Key> CandidateAt(const T* sequence, int64_t place) const {
-    const auto x = std::bit_cast<Ordered<T>>(sequence[place * step_[0]]);
-    return {InOrder(Order::ToKey(x, flipped_)), static_cast<uint32_t>(place)};
+    const BestKey key = Order::ToKey(sequence[place * step_[0]], flipped_);
+    return {InOrder(key), static_cast<uint32_t>(place)};
   }
 
   // The best key becomes the least; NaN's key is the greatest.
@@ -221,8 +223,8 @@ class Selection {
   void OfferColumns(const T* sequence, int64_t begin, int64_t end, int64_t columns,
                     Candidates& first) const {
     std::vector<BestKey> best(static_cast<size_t>(columns), ValueOrder::kLeast);
-    best_of_columns_(reinterpret_cast<const Ordered<T>*>(sequence + begin), (end - begin) / columns,
-                     columns, columns, flipped_, best.data());
+    best_of_columns_(sequence + begin, (end - begin) / columns, columns, columns, flipped_,
+                     best.data());
     for (BestKey& key : best) key = ValueOrder::ForIndex(key);
     std::vector<BestKey> sorted = best;
     const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(count_ - 1);
@@ -259,20 +261,28 @@ class Selection {
     for (int64_t k = 0; k < count_; ++k) {
       const int64_t place = first[static_cast<size_t>(k)].place;
       values_[at.offset(1) + k * step_[1]] = sequence[place * step_[0]];
-      places_[at.offset(2) + k * step_[2]] = static_cast<Place>(place);
+      WritePlace(at.offset(2) + k * step_[2], place);
+    }
+  }
+
+  void WritePlace(int64_t offset, int64_t place) const {
+    if (ByteWidth(places_.type) == sizeof(uint64_t)) {
+      places_.elements<uint64_t>()[offset] = static_cast<uint64_t>(place);
+    } else {
+      places_.elements<uint32_t>()[offset] = static_cast<uint32_t>(place);
     }
   }
 
   BestKey flipped_;
   const T* input_;
   T* values_;
-  Place* places_;
+  TensorView places_;
   int64_t length_;
   int64_t count_;
   std::array<int64_t, 3> step_;
   LoopNest<3> sequences_;
-  decltype(MinMaxKernels<Ordered<T>>::best_of_columns) best_of_columns_ =
-      MinMaxKernelsFor<Ordered<T>>().best_of_columns;
+  decltype(MinMaxKernels<T>::best_of_columns) best_of_columns_ =
+      MinMaxKernelsFor<T>().best_of_columns;
 };
 
 }  // namespace
@@ -281,9 +291,8 @@ void SelectFirst(size_t axis, bool falling, const ConstTensorView& input, const 
                  const TensorView& places) {
   using Types = Join<Floats, Integers64, Integers32, Integers16, Integers8>;
   VisitDataType(Types(), input.type, [&]<typename T>() {
-    VisitDataType(TypeList<uint64_t, uint32_t>(), places.type, [&]<typename Place>() {
-      Selection<T, Place>(axis, falling, input, values, places).Run();
-    });
+    const KeyOf<T> flipped = FlippedBits<T>(falling ? MinMax::kMax : MinMax::kMin);
+    Selection<Ordered<T>>(axis, flipped, input, values, places).Run();
   });
 }
 
