@@ -65,6 +65,56 @@ inline double WholePart(const DoubleDouble& x) {
   return x.head > 0 ? head - 1 : head + 1;
 }
 
+// Returns numbers of the taps of an output's index, as many as are stored at a time.
+inline Range TapsAtHand(const WeightedSource& source, const Dims& index, size_t d, int64_t first) {
+  return {first, std::min(source.axes[d]->Count(index[d]), first + kTapsAtHand)};
+}
+
+// Sums exactly, which is rarely needed: one form for all types.
+class ExactTapSum {
+ public:
+  template <typename T>
+  ExactTapSum(const WeightedSource& source, const T* from)
+      : source_(source), from_(from), read_([](const void* elements, int64_t offset) {
+          return AsDouble(static_cast<const T*>(elements)[offset]);
+        }) {}
+
+  // Returns the sum as a quotient.
+  std::pair<Dyadic, Dyadic> At(const Dims& index) const {
+    std::vector<AxisTaps> first_taps;
+    Dyadic denominator(1);
+    for (size_t d = 0; d < index.size(); ++d) {
+      first_taps.push_back(TapsFrom(index, d, 0));
+      denominator = denominator * first_taps.back().whole;
+    }
+    return {Numerator(index, first_taps, 0, 0), denominator};
+  }
+
+ private:
+  AxisTaps TapsFrom(const Dims& index, size_t d, int64_t first) const {
+    return source_.axes[d]->Taps(index[d], TapsAtHand(source_, index, d, first));
+  }
+
+  Dyadic Numerator(const Dims& index, const std::vector<AxisTaps>& first_taps, size_t d,
+                   int64_t offset) const {
+    if (d == index.size()) return Dyadic(read_(from_, offset));
+    const int64_t count = source_.axes[d]->Count(index[d]);
+    Dyadic sum;
+    for (int64_t first = 0; first < count; first += kTapsAtHand) {
+      const AxisTaps more = first > 0 ? TapsFrom(index, d, first) : AxisTaps();
+      const AxisTaps& taps = first > 0 ? more : first_taps[d];
+      for (size_t i = 0; i < taps.parts.size(); ++i) {
+        sum = sum + taps.parts[i] * Numerator(index, first_taps, d + 1, offset + taps.offsets[i]);
+      }
+    }
+    return sum;
+  }
+
+  const WeightedSource& source_;
+  const void* from_;
+  double (*read_)(const void* elements, int64_t offset);
+};
+
 // Computes an element of the output from the taps of its dimensions.
 template <typename T>
 class ElementSum {
@@ -101,13 +151,9 @@ class ElementSum {
   }
 
  private:
-  Range TapsAtHand(const Dims& index, size_t d, int64_t first) const {
-    return {first, std::min(source_.axes[d]->Count(index[d]), first + kTapsAtHand)};
-  }
-
   // Returns taps of dimension d from number `first` on.
   TapTable TableFrom(const Dims& index, size_t d, int64_t first) const {
-    return TableOf(*source_.axes[d], index[d], TapsAtHand(index, d, first));
+    return TableOf(*source_.axes[d], index[d], TapsAtHand(source_, index, d, first));
   }
 
   // Calls visit with the products of `before` and the taps of dimensions d and later.
@@ -194,7 +240,7 @@ class ElementSum {
     const bool is_zero = total.bound() == 0 && total.sum().head == 0;
     if (is_zero || !total.specials().are_finite()) return RoundOnce<T>(total.specials().sum());
     if (const auto rounded = RoundWithin<T>(total.sum(), total.bound())) return *rounded;
-    const auto [numerator, denominator] = Exact(index());
+    const auto [numerator, denominator] = ExactTapSum(source_, from_).At(index());
     return RoundRatio<T>(numerator, denominator);
   }
 
@@ -202,41 +248,11 @@ class ElementSum {
   T TruncatedSum(const BoundedTotal& total, Index&& index) const {
     const double least = WholePart(total.Least());
     if (least == WholePart(total.Greatest())) return static_cast<T>(least);
-    const auto [numerator, denominator] = Exact(index());
+    const auto [numerator, denominator] = ExactTapSum(source_, from_).At(index());
     const bool negative = numerator.Sign() < 0;
     const double magnitude =
         FloorQuotient(negative ? -numerator : numerator, denominator).Truncated();
     return static_cast<T>(negative ? -magnitude : magnitude);
-  }
-
-  // Returns the sum as an exact quotient.
-  std::pair<Dyadic, Dyadic> Exact(const Dims& index) const {
-    std::vector<AxisTaps> first_taps;
-    Dyadic denominator(1);
-    for (size_t d = 0; d < index.size(); ++d) {
-      first_taps.push_back(TapsFrom(index, d, 0));
-      denominator = denominator * first_taps.back().whole;
-    }
-    return {Numerator(index, first_taps, 0, 0), denominator};
-  }
-
-  AxisTaps TapsFrom(const Dims& index, size_t d, int64_t first) const {
-    return source_.axes[d]->Taps(index[d], TapsAtHand(index, d, first));
-  }
-
-  Dyadic Numerator(const Dims& index, const std::vector<AxisTaps>& first_taps, size_t d,
-                   int64_t offset) const {
-    if (d == index.size()) return Dyadic(AsDouble(from_[offset]));
-    const int64_t count = source_.axes[d]->Count(index[d]);
-    Dyadic sum;
-    for (int64_t first = 0; first < count; first += kTapsAtHand) {
-      const AxisTaps more = first > 0 ? TapsFrom(index, d, first) : AxisTaps();
-      const AxisTaps& taps = first > 0 ? more : first_taps[d];
-      for (size_t i = 0; i < taps.parts.size(); ++i) {
-        sum = sum + taps.parts[i] * Numerator(index, first_taps, d + 1, offset + taps.offsets[i]);
-      }
-    }
-    return sum;
   }
 
   const WeightedSource& source_;
