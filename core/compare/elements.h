@@ -115,42 +115,43 @@ struct ValuePair {
 template <typename T>
 inline constexpr bool kIsFloatElement = !std::is_integral_v<T>;
 
-// The elements of a view by their row-major numbers. They need not be aligned.
-template <typename Element>
-struct ElementsOfSide {
-  explicit ElementsOfSide(const ConstTensorView& tensor)
-      : view(tensor), is_packed(IsPacked(tensor.layout)) {}
+// The elements of a view by their row-major numbers.
+class NumberedElements {
+ public:
+  explicit NumberedElements(const ConstTensorView& view)
+      : view_(view),
+        is_packed_(IsPacked(view.layout)),
+        bytes_(static_cast<int64_t>(ByteWidth(StoredAs(view.type)))) {}
 
-  Element At(int64_t number) const {
-    const int64_t offset = is_packed ? number : OffsetOfElement(view.layout, number);
-    return ElementOf<Element>(view.data + offset * static_cast<int64_t>(sizeof(Element)));
+  const Dims& sizes() const { return view_.layout.sizes; }
+
+  const std::byte* At(int64_t number) const {
+    return view_.data + (is_packed_ ? number : OffsetOfElement(view_.layout, number)) * bytes_;
   }
 
-  ConstTensorView view;
-  bool is_packed;
+ private:
+  ConstTensorView view_;
+  bool is_packed_;
+  int64_t bytes_;
 };
 
-// Elements of the actual type T and the expected type E, in any layout.
-template <typename T, typename E>
+// Elements of the actual type T, in any layout. They need not be aligned. The expected ones are
+// read by functions: a second parameter would double what is compiled for pairs.
+template <typename T>
 class ElementPairs {
  public:
-  ElementPairs(const ConstTensorView& actual, const ConstTensorView& expected)
-      : actual_(actual), expected_(expected) {}
+  // Takes the type of the expected elements, T or another float.
+  template <typename E>
+  ElementPairs(const ConstTensorView& actual, const ConstTensorView& expected, TypeList<E>)
+      : actual_(actual), expected_(expected), read_(Read<E>), read_unrounded_(ReadUnrounded<E>) {}
 
-  T ExpectedAt(int64_t number) const {
-    const E element = expected_.At(number);
-    if constexpr (std::is_same_v<T, E>) {
-      return element;
-    } else {
-      return FromDouble<T>(AsDouble(element));
-    }
-  }
+  T ExpectedAt(int64_t number) const { return read_(expected_.At(number)); }
 
   // The expected value before it is rounded to T.
-  double UnroundedAt(int64_t number) const { return AsDouble(expected_.At(number)); }
+  double UnroundedAt(int64_t number) const { return read_unrounded_(expected_.At(number)); }
 
   ValuePair<T> PairAt(int64_t number) const {
-    return {actual_.At(number), ExpectedAt(number), number};
+    return {ElementOf<T>(actual_.At(number)), ExpectedAt(number), number};
   }
 
   Dims Shift(int64_t from, int64_t to) const {
@@ -171,11 +172,26 @@ class ElementPairs {
     return ElementBits(ExpectedAt(number)) == ElementBits(pair.actual);
   }
 
-  const Dims& sizes() const { return expected_.view.layout.sizes; }
+  const Dims& sizes() const { return expected_.sizes(); }
 
  private:
-  const ElementsOfSide<T> actual_;
-  const ElementsOfSide<E> expected_;
+  template <typename E>
+  static T Read(const std::byte* at) {
+    if constexpr (std::is_same_v<T, E>) {
+      return ElementOf<T>(at);
+    } else {
+      return FromDouble<T>(AsDouble(ElementOf<E>(at)));
+    }
+  }
+
+  template <typename E>
+  static double ReadUnrounded(const std::byte* at) {
+    return AsDouble(ElementOf<E>(at));
+  }
+
+  NumberedElements actual_, expected_;
+  T (*read_)(const std::byte*);
+  double (*read_unrounded_)(const std::byte*);
 };
 
 // Calls visit(pairs) with the ElementPairs of two views of equal sizes, of one type or two floats.
@@ -183,14 +199,13 @@ template <typename Visit>
 void VisitElementPairs(const ConstTensorView& actual, const ConstTensorView& expected,
                        Visit&& visit) {
   VisitDataType(AllTypes{}, actual.type, [&]<typename T>() {
-    if (StoredAs(actual.type) == StoredAs(expected.type)) {
-      return visit(ElementPairs<T, T>(actual, expected));
-    }
+    ElementPairs<T> pairs(actual, expected, TypeList<T>());
     if constexpr (kIsFloatElement<T>) {
       VisitDataType(Join<TypeList<double>, Floats>{}, expected.type, [&]<typename E>() {
-        if constexpr (!std::is_same_v<T, E>) visit(ElementPairs<T, E>(actual, expected));
+        pairs = ElementPairs<T>(actual, expected, TypeList<E>());
       });
     }
+    visit(pairs);
   });
 }
 

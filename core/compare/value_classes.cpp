@@ -90,10 +90,10 @@ bool HasFactor(const ValuePair<T>& pair, double factor) {
 }
 
 // Finds what holds for most of a sample of the elements that are of no other kind.
-template <typename T, typename E>
+template <typename T>
 class HypothesisSearch {
  public:
-  HypothesisSearch(const ElementPairs<T, E>& pairs, const WrongElements& wrong)
+  HypothesisSearch(const ElementPairs<T>& pairs, const WrongElements& wrong)
       : pairs_(pairs), wrong_(wrong) {
     TakeSample();
     if (!sample_.empty()) Suppose();
@@ -229,7 +229,7 @@ class HypothesisSearch {
     }
   }
 
-  const ElementPairs<T, E>& pairs_;
+  const ElementPairs<T>& pairs_;
   const WrongElements& wrong_;
   std::vector<ValuePair<T>> sample_;  // by magnitude
   Hypotheses<T> supposed_;
@@ -255,11 +255,11 @@ constexpr std::array<KindName, kOther> kKindNames = {{
 // Fewer elements have a difference, or a factor, in common by chance.
 constexpr int64_t kLeastElements = 4;
 
-template <typename T, typename E>
+template <typename T>
 class Classifier {
  public:
-  Classifier(const ElementPairs<T, E>& pairs, const WrongElements& wrong)
-      : pairs_(pairs), wrong_(wrong), supposed_(HypothesisSearch<T, E>(pairs, wrong).found()) {}
+  Classifier(const ElementPairs<T>& pairs, const WrongElements& wrong)
+      : pairs_(pairs), wrong_(wrong), supposed_(HypothesisSearch<T>(pairs, wrong).found()) {}
 
   std::vector<ValueClass> Classes() {
     CountAll();
@@ -373,7 +373,7 @@ class Classifier {
     }
   }
 
-  const ElementPairs<T, E>& pairs_;
+  const ElementPairs<T>& pairs_;
   const WrongElements& wrong_;
   const Hypotheses<T> supposed_;
   Tally total_;
