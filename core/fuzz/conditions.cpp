@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/fuzz/class_study.h"
 #include "core/fuzz/derived_sizes.h"
 #include "core/fuzz/setting.h"
 #include "core/fuzz/varied_runs.h"
@@ -255,100 +256,12 @@ class Study {
     return changer_.Case(draft, classes_);
   }
 
-  // --- classes of values -------------------------------------------------------------------------
-
-  // An input whose values are to be of a class.
-  struct ClassTrial {
-    size_t input;
-    InputClass value_class;
-  };
-
-  // An input alone has values of each class; the class passes if all draws of it do.
   void VaryValues() {
-    const OperatorDesc& op = changer_.original().op;
-    const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-    std::vector<Studied> inputs;
-    std::vector<ClassTrial> trials;
-    for (size_t input = 0; input < slots.size(); ++input) {
-      inputs.push_back({{std::string(kValuesPrefix) + slots[input].path,
-                         SettingKind::kValues,
-                         std::string(kAsInCase),
-                         slots[input].path,
-                         slots[input].field,
-                         {}},
-                        {{std::string(kAsInCase), true}}});
-      for (const auto value_class : ValueClassesOf(op, slots[input], changer_.bounds().open)) {
-        trials.push_back({input, value_class});
-      }
-    }
-    SeeClasses(std::move(trials), inputs);
-    for (Studied& one : inputs) {
-      TakeClassThatFails(one);
+    for (StudiedClasses& input : StudyClasses(changer_, runs_)) {
+      Studied one{std::move(input.setting), std::move(input.seen)};
+      one.is_cut = input.is_cut;
       studied_.push_back(std::move(one));
     }
-  }
-
-  // Classes are told only of as many draws as show what they would show: they may take half of the
-  // runs.
-  void SeeClasses(std::vector<ClassTrial> open, std::vector<Studied>& inputs) {
-    if (open.empty()) return;
-    const int64_t wanted = std::clamp(2 * runs_.draws(), int64_t{8}, VariedRuns::kMostDraws);
-    const int64_t each = runs_.most() / 2 / static_cast<int64_t>(open.size());
-    for (int64_t draw = 1; draw <= std::min(wanted, each) && !open.empty(); ++draw) {
-      SeeDraw(draw, open, inputs);
-    }
-    for (const ClassTrial& trial : open) {
-      Studied& one = inputs[trial.input];
-      if (runs_.is_spent() || 2 * each < wanted) {
-        one.is_cut = true;
-      } else {
-        one.seen[std::string(Name(trial.value_class))] = false;
-      }
-    }
-  }
-
-  // Leaves those open that pass.
-  void SeeDraw(int64_t draw, std::vector<ClassTrial>& open, std::vector<Studied>& inputs) {
-    std::vector<Computation> cases;
-    std::vector<ClassTrial> tried;
-    for (const ClassTrial& trial : open) {
-      auto one = WithClass(trial, inputs[trial.input].setting.path, draw);
-      if (!one) continue;
-      cases.push_back(std::move(*one));
-      tried.push_back(trial);
-    }
-    const std::vector<TryResult> results = runs_.Run(std::move(cases));
-    open.clear();
-    for (size_t i = 0; i < tried.size(); ++i) {
-      const TryResult result = i < results.size() ? results[i] : TryResult::kPasses;
-      if (result == TryResult::kPasses) open.push_back(tried[i]);
-      if (result == TryResult::kFails) {
-        inputs[tried[i].input].seen[std::string(Name(tried[i].value_class))] = true;
-      }
-    }
-  }
-
-  // If drawn values fail, theirs are the classes that are told.
-  static void TakeClassThatFails(Studied& one) {
-    const SettingValue own = std::exchange(one.setting.value, SettingValue());
-    for (const auto& [value_class, fails] : one.seen) {
-      if (fails && value_class != own) one.setting.value = value_class;
-    }
-    if (one.setting.value == SettingValue()) {
-      one.setting.value = own;
-    } else {
-      one.seen.erase(own);
-    }
-  }
-
-  std::optional<Computation> WithClass(const ClassTrial& trial, const std::string& path,
-                                       int64_t draw) const {
-    const auto drawn = runs_.Drawn(changer_.original().op, {{path, trial.value_class}}, draw);
-    if (!drawn) return std::nullopt;
-    Computation one = changer_.original();
-    one.inputs[trial.input] = drawn->inputs[trial.input];
-    one.storage.insert(one.storage.end(), drawn->storage.begin(), drawn->storage.end());
-    return one;
   }
 
   // --- two settings together ---------------------------------------------------------------------

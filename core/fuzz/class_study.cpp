@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/fuzz/class_study.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dmlop {
+namespace {
+
+class ClassStudy {
+ public:
+  ClassStudy(const CaseChanger& changer, VariedRuns& runs) : changer_(changer), runs_(runs) {}
+
+  std::vector<StudiedClasses> Find() {
+    const OperatorDesc& op = changer_.original().op;
+    const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+    for (size_t input = 0; input < slots.size(); ++input) {
+      inputs_.push_back({{std::string(kValuesPrefix) + slots[input].path,
+                          SettingKind::kValues,
+                          std::string(kAsInCase),
+                          slots[input].path,
+                          slots[input].field,
+                          {}},
+                         {{std::string(kAsInCase), true}}});
+      for (const auto value_class : ValueClassesOf(op, slots[input], changer_.bounds().open)) {
+        open_.push_back({input, value_class});
+      }
+    }
+    SeeClasses();
+    for (StudiedClasses& input : inputs_) TakeClassThatFails(input);
+    return std::move(inputs_);
+  }
+
+ private:
+  // An input whose values are to be of a class.
+  struct ClassTrial {
+    size_t input;
+    InputClass value_class;
+  };
+
+  // Classes are told only of as many draws as show what they would show: they may take half of the
+  // runs.
+  void SeeClasses() {
+    if (open_.empty()) return;
+    const int64_t wanted = std::clamp(2 * runs_.draws(), int64_t{8}, VariedRuns::kMostDraws);
+    const int64_t each = runs_.most() / 2 / static_cast<int64_t>(open_.size());
+    for (int64_t draw = 1; draw <= std::min(wanted, each) && !open_.empty(); ++draw) SeeDraw(draw);
+    for (const ClassTrial& trial : open_) {
+      StudiedClasses& input = inputs_[trial.input];
+      if (runs_.is_spent() || 2 * each < wanted) {
+        input.is_cut = true;
+      } else {
+        input.seen[std::string(Name(trial.value_class))] = false;
+      }
+    }
+  }
+
+  // Leaves those trials open that pass.
+  void SeeDraw(int64_t draw) {
+    std::vector<Computation> cases;
+    std::vector<ClassTrial> tried;
+    for (const ClassTrial& trial : open_) {
+      auto one = WithClass(trial, draw);
+      if (!one) continue;
+      cases.push_back(std::move(*one));
+      tried.push_back(trial);
+    }
+    const std::vector<TryResult> results = runs_.Run(std::move(cases));
+    open_.clear();
+    for (size_t i = 0; i < tried.size(); ++i) {
+      const TryResult result = i < results.size() ? results[i] : TryResult::kPasses;
+      if (result == TryResult::kPasses) open_.push_back(tried[i]);
+      if (result == TryResult::kFails) {
+        inputs_[tried[i].input].seen[std::string(Name(tried[i].value_class))] = true;
+      }
+    }
+  }
+
+  // If drawn values fail, theirs are the classes that are told.
+  static void TakeClassThatFails(StudiedClasses& input) {
+    const SettingValue own = std::exchange(input.setting.value, SettingValue());
+    for (const auto& [value_class, fails] : input.seen) {
+      if (fails && value_class != own) input.setting.value = value_class;
+    }
+    if (input.setting.value == SettingValue()) {
+      input.setting.value = own;
+    } else {
+      input.seen.erase(own);
+    }
+  }
+
+  std::optional<Computation> WithClass(const ClassTrial& trial, int64_t draw) const {
+    const std::string& path = inputs_[trial.input].setting.path;
+    const auto drawn = runs_.Drawn(changer_.original().op, {{path, trial.value_class}}, draw);
+    if (!drawn) return std::nullopt;
+    Computation one = changer_.original();
+    one.inputs[trial.input] = drawn->inputs[trial.input];
+    one.storage.insert(one.storage.end(), drawn->storage.begin(), drawn->storage.end());
+    return one;
+  }
+
+  const CaseChanger& changer_;
+  VariedRuns& runs_;
+  std::vector<StudiedClasses> inputs_;
+  std::vector<ClassTrial> open_;  // have passed so far
+};
+
+}  // namespace
+
+std::vector<StudiedClasses> StudyClasses(const CaseChanger& changer, VariedRuns& runs) {
+  return ClassStudy(changer, runs).Find();
+}
+
+}  // namespace dmlop
