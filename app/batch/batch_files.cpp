@@ -172,7 +172,7 @@ class BatchFiles {
         manifest_, [&](const ManifestLine& line) { return UsesOf(line); }, visit_all);
   }
 
-  std::vector<NamedUse> UsesOf(const ManifestLine& line) const {
+  std::vector<NamedUse> UsesOf(const ManifestLine& line) {
     std::vector<NamedUse> uses;
     const std::vector<FileBinding> bindings = BindingsOf(manifest_, line);
     for (const FileBinding& binding : bindings) {
@@ -182,29 +182,29 @@ class BatchFiles {
     return uses;
   }
 
-  static void Add(const std::string& path, const std::string& role, const FileUse& use,
-                  std::vector<NamedUse>& uses) {
-    if (auto named = UseOf(path, role, use)) uses.push_back(*std::move(named));
+  void Add(const std::string& path, const std::string& role, const FileUse& use,
+           std::vector<NamedUse>& uses) {
+    if (auto named = UseOf(path, role, use, identities_)) uses.push_back(*std::move(named));
   }
 
-  std::optional<NamedUse> UseOfBinding(const FileBinding& binding) const {
+  std::optional<NamedUse> UseOfBinding(const FileBinding& binding) {
     const auto& compared = settings_.compared;
     FileUse use{.file = {}, .owner = binding.line, .writes = false, .is_tensor = true};
     std::string role = binding.tensor;
     if (binding.is_values) return std::nullopt;
-    if (!binding.is_output) return UseOf(binding.path, role, use);
+    if (!binding.is_output) return UseOf(binding.path, role, use, identities_);
     if (compared) {
       role = (*compared == Side::kActual ? "the judged file of " : "the expected file of ") + role;
     }
     use.writes = !compared;
     const std::string path = settings_.output_folder.Moved(binding.path);
-    return UseOf(compared ? FileOrStandIn(path) : path, role, use);
+    return UseOf(compared ? FileOrStandIn(path) : path, role, use, identities_);
   }
 
   // Adds the files of input values. They are next to the operator's first output, which may be
   // any output of the line, and are written or compared.
   void AddValues(const FileBinding& binding, const std::vector<FileBinding>& of_line,
-                 std::vector<NamedUse>& uses) const {
+                 std::vector<NamedUse>& uses) {
     const bool compared = settings_.compared.has_value();
     const bool has_file = settings_.options.has_inputs || compared;
     if (!has_file || !binding.is_values || binding.is_output) return;
@@ -221,6 +221,7 @@ class BatchFiles {
   Manifest& manifest_;
   const std::string& report_;
   const BatchSettings& settings_;
+  FileIdentities identities_;
 };
 
 }  // namespace

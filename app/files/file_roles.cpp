@@ -25,15 +25,15 @@ bool Exclude(const FileUse& a, const FileUse& b) {
   return (a.writes || b.writes) && !in_place && !are_apart;
 }
 
-std::array<uint64_t, 2> HashOf(const std::string& path) {
-  const std::string identity = IdentityOf(path);
+std::array<uint64_t, 2> HashOf(const std::string& identity) {
   const std::hash<std::string> hash;
   return {hash(identity), hash(identity + '/')};
 }
 
 }  // namespace
 
-std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use) {
+std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use,
+                              FileIdentities& identities) {
   const std::string file = use.writes                ? path
                            : path == kStandardStream ? "/dev/stdin"
                                                      : FileOf(path);
@@ -41,7 +41,7 @@ std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, 
   const bool is_file = !IsDevice(file) || (file != kStandardStream && IsRegular(file));
   if (file.empty() || !is_file) return std::nullopt;
   try {
-    use.file = HashOf(file);
+    use.file = HashOf(identities.Of(file));
   } catch (const std::exception&) {  // opening it will report the reason
     return std::nullopt;
   }
@@ -78,7 +78,8 @@ std::string ConflictText(const NamedUse& first, const NamedUse& second) {
 }
 
 void FileRoles::Add(const std::string& path, const std::string& role, bool writes, bool is_tensor) {
-  auto use = UseOf(path, role, {.file = {}, .writes = writes, .is_tensor = is_tensor});
+  FileIdentities identities;
+  auto use = UseOf(path, role, {.file = {}, .writes = writes, .is_tensor = is_tensor}, identities);
   if (use) uses_.push_back(*std::move(use));
 }
 

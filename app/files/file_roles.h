@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/document/operator_document.h"
+#include "core/io/file.h"
 #include "core/model/model_document.h"
 
 namespace dmlop {
@@ -34,7 +35,8 @@ struct NamedUse {
 };
 
 // Null for a device, a pipe or a missing path. When read, "-" is standard input, perhaps a file.
-std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use);
+std::optional<NamedUse> UseOf(const std::string& path, const std::string& role, FileUse use,
+                              FileIdentities& identities);
 
 // The pair of uses that exclude each other of which the later use comes first. A file that is
 // written has no other use, except that a case may write a tensor over one of its own.

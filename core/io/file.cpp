@@ -75,6 +75,10 @@ struct stat StatusOf(int descriptor, const std::string& name) {
   return status;
 }
 
+std::string NumbersOf(const struct stat& status) {
+  return fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
 // Returns where a path leads, whether or not anything exists there.
 fs::path Followed(const std::string& path) {
   std::error_code ignored;
@@ -219,13 +223,26 @@ bool HasExtension(std::string_view path, std::string_view extension) {
          EqualIgnoringCase(path.substr(path.size() - extension.size()), extension);
 }
 
-std::string IdentityOf(const std::string& path) {
+std::string FileIdentities::Of(const std::string& path) {
   struct stat status;
-  if (stat(path.c_str(), &status) == 0) return fmt::format("{}:{}", status.st_dev, status.st_ino);
-  const fs::path target = FollowLinks(path);
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
-  if (stat(folder.c_str(), &status) != 0) return Followed(path).string();
-  return fmt::format("{}:{}/{}", status.st_dev, status.st_ino, target.filename().string());
+  const bool is_there = lstat(path.c_str(), &status) == 0;
+  const bool is_link = is_there && S_ISLNK(status.st_mode);
+  if (is_there && (!is_link || stat(path.c_str(), &status) == 0)) return NumbersOf(status);
+  const fs::path target = is_link ? FollowLinks(path) : path;
+  return fmt::format("{}/{}", OfFolder(target.parent_path().string()), target.filename().string());
+}
+
+std::string FileIdentities::OfFolder(const std::string& folder) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = folders_.find(folder); found != folders_.end()) return found->second;
+  }
+  const std::string path = folder.empty() ? "." : folder;
+  struct stat status;
+  const bool is_there = stat(path.c_str(), &status) == 0;
+  std::string identity = is_there ? NumbersOf(status) : Followed(path).string();
+  const std::lock_guard lock(mutex_);
+  return folders_.try_emplace(folder, std::move(identity)).first->second;
 }
 
 bool LiesIn(const std::string& path, const std::string& folder) {

@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace dmlop {
 
@@ -99,9 +101,19 @@ bool LiesIn(const std::string& path, const std::string& folder);
 // Returns whether a path ends in an extension such as ".npy", in any case.
 bool HasExtension(std::string_view path, std::string_view extension);
 
-// Returns the same text for two paths of one file, by any of its names, or of a file to be created
-// by one name in one folder. Follows links.
-std::string IdentityOf(const std::string& path);
+// Texts that are the same for two paths of one file, by any of its names, or of a file to be
+// created by one name in one folder. Links are followed. The folders of files to be created are
+// asked for once, so they must stay as they are while the object exists. Any thread may ask.
+class FileIdentities {
+ public:
+  std::string Of(const std::string& path);
+
+ private:
+  std::string OfFolder(const std::string& folder);
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::string> folders_;
+};
 
 // Returns the file that a chain of symbolic links names, whether or not it exists.
 std::string FollowLinks(const std::string& path);

@@ -279,7 +279,7 @@ std::string VersionOf(const std::string& path) {
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(path, error);
   const auto time = std::filesystem::last_write_time(path, error).time_since_epoch();
-  return fmt::format("{} {} {}", IdentityOf(path), size, time.count());
+  return fmt::format("{} {} {}", FileIdentities().Of(path), size, time.count());
 }
 
 // Opens the archive in its current state. Its list is cached, since reading it for each array would

@@ -95,11 +95,13 @@ ScratchFile::ScratchFile(const std::string& folder, size_t size)
                    TemporaryFile(folder, 0600, "a temporary file in " + folder), size) {}
 
 OutputFile::Target OutputFile::FindTarget(const std::string& path) {
-  Target target{FollowLinks(path), "", std::nullopt};
+  struct stat status;
+  const bool is_there = lstat(path.c_str(), &status) == 0;
+  const bool is_link = is_there && S_ISLNK(status.st_mode);
+  Target target{is_link ? FollowLinks(path) : path, "", std::nullopt};
   const fs::path parent = fs::path(target.path).parent_path();
   target.folder = parent.empty() ? "." : parent.string();
-  struct stat status;
-  if (stat(target.path.c_str(), &status) != 0) return target;
+  if (!is_there || (is_link && stat(target.path.c_str(), &status) != 0)) return target;
   if (S_ISDIR(status.st_mode)) FailFile(path, "cannot be written", EISDIR);
   if (faccessat(AT_FDCWD, target.path.c_str(), W_OK, AT_EACCESS) != 0) {
     FailFile(path, "cannot be written", errno);
@@ -167,7 +169,9 @@ void OutputFile::TakeAfter(const struct stat& replaced) const {
   });
 }
 
+// Most targets are new, and their folder is asked for nothing but the name.
 void OutputFile::Publish(bool is_last) {
+  if (!target_.replaced && Create()) return;
   if (!FindReplaced()) {
     if (Create()) return;
     FindReplaced();  // somebody else was faster
@@ -184,6 +188,10 @@ bool OutputFile::Create() {
     return false;
   }
   // Some file systems have no hard links.
+  if (struct stat status; file_.has_name() && lstat(target_.path.c_str(), &status) == 0) {
+    state_ = State::kTemporary;
+    return false;
+  }
   if (!file_.has_name() || rename(file_.hidden_path().c_str(), target_.path.c_str()) != 0) {
     state_ = State::kTemporary;
     FailFile(name_, "cannot be created", errno);

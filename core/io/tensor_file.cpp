@@ -359,6 +359,8 @@ bool HasTensorExtension(const std::string& path) {
 }
 
 std::optional<FileFormat> FindFormat(const std::string& path) {
+  // Whatever a path with this extension leads to has this format, so the disk is not asked.
+  if (FormatByExtension(path) == FileFormat::kNpy) return FileFormat::kNpy;
   if (path == kStandardStream || IsStream(path) || ParseNpzPath(path)) return FileFormat::kNpy;
   const std::string file = ParseRawPath(path).file;
   if (IsRaw(file) && !IsStream(file)) return FileFormat::kRaw;
