@@ -28,16 +28,15 @@ namespace {
 constexpr int64_t kBlock = 16;  // elements
 constexpr size_t kBlockVectors = kBlock / hn::MaxLanes(Wide());
 
-// Calls f(i, block) for each block of a row; the last one is padded with `fill`.
+// Calls f(i, block) for each block of a row; the last one is padded with `fill`. There is one call,
+// because a compiler may not inline a function that is called twice.
 template <typename T, class F>
 HWY_INLINE void ForBlocks(const T* x, int64_t count, T fill, F&& f) {
-  int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) f(i, x + i);
-  if (i == count) return;
+  const int64_t last = count - count % kBlock;
   T rest[kBlock];
   std::fill(std::begin(rest), std::end(rest), fill);
-  std::copy(x + i, x + count, rest);
-  f(i, static_cast<const T*>(rest));
+  std::copy(x + last, x + count, rest);
+  for (int64_t i = 0; i < count; i += kBlock) f(i, i < last ? x + i : rest);
 }
 
 // A row that is read by blocks, the last one from a copy.
@@ -57,15 +56,14 @@ class BlockRow {
   T copy_[kBlock] = {};
 };
 
-// Writes a row by blocks: write(i, block) fills the block that begins at element i.
+// Writes a row by blocks: write(i, block) fills the block that begins at element i. Like ForBlocks,
+// it has one call.
 template <typename T, class F>
 HWY_INLINE void WriteBlocks(int64_t count, T* y, F&& write) {
-  int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock) write(i, y + i);
-  if (i == count) return;
+  const int64_t last = count - count % kBlock;
   T rest[kBlock];
-  write(i, static_cast<T*>(rest));
-  std::copy_n(rest, count - i, y + i);
+  for (int64_t i = 0; i < count; i += kBlock) write(i, i < last ? y + i : rest);
+  std::copy_n(rest, count - last, y + last);
 }
 
 // Rounds x once to T and stores it.

@@ -6,8 +6,11 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "core/base/integers.h"
 #include "core/kernels/normalization/blocks-inl.h"
 #include "core/kernels/normalization/normalize.h"
 #include "core/kernels/simd/dispatch.h"
@@ -51,6 +54,11 @@ struct AccurateSums {
   }
 };
 
+// The sum of a row at one position in blocks has less than two to this power of terms.
+int BitsOfTerms(int64_t count) {
+  return static_cast<int>(std::bit_width(static_cast<uint64_t>(CeilDiv(count, kBlock))));
+}
+
 struct Shift {
   WideVec head, tail;
 
@@ -59,9 +67,59 @@ struct Shift {
   HWY_INLINE WideVec Of(WideVec x) const { return hn::Sub(hn::Sub(x, head), tail); }
 };
 
+// Finds whether the sums of positions in blocks are exact: if all elements are multiples of a unit,
+// and no sum can reach 2^53 of it. Few rows have such a range that they are not.
+template <typename T>
+class Range;
+
+template <>
+class Range<float> {
+  using Bits = hn::RebindToUnsigned<Floats>;
+
+ public:
+  HWY_INLINE Range() : greatest_(hn::Zero(Bits())), least_(hn::Set(Bits(), ~0u)) {}
+  HWY_INLINE void Add(const float* block) {
+    for (int64_t at = 0; at < kBlock; at += static_cast<int64_t>(hn::Lanes(Floats()))) {
+      const auto bits = hn::BitCast(Bits(), hn::Abs(hn::LoadU(Floats(), block + at)));
+      greatest_ = hn::Max(greatest_, bits);
+      // A zero is a multiple of any unit; it becomes the greatest number here.
+      least_ = hn::Min(least_, hn::Sub(bits, hn::Set(Bits(), 1)));
+    }
+  }
+  HWY_INLINE bool IsExactFor(int64_t count) const {
+    const uint32_t greatest = hn::GetLane(hn::MaxOfLanes(Bits(), greatest_));
+    const uint32_t least = hn::GetLane(hn::MinOfLanes(Bits(), least_)) + 1;
+    const int bits = ExponentOf(greatest) - ExponentOf(least) + 24;
+    return greatest < 0x7F800000u && bits + BitsOfTerms(count) <= 53;
+  }
+
+ private:
+  static int ExponentOf(uint32_t bits) { return std::max(1, static_cast<int>(bits >> 23)); }
+
+  hn::Vec<Bits> greatest_, least_;
+};
+
+// FLOAT16 are multiples of 2^-24 below 2^16, unless they are infinite or NaN, as the sums then are.
+template <>
+class Range<Half> {
+ public:
+  HWY_INLINE void Add(const Half*) {}
+  HWY_INLINE bool IsExactFor(int64_t count) const { return 40 + BitsOfTerms(count) <= 53; }
+};
+
 template <typename T>
 HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count) {
   AccurateSums sums;
+  Range<T> range;
+  ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
+    range.Add(block);
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      const WideVec wide = LoadWide(block + static_cast<int64_t>(v) * kLanes);
+      sums.heads.parts[v] = hn::Add(sums.heads.parts[v], wide);
+    }
+  });
+  if (range.IsExactFor(count)) return sums.Total();
+  sums = AccurateSums();
   ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
     for (size_t v = 0; v < kBlockVectors; ++v) {
       sums.Add(v, LoadWide(block + static_cast<int64_t>(v) * kLanes));
@@ -84,9 +142,9 @@ HWY_ATTR double SumOfMagnitudes(const T* x, int64_t count) {
 
 // Zeroes the lanes beyond the end of the row, which lie in the padding of its last block.
 HWY_INLINE WideVec OnlyFirst(int64_t count, int64_t i, size_t v, WideVec x) {
+  if (HWY_LIKELY(i + kBlock <= count)) return x;
   const int64_t left = count - i - static_cast<int64_t>(v) * kLanes;
-  if (HWY_LIKELY(left >= kLanes)) return x;
-  const size_t lanes = left > 0 ? static_cast<size_t>(left) : 0;
+  const size_t lanes = static_cast<size_t>(std::clamp(left, int64_t{0}, kLanes));
   return hn::IfThenElseZero(hn::FirstN(Wide(), lanes), x);
 }
 
