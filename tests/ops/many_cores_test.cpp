@@ -72,6 +72,8 @@ const Work kWork[] = {
     {"Scan", 2 * kManyThreads,
      R"({"type":"CUMULATIVE_SUMMATION","desc":{"InputTensor":F32[4096,1024],"Axis":1,
          "AxisDirection":"INCREASING","HasExclusiveSum":false}})"},
+    {"SortedHalf", kManyThreads,
+     R"({"type":"TOP_K","desc":{"InputTensor":F32[1,1048576],"Axis":1,"K":524288}})"},
     {"Lstm", 16,
      R"({"type":"LSTM","desc":{"InputTensor":F32[1,3,32,256],"WeightTensor":F32[1,1,1024,256],
          "RecurrenceTensor":F32[1,1,1024,256],"OutputSequenceTensor":F32[3,1,32,256],

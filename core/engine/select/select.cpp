@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -37,8 +38,9 @@ struct Candidate {
 };
 
 // Calls body(part, begin, end) for parts of [0, count) of equal size, whatever the threads.
-inline void ForEachPart(int64_t count, int64_t parts,
-                        const std::function<void(size_t, int64_t, int64_t)>& body) {
+template <typename Body>
+void ForEachPart(int64_t count, int64_t parts, Body&& body) {
+  if (parts == 1) return body(size_t{0}, int64_t{0}, count);
   const int64_t size = (count + parts - 1) / parts;
   ParallelFor(parts, 1, 0, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
@@ -48,18 +50,27 @@ inline void ForEachPart(int64_t count, int64_t parts,
   });
 }
 
-// A stable radix sort by keys from the lowest digit on, each counted and moved part by part.
+// A stable radix sort by keys from the lowest digit on, each counted and moved part by part. Its
+// memory is first touched by the threads that fill it.
 template <typename Key>
 class KeySort {
  public:
-  void Sort(std::vector<Candidate<Key>>& candidates, int64_t parts) {
-    spare_.resize(candidates.size());
+  // Sorts what make(place) returns for `count` places.
+  template <typename Make>
+  std::span<const Candidate<Key>> Sort(int64_t count, int64_t parts, Make&& make) {
+    Reserve(static_cast<size_t>(count));
+    ForEachPart(count, parts, [&](size_t, int64_t begin, int64_t end) {
+      for (int64_t place = begin; place < end; ++place) {
+        sorted_[static_cast<size_t>(place)] = make(place);
+      }
+    });
     for (size_t shift = 0; shift < 8 * sizeof(Key); shift += 8) {
-      Count(candidates, shift, parts);
-      if (!FindPlaces(candidates.size())) continue;
-      Move(candidates, shift, parts);
-      candidates.swap(spare_);
+      Count(shift, parts);
+      if (!FindPlaces()) continue;
+      Move(shift, parts);
+      sorted_.swap(spare_);
     }
+    return {sorted_.get(), count_};
   }
 
  private:
@@ -67,18 +78,28 @@ class KeySort {
 
   static size_t DigitOf(Key key, size_t shift) { return (key >> shift) & 255; }
 
-  void Count(std::span<const Candidate<Key>> from, size_t shift, int64_t parts) {
+  void Reserve(size_t count) {
+    if (count > room_) {
+      sorted_ = std::make_unique_for_overwrite<Candidate<Key>[]>(count);
+      spare_ = std::make_unique_for_overwrite<Candidate<Key>[]>(count);
+      room_ = count;
+    }
+    count_ = count;
+  }
+
+  void Count(size_t shift, int64_t parts) {
     places_.assign(static_cast<size_t>(parts), Places{});
-    ForEachPart(std::ssize(from), parts, [&](size_t part, int64_t begin, int64_t end) {
+    ForEachPart(size(), parts, [&](size_t part, int64_t begin, int64_t end) {
       Places counts{};
-      for (int64_t i = begin; i < end; ++i)
-        ++counts[DigitOf(from[static_cast<size_t>(i)].key, shift)];
+      for (int64_t i = begin; i < end; ++i) {
+        ++counts[DigitOf(sorted_[static_cast<size_t>(i)].key, shift)];
+      }
       places_[part] = counts;
     });
   }
 
   // Turns counts into places; false if all digits are the same.
-  bool FindPlaces(size_t count) {
+  bool FindPlaces() {
     size_t next = 0;
     for (size_t digit = 0; digit < 256; ++digit) {
       const size_t first = next;
@@ -87,22 +108,26 @@ class KeySort {
         part[digit] = next;
         next += here;
       }
-      if (next - first == count) return false;
+      if (next - first == count_) return false;
     }
     return true;
   }
 
-  void Move(std::span<const Candidate<Key>> from, size_t shift, int64_t parts) {
-    ForEachPart(std::ssize(from), parts, [&](size_t part, int64_t begin, int64_t end) {
+  void Move(size_t shift, int64_t parts) {
+    ForEachPart(size(), parts, [&](size_t part, int64_t begin, int64_t end) {
       Places places = places_[part];
       for (int64_t i = begin; i < end; ++i) {
-        const Candidate<Key> one = from[static_cast<size_t>(i)];
+        const Candidate<Key> one = sorted_[static_cast<size_t>(i)];
         spare_[places[DigitOf(one.key, shift)]++] = one;
       }
     });
   }
 
-  std::vector<Candidate<Key>> spare_;
+  int64_t size() const { return static_cast<int64_t>(count_); }
+
+  std::unique_ptr<Candidate<Key>[]> sorted_, spare_;
+  size_t room_ = 0;
+  size_t count_ = 0;
   std::vector<Places> places_;
 };
 
@@ -113,10 +138,11 @@ class KeySort {
 namespace {
 
 constexpr int64_t kRangeElements = 1 << 12;
-constexpr int64_t kPartElements = 1 << 16;  // of a long sequence, for a thread
-constexpr int64_t kColumns = 64;            // columns are a multiple that fills vectors
-constexpr int64_t kLeastRows = 4;           // fewer rows are searched directly
-constexpr int64_t kLeastSorted = 256;       // shorter sequences gain too little from a radix sort
+constexpr int64_t kPartElements = 1 << 16;    // of a long sequence, for a thread
+constexpr int64_t kSortedElements = 1 << 14;  // the same, if all are sorted
+constexpr int64_t kColumns = 64;              // columns are a multiple that fills vectors
+constexpr int64_t kLeastRows = 4;             // fewer rows are searched directly
+constexpr int64_t kLeastSorted = 256;         // shorter sequences gain too little from a radix sort
 
 // T is a type that kernels take: the elements of an unsigned type are told apart by the bits to
 // flip.
@@ -140,8 +166,8 @@ class Selection {
   void Run() const {
     const int64_t sequences = Product(sequences_.sizes);
     const int64_t threads = ThreadCount();
-    const int64_t parts =
-        sequences < threads ? std::clamp(length_ / kPartElements, int64_t{1}, threads) : 1;
+    const int64_t part = SortsAll() ? kSortedElements : kPartElements;
+    const int64_t parts = sequences < threads ? std::clamp(length_ / part, int64_t{1}, threads) : 1;
     // Threads share sequences, or parts of each sequence.
     const int64_t grain = parts > 1 ? sequences : std::max<int64_t>(1, kRangeElements / length_);
     const int64_t bytes = sequences * length_ * static_cast<int64_t>(sizeof(T));
@@ -150,8 +176,7 @@ class Selection {
       Candidates first;
       Walk<3> walk(sequences_, begin);
       for (int64_t s = begin; s < end; ++s, walk.Next()) {
-        Select(input_ + walk.offset(0), parts, sort, first);
-        Write(walk, first);
+        Write(walk, Select(input_ + walk.offset(0), parts, sort, first), parts);
       }
     });
   }
@@ -163,30 +188,25 @@ class Selection {
   using Key = std::make_unsigned_t<BestKey>;
   using Candidates = std::vector<Candidate<Key>>;
 
-  void Select(const T* sequence, int64_t parts, KeySort<Key>& sort, Candidates& first) const {
-    if (length_ >= kLeastSorted && count_ > length_ / 32) {
-      SortAll(sequence, parts, sort, first);
-    } else if (parts == 1) {
-      SelectFew(sequence, 0, length_, first);
-    } else {
-      std::vector<Candidates> of_parts(static_cast<size_t>(parts));
-      ForEachPart(length_, parts, [&](size_t part, int64_t begin, int64_t end) {
-        SelectFew(sequence, begin, end, of_parts[part]);
-      });
-      first.clear();
-      for (const Candidates& some : of_parts) first.insert(first.end(), some.begin(), some.end());
-      std::sort(first.begin(), first.end());
-    }
-  }
+  bool SortsAll() const { return length_ >= kLeastSorted && count_ > length_ / 32; }
 
-  void SortAll(const T* sequence, int64_t parts, KeySort<Key>& sort, Candidates& all) const {
-    all.resize(static_cast<size_t>(length_));
-    ForEachPart(length_, parts, [&](size_t, int64_t begin, int64_t end) {
-      for (int64_t place = begin; place < end; ++place) {
-        all[static_cast<size_t>(place)] = CandidateAt(sequence, place);
-      }
+  std::span<const Candidate<Key>> Select(const T* sequence, int64_t parts, KeySort<Key>& sort,
+                                         Candidates& first) const {
+    if (SortsAll()) {
+      return sort.Sort(length_, parts, [&](int64_t place) { return CandidateAt(sequence, place); });
+    }
+    if (parts == 1) {
+      SelectFew(sequence, 0, length_, first);
+      return first;
+    }
+    std::vector<Candidates> of_parts(static_cast<size_t>(parts));
+    ForEachPart(length_, parts, [&](size_t part, int64_t begin, int64_t end) {
+      SelectFew(sequence, begin, end, of_parts[part]);
     });
-    sort.Sort(all, parts);
+    first.clear();
+    for (const Candidates& some : of_parts) first.insert(first.end(), some.begin(), some.end());
+    std::sort(first.begin(), first.end());
+    return first;
   }
 
   Candidate<Key> CandidateAt(const T* sequence, int64_t place) const {
@@ -256,13 +276,15 @@ class Selection {
     }
   }
 
-  void Write(const Walk<3>& at, const Candidates& first) const {
+  void Write(const Walk<3>& at, std::span<const Candidate<Key>> first, int64_t parts) const {
     const T* const sequence = input_ + at.offset(0);
-    for (int64_t k = 0; k < count_; ++k) {
-      const int64_t place = first[static_cast<size_t>(k)].place;
-      values_[at.offset(1) + k * step_[1]] = sequence[place * step_[0]];
-      WritePlace(at.offset(2) + k * step_[2], place);
-    }
+    ForEachPart(count_, SortsAll() ? parts : 1, [&](size_t, int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t place = first[static_cast<size_t>(k)].place;
+        values_[at.offset(1) + k * step_[1]] = sequence[place * step_[0]];
+        WritePlace(at.offset(2) + k * step_[2], place);
+      }
+    });
   }
 
   void WritePlace(int64_t offset, int64_t place) const {
