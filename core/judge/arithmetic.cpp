@@ -61,6 +61,19 @@ KindNames NamesOf(const Variation& variation) {
 // A detail of an id, and in words.
 using Detail = KindNames;
 
+Detail DetailOf(RoundedInputs inputs) {
+  switch (inputs) {
+    case RoundedInputs::kAll:
+      return {"all", "those that are added, too"};
+    case RoundedInputs::kFirstFactor:
+      return {"first", "only the first"};
+    case RoundedInputs::kWeights:
+      return {"weights", "only weights"};
+    default:
+      return {};
+  }
+}
+
 std::vector<Detail> DetailsOfInputs(const Variation& v) {
   std::vector<Detail> details;
   if (v.mode == RoundingMode::kTowardZero) details.push_back({"cut-off", "cut off"});
@@ -69,7 +82,7 @@ std::vector<Detail> DetailsOfInputs(const Variation& v) {
   } else if (v.format == FloatFormat::kTf32 && v.mode == RoundingMode::kTiesToEven) {
     details.push_back({"ties-to-even", "ties to even"});
   }
-  if (v.all_inputs) details.push_back({"all", "those that are added, too"});
+  details.push_back(DetailOf(v.inputs));
   return details;
 }
 
@@ -173,8 +186,14 @@ void AddInputs(std::vector<Variation>& all) {
                               {Kind::kInputs, FloatFormat::kFloat16, kTiesToEven}};
   all.insert(all.end(), std::begin(inputs), std::end(inputs));
   for (Variation of_all : inputs) {
-    of_all.all_inputs = true;
+    of_all.inputs = RoundedInputs::kAll;
     all.push_back(of_all);
+  }
+  for (const RoundedInputs some : {RoundedInputs::kFirstFactor, RoundedInputs::kWeights}) {
+    for (Variation of_some : {inputs[0], inputs[3], inputs[5]}) {
+      of_some.inputs = some;
+      all.push_back(of_some);
+    }
   }
 }
 

@@ -4,7 +4,8 @@
 //   inputs-tf32 (ties away), inputs-tf32:ties-to-even, inputs-tf32:cut-off
 //   inputs-bfloat16, inputs-bfloat16:cut-off, inputs-float16
 //       Inputs are rounded; where an operator multiplies some of them, only those. With the detail
-//       `all`, those that are added are rounded, too.
+//       `all`, those that are added are rounded, too; with `first`, only the first of those that
+//       are multiplied; with `weights`, only the others of these, but for states.
 //   sums-float32, sums-float16, sums-bfloat16
 //       Each partial sum is rounded: in order of the terms; `pairwise`; `blocks=B`, each in order,
 //       and their sums in order; `lanes=L` take every L-th term and are added as a tree, by halves
@@ -60,6 +61,9 @@ enum class ArithmeticKind : uint8_t {
   kWrapped
 };
 
+// The inputs that are rounded. Factors are those that an operator multiplies by other ones.
+enum class RoundedInputs : uint8_t { kFactors, kAll, kFirstFactor, kWeights };
+
 enum class SumOrder : uint8_t { kInOrder, kPairwise, kBlocks, kLanes, kLanesOfNeighbours };
 
 // The terms that are added in this order. Filters have a place for each of them.
@@ -78,7 +82,7 @@ struct ArithmeticVariation {
   ArithmeticKind kind;
   FloatFormat format = FloatFormat::kFloat32;  // of inputs, sums, steps and what results go through
   RoundingMode mode = RoundingMode::kTiesToEven;  // of inputs
-  bool all_inputs = false;
+  RoundedInputs inputs = RoundedInputs::kFactors;
   SumOrder order = SumOrder::kInOrder;
   int count = 0;  // of terms in a block, or of lanes
   bool is_fused = true;

@@ -238,16 +238,23 @@ class Relevance {
     return has_inputs && (part == FlushedPart::kInputs || IsFloat(type_));
   }
 
-  // Whether an input that is rounded has more digits than the format.
+  // Whether an input that is rounded has more digits than the format, and is not the same as where
+  // only factors are rounded.
   bool HasInputs(const ArithmeticVariation& v) const {
-    bool has_factors = false, has_others = false;
+    const std::vector<bool> changed = ChangedBy(v.inputs, v.format);
+    return std::ranges::find(changed, true) != changed.end() &&
+           (v.inputs == RoundedInputs::kFactors ||
+            changed != ChangedBy(RoundedInputs::kFactors, v.format));
+  }
+
+  std::vector<bool> ChangedBy(RoundedInputs which, FloatFormat format) const {
+    std::vector<bool> changed = RoundedOf(op_, inputs_, which, factors_);
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      const DataType type = inputs_[i].type;
-      const bool has_more = v.format == FloatFormat::kBfloat16 || type != DataType::kFloat16;
-      if (!IsFloat(type) || !has_more) continue;
-      (factors_[i] ? has_factors : has_others) = true;
+      const bool has_more =
+          format == FloatFormat::kBfloat16 || inputs_[i].type != DataType::kFloat16;
+      changed[i] = changed[i] && has_more;
     }
-    return v.all_inputs ? has_others : has_factors;
+    return changed;
   }
 
   const OperatorDesc& op_;

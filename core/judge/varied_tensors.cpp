@@ -61,10 +61,12 @@ class InputUse {
   InputSet factors_ = 0;
 };
 
+constexpr std::string_view kFirstState = "HiddenInitTensor";
+
 // Networks multiply weights by what they read and by states; gates are made of all of these.
 std::vector<bool> FactorsOfNetwork(const OperatorDesc& op) {
   constexpr std::string_view kFactors[] = {"InputTensor", "WeightTensor", "RecurrenceTensor",
-                                           "HiddenInitTensor"};
+                                           kFirstState};
   std::vector<bool> are_factors;
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
     are_factors.push_back(std::ranges::find(kFactors, slot.path) != std::end(kFactors));
@@ -142,11 +144,29 @@ std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t ou
   return are_factors;
 }
 
+std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedInputs which,
+                            const std::vector<bool>& factors) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  const auto first = std::ranges::find(factors, true) - factors.begin();
+  std::vector<bool> rounded = factors;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const bool is_first = static_cast<std::ptrdiff_t>(i) == first;
+    const bool is_state = slots[i].path == kFirstState;
+    if (which == RoundedInputs::kAll) rounded[i] = true;
+    if (which == RoundedInputs::kFirstFactor) rounded[i] = is_first;
+    if (which == RoundedInputs::kWeights) rounded[i] = factors[i] && !is_first && !is_state;
+    rounded[i] = rounded[i] && IsFloat(inputs[i].type);
+  }
+  return rounded;
+}
+
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
                               const std::vector<bool>& factors) {
-  const bool is_all = variation.kind != Kind::kInputs || variation.all_inputs;
-  for (size_t i = 0; i < factors.size(); ++i) {
-    if (!(is_all || factors[i]) || !IsFloat(computation.inputs[i].type)) continue;
+  const bool is_all = variation.kind != Kind::kInputs;
+  const std::vector<bool> rounded = RoundedOf(
+      computation.op, computation.inputs, is_all ? RoundedInputs::kAll : variation.inputs, factors);
+  for (size_t i = 0; i < rounded.size(); ++i) {
+    if (!rounded[i]) continue;
     const TensorView copy = PackedCopy(computation.inputs[i], computation);
     ChangeInput(variation, copy);
     computation.inputs[i] = AsConst(copy);

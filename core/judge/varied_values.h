@@ -54,6 +54,10 @@ bool ChangesInputs(const ArithmeticVariation& variation);
 // The inputs whose elements are multiplied by those of other ones, by number; all if none are.
 std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output);
 
+// The inputs of a float type that a variation rounds, by number. `factors`: see FactorsOf.
+std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedInputs which,
+                            const std::vector<bool>& factors);
+
 // The same operator on the inputs as the device reads them. `factors`: see FactorsOf.
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
                               const std::vector<bool>& factors);

@@ -198,6 +198,8 @@ class ArithmeticTest(ProgramTest):
                 full = name + (("," if ":" in name else ":") + "all" if everything else "")
                 exact = products(rounded(a), rounded(b)).sum(0) + (rounded(c) if everything else c).astype("f8")
                 self.check(gemm(SINGLE, 6, 5, 7, c=True), [a, b, c], full, exact.astype(SINGLE))
+        for name, parts in (("inputs-bfloat16:first", (bfloat16(a), b)), ("inputs-bfloat16:weights", (a, bfloat16(b)))):
+            self.check(gemm(SINGLE, 6, 5, 7, c=True), [a, b, c], name, (products(*parts).sum(0) + c.astype("f8")).astype(SINGLE))
         self.check({"type": "ELEMENT_WISE_ADD"}, [a, a[::-1].copy()], "inputs-bfloat16",
                    (bfloat16(a).astype("f8") + bfloat16(a[::-1].copy())).astype(SINGLE))
 

@@ -224,6 +224,7 @@ STEPS, WEIGHTS, RECURRENCE, STATE = numbers(1, 6, 3, 5), numbers(1, 1, 4, 5), nu
 NETWORK_BIAS = numbers(1, 1, 1, 8)
 RNN = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}],
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
+STATISTICS = [numbers(1, 5, 1, 1, seed=1), np.abs(numbers(1, 5, 1, 1, seed=2)), numbers(1, 5, 1, 1, seed=3), numbers(1, 5, 1, 1, seed=4)]
 POOL = {"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
 LP_POOL = {"type": "LP_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "P": 2}
 COLUMNS = numbers(1, 27, 64)
@@ -299,6 +300,11 @@ FAULTS = {
     "weights of a network in bfloat16": (RNN, [STEPS, WEIGHTS, RECURRENCE, ("BiasTensor", NETWORK_BIAS), ("HiddenInitTensor", STATE)],
                                          states(*map(through_bfloat16, (STEPS, WEIGHTS, RECURRENCE, STATE)), bias=NETWORK_BIAS[0, 0, 0, :4] + NETWORK_BIAS[0, 0, 0, 4:]),
                                          "inputs-bfloat16"),
+    "only weights of a network in bfloat16": (RNN, [STEPS, WEIGHTS, RECURRENCE, ("BiasTensor", NETWORK_BIAS), ("HiddenInitTensor", STATE)],
+                                              states(STEPS, through_bfloat16(WEIGHTS), through_bfloat16(RECURRENCE), STATE,
+                                                     bias=NETWORK_BIAS[0, 0, 0, :4] + NETWORK_BIAS[0, 0, 0, 4:]), "inputs-bfloat16:weights"),
+    "only an image in bfloat16": ({"type": "BATCH_NORMALIZATION", "Spatial": True, "Epsilon": 0.01}, [X, *STATISTICS],
+                                  (through_bfloat16(X) - STATISTICS[0]) / np.sqrt(STATISTICS[1] + F4(0.01)) * STATISTICS[2] + STATISTICS[3], "inputs-bfloat16:first"),
     "inputs in TF32 before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A / 8, B], np.maximum(in_tf32(A / 8) @ in_tf32(B), 0), "inputs-tf32"),
     "steps in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES],
                          (HALVES * F4(0.3)).astype(np.float16) + np.float16(0.75), "float16-steps"),
