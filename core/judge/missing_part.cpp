@@ -10,9 +10,12 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "core/base/parallel.h"
 #include "core/judge/axis_sums.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
@@ -228,12 +231,16 @@ class PartSearch {
     constexpr int64_t kMostBlocks = 20;
     int64_t blocks = std::min<int64_t>(size_, kMostBlocks);
     while (blocks > 2 && blocks * (blocks + 1) > tries_left_) --blocks;
-    AxisPart best{0, size_ / blocks};
+    std::vector<AxisPart> rows = {{0, size_ / blocks}};
     for (int64_t first = 0; first < blocks; ++first) {
       for (int64_t past = first + 1; past <= blocks; ++past) {
-        const AxisPart row{first * size_ / blocks, past * size_ / blocks};
-        if (IsBetter(row, best)) best = row;
+        rows.push_back({first * size_ / blocks, past * size_ / blocks});
       }
+    }
+    Try(rows);
+    AxisPart best = rows[0];
+    for (const AxisPart& row : rows) {
+      if (IsBetter(row, best)) best = row;
     }
     return best;
   }
@@ -246,11 +253,26 @@ class PartSearch {
 
   // The sum of squares that is left without a part.
   double Rest(const AxisPart& part) {
-    const auto known = rests_.find(part);
-    if (known != rests_.end()) return known->second;
-    const bool is_tried = part.from == part.to || tries_left_ > 0;
-    if (is_tried) --tries_left_;
-    return rests_[part] = is_tried ? Computed(part) : INFINITY;
+    Try({&part, 1});
+    return rests_.at(part);
+  }
+
+  // Computes the rests of those parts that have none yet, side by side, as far as tries are left.
+  void Try(std::span<const AxisPart> parts) {
+    std::vector<AxisPart> tried;
+    for (const AxisPart& part : parts) {
+      const bool is_new = rests_.emplace(part, INFINITY).second;
+      if (!is_new || (part.from != part.to && tries_left_ <= 0)) continue;
+      --tries_left_;
+      tried.push_back(part);
+    }
+    std::vector<double> rests(tried.size());
+    ParallelFor(std::ssize(tried), 1, 0, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        rests[i] = Computed(tried[i]);
+      }
+    });
+    for (size_t i = 0; i < tried.size(); ++i) rests_[tried[i]] = rests[i];
   }
 
   double Computed(const AxisPart& part) const {
@@ -277,6 +299,9 @@ class PartSearch {
     int64_t best = first;
     while (true) {
       const int64_t step = std::max<int64_t>((last - first) / kPoints, 1);
+      std::vector<AxisPart> points;
+      for (int64_t end = first; end <= last; end += step) points.push_back(part_of(end));
+      Try(points);
       for (int64_t end = first; end <= last; end += step) {
         if (IsBetter(part_of(end), part_of(best))) best = end;
       }
