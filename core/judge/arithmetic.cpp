@@ -69,6 +69,8 @@ Detail DetailOf(RoundedInputs inputs) {
       return {"first", "only the first"};
     case RoundedInputs::kWeights:
       return {"weights", "only weights"};
+    case RoundedInputs::kWithComputed:
+      return {"computed", "factors that are computed, too"};
     default:
       return {};
   }
@@ -155,7 +157,8 @@ std::vector<Detail> DetailsOf(const Variation& v) {
       return DetailsOfSums(v);
     case Kind::kSteps:
       return {v.rounds_constants ? Detail{"rounded-constants", "constants, too"} : Detail{},
-              v.has_whole_sums ? Detail{"whole-sums", "sums once"} : Detail{}};
+              v.has_whole_sums ? Detail{"whole-sums", "sums once"} : Detail{},
+              v.divides_first ? Detail{"quotients-first", "products after divisions"} : Detail{}};
     case Kind::kFlushSubnormals:
       return {DetailOfFlush(v.flushed)};
     default:
@@ -189,7 +192,8 @@ void AddInputs(std::vector<Variation>& all) {
     of_all.inputs = RoundedInputs::kAll;
     all.push_back(of_all);
   }
-  for (const RoundedInputs some : {RoundedInputs::kFirstFactor, RoundedInputs::kWeights}) {
+  for (const RoundedInputs some :
+       {RoundedInputs::kFirstFactor, RoundedInputs::kWeights, RoundedInputs::kWithComputed}) {
     for (Variation of_some : {inputs[0], inputs[3], inputs[5]}) {
       of_some.inputs = some;
       all.push_back(of_some);
@@ -260,13 +264,16 @@ void AddSteps(std::vector<Variation>& all) {
   for (const FloatFormat format : {FloatFormat::kFloat32, FloatFormat::kFloat16}) {
     all.push_back({Kind::kSteps, format});
   }
-  for (const bool has_whole_sums : {false, true}) {
-    for (const bool rounds_constants : {false, true}) {
-      if (!has_whole_sums && !rounds_constants) continue;
-      all.push_back({.kind = Kind::kSteps,
-                     .format = FloatFormat::kFloat16,
-                     .rounds_constants = rounds_constants,
-                     .has_whole_sums = has_whole_sums});
+  for (const bool divides_first : {false, true}) {
+    for (const bool has_whole_sums : {false, true}) {
+      for (const bool rounds_constants : {false, true}) {
+        if (!divides_first && !has_whole_sums && !rounds_constants) continue;
+        all.push_back({.kind = Kind::kSteps,
+                       .format = FloatFormat::kFloat16,
+                       .rounds_constants = rounds_constants,
+                       .has_whole_sums = has_whole_sums,
+                       .divides_first = divides_first});
+      }
     }
   }
 }

@@ -5,7 +5,8 @@
 //   inputs-bfloat16, inputs-bfloat16:cut-off, inputs-float16
 //       Inputs are rounded; where an operator multiplies some of them, only those. With the detail
 //       `all`, those that are added are rounded, too; with `first`, only the first of those that
-//       are multiplied; with `weights`, only the others of these, but for states.
+//       are multiplied; with `weights`, only the others of these, but for states; with `computed`,
+//       also what is computed before it is a factor of a sum, such as the weights of attention.
 //   sums-float32, sums-float16, sums-bfloat16
 //       Each partial sum is rounded: in order of the terms; `pairwise`; `blocks=B`, each in order,
 //       and their sums in order; `lanes=L` take every L-th term and are added as a tree, by halves
@@ -19,6 +20,7 @@
 //   float32-steps, float16-steps    Each operation of the formula is rounded. `rounded-constants`:
 //                          fractions such as an Alpha of 0.1 are, too. `whole-sums`: the sum of a
 //                          list is rounded once, as that of a device that keeps it in FLOAT32.
+//                          `quotients-first`: a product is multiplied after its division.
 //   through-float16, through-float32    Results are rounded to this type on their way.
 //   toward-zero            Results are rounded toward zero.
 //   flush-subnormals:outputs, flush-subnormals:inputs, flush-subnormals (both)
@@ -62,7 +64,7 @@ enum class ArithmeticKind : uint8_t {
 };
 
 // The inputs that are rounded. Factors are those that an operator multiplies by other ones.
-enum class RoundedInputs : uint8_t { kFactors, kAll, kFirstFactor, kWeights };
+enum class RoundedInputs : uint8_t { kFactors, kAll, kFirstFactor, kWeights, kWithComputed };
 
 enum class SumOrder : uint8_t { kInOrder, kPairwise, kBlocks, kLanes, kLanesOfNeighbours };
 
@@ -93,6 +95,7 @@ struct ArithmeticVariation {
   AddendOrder addend = AddendOrder::kExactly;
   bool rounds_constants = false;
   bool has_whole_sums = false;
+  bool divides_first = false;
 
   std::string id() const;    // "sums-float16:blocks=64,unfused"
   std::string text() const;  // "sums in FLOAT16, in blocks of 64, products rounded"

@@ -342,6 +342,66 @@ std::optional<ElementFormula::Results> ElementFormula::WithRoundedProduct(DataTy
   return is_any ? std::optional(AtEnds(values)) : std::nullopt;
 }
 
+bool ElementFormula::IsComputedFactor(Node product, Node factor) const {
+  const auto factors = formula_.operands(product);
+  const bool multiplies = formula_.operation(product) == Operation::kProduct ||
+                          formula_.operation(product) == Operation::kWeighted;
+  return multiplies && !formula_.HasList(product) && !IsLeaf(formula_.operation(factor)) &&
+         std::ranges::any_of(
+             factors, [&](Node other) { return formula_.operation(other) == Operation::kElement; });
+}
+
+std::optional<Node> ElementFormula::DivisorOf(Node sum) const {
+  for (Node node = sum; node <= last(); ++node) {
+    if (formula_.operation(node) == Operation::kQuotient && formula_.operands(node)[0] == sum) {
+      return formula_.operands(node)[1];
+    }
+  }
+  return std::nullopt;
+}
+
+std::map<Node, std::optional<Node>> ElementFormula::TermsOfComputedFactors() const {
+  std::map<Node, std::optional<Node>> terms;
+  for (const Node sum : sums_) {
+    const auto divisor = DivisorOf(sum);
+    for (const Node term : formula_.operands(sum)) {
+      const auto factors = formula_.operands(term);
+      if (std::ranges::any_of(factors, [&](Node x) { return IsComputedFactor(term, x); })) {
+        terms[term] = divisor;
+      }
+    }
+  }
+  return terms;
+}
+
+DoubleDouble ElementFormula::OfRoundedFactors(Node term, std::optional<Node> divisor, Values values,
+                                              const FloatRounding& rounding) const {
+  std::vector<DoubleDouble> factors;
+  std::vector<Node> places;
+  for (const Node factor : formula_.operands(term)) {
+    DoubleDouble value = values[factor];
+    if (IsComputedFactor(term, factor)) {
+      value = divisor ? Rounded(rounding, value / values[*divisor]) * values[*divisor]
+                      : Rounded(rounding, value);
+    }
+    places.push_back(static_cast<Node>(factors.size()));
+    factors.push_back(value);
+  }
+  return Product(places, factors);
+}
+
+ElementFormula::Results ElementFormula::WithRoundedFactors(const FloatRounding& rounding) const {
+  const auto terms = TermsOfComputedFactors();
+  Results values(is_part_.size());
+  for (Node node = 0; node <= last(); ++node) {
+    if (!is_part_[node]) continue;
+    const auto term = terms.find(node);
+    values[node] = term == terms.end() ? Evaluated(formula_, node, values)
+                                       : OfRoundedFactors(node, term->second, values, rounding);
+  }
+  return AtEnds(values);
+}
+
 std::vector<Node> ElementFormula::lists() const {
   std::vector<Node> sums, extremes;
   for (Node node = 0; node <= last(); ++node) {
@@ -405,14 +465,47 @@ DoubleDouble ElementFormula::WithoutTerms(
   return values[last()];
 }
 
+std::optional<ElementFormula::ScaledQuotient> ElementFormula::AsScaledQuotient(Node node) const {
+  if (formula_.operation(node) != Operation::kQuotient) return std::nullopt;
+  const Node product = formula_.operands(node)[0];
+  if (formula_.operation(product) != Operation::kProduct || formula_.HasList(product)) {
+    return std::nullopt;
+  }
+  const auto factors = formula_.operands(product);
+  if (factors.size() != 2) return std::nullopt;
+  const bool is_first = !IsLeaf(formula_.operation(factors[0]));
+  return ScaledQuotient{factors[is_first ? 1 : 0], factors[is_first ? 0 : 1],
+                        formula_.operands(node)[1]};
+}
+
+bool ElementFormula::HasScaledQuotient() const {
+  for (Node node = 0; node <= last(); ++node) {
+    if (is_part_[node] && AsScaledQuotient(node)) return true;
+  }
+  return false;
+}
+
+DoubleDouble ElementFormula::DividedFirst(const ScaledQuotient& parts, Values values,
+                                          const FloatRounding& rounding) {
+  const DoubleDouble dividend = values[parts.dividend], divisor = values[parts.divisor];
+  const DoubleDouble quotient =
+      Rounded(rounding, Checked(dividend.head / divisor.head, dividend / divisor));
+  constexpr Node kBoth[] = {0, 1};
+  const DoubleDouble factors[] = {values[parts.factor], quotient};
+  return Rounded(rounding, Product(kBoth, factors));
+}
+
 ElementFormula::Results ElementFormula::InSteps(const ArithmeticVariation& steps) const {
   const FloatRounding rounding(steps.format);
   Results values(is_part_.size());
   for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
     const Operation operation = formula_.operation(node);
+    const auto scaled = steps.divides_first ? AsScaledQuotient(node) : std::nullopt;
     if (formula_.definition(node) != node) {
       values[node] = values[formula_.definition(node)];
+    } else if (scaled) {
+      values[node] = DividedFirst(*scaled, values, rounding);
     } else if (IsLeaf(operation) || is_whole_[node]) {
       const bool is_rounded =
           steps.rounds_constants && operation == Operation::kNumber && !is_whole_[node];

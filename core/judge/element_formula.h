@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -79,11 +80,33 @@ class ElementFormula {
       std::span<const Node> depending,
       const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
       bool divides_by_all) const;
+  // Whether products are divided, which a device may do with one of their factors.
+  bool HasScaledQuotient() const;
   // The elements if each operation is rounded, as such a variation says.
   Results InSteps(const ArithmeticVariation& steps) const;
+  // Whether terms of sums are elements of inputs times what is computed before.
+  bool HasComputedFactors() const { return !TermsOfComputedFactors().empty(); }
+  // The elements if the latter are rounded, after the division if their sum is divided.
+  Results WithRoundedFactors(const FloatRounding& rounding) const;
 
  private:
+  // factor * dividend / divisor
+  struct ScaledQuotient {
+    Node factor, dividend, divisor;
+  };
+
   void FindSums();
+  std::optional<ScaledQuotient> AsScaledQuotient(Node node) const;
+  static DoubleDouble DividedFirst(const ScaledQuotient& parts,
+                                   std::span<const DoubleDouble> values,
+                                   const FloatRounding& rounding);
+  bool IsComputedFactor(Node product, Node factor) const;
+  std::optional<Node> DivisorOf(Node sum) const;
+  // With what their sums are divided by.
+  std::map<Node, std::optional<Node>> TermsOfComputedFactors() const;
+  DoubleDouble OfRoundedFactors(Node term, std::optional<Node> divisor,
+                                std::span<const DoubleDouble> values,
+                                const FloatRounding& rounding) const;
   // Evaluates all nodes when they are asked for, since most of what is said of a long formula needs
   // none of them.
   const Results& AllValues() const;

@@ -24,6 +24,8 @@ struct Features {
   bool has_many_sums = false;       // of which each depends on others, in a long formula
   int roundings = 0;                // of what is not whole
   bool has_long_constants = false;  // fractions that FLOAT16 has not
+  bool has_scaled_quotient = false;
+  bool has_computed_factors = false;
   bool has_addend = false;
   bool has_extremes = false;
   bool has_maximum_of_list = false;
@@ -133,6 +135,9 @@ Features FeaturesOf(const ElementFormula& element) {
   features.roundings = RoundingsOf(element);
   constexpr FormulaNode kLong = 4096;
   features.has_many_sums = element.sums().size() > 1 && element.last() > kLong;
+  features.has_scaled_quotient = element.HasScaledQuotient();
+  constexpr int64_t kTooLong = int64_t{1} << 17;
+  features.has_computed_factors = formula.WholeSize() < kTooLong && element.HasComputedFactors();
   features.has_addend = element.WithRoundedProduct(DataType::kFloat32).has_value();
   for (FormulaNode node = 0; node <= element.last(); ++node) {
     const Operation operation = formula.operation(node);
@@ -223,7 +228,8 @@ class Relevance {
   bool HasSteps(const ArithmeticVariation& v) const {
     constexpr size_t kFewestTerms = 3;  // whose sum takes more than one step
     return features_.roundings > 1 && (!v.rounds_constants || features_.has_long_constants) &&
-           (!v.has_whole_sums || features_.most_terms >= kFewestTerms);
+           (!v.has_whole_sums || features_.most_terms >= kFewestTerms) &&
+           (!v.divides_first || features_.has_scaled_quotient);
   }
 
   bool IsThrough(FloatFormat format) const {
@@ -241,6 +247,7 @@ class Relevance {
   // Whether an input that is rounded has more digits than the format, and is not the same as where
   // only factors are rounded.
   bool HasInputs(const ArithmeticVariation& v) const {
+    if (v.inputs == RoundedInputs::kWithComputed) return features_.has_computed_factors;
     const std::vector<bool> changed = ChangedBy(v.inputs, v.format);
     return std::ranges::find(changed, true) != changed.end() &&
            (v.inputs == RoundedInputs::kFactors ||

@@ -24,7 +24,8 @@ std::string WithoutDetails(const std::string& id) {
 // Whether a variation changes what is computed, and not only inputs or results.
 bool IsWithin(const ArithmeticVariation& variation) {
   return variation.kind != ArithmeticKind::kFlushSubnormals &&
-         variation.kind != ArithmeticKind::kInputs;
+         (variation.kind != ArithmeticKind::kInputs ||
+          variation.inputs == RoundedInputs::kWithComputed);
 }
 
 [[noreturn]] void RefuseId(std::string_view option, const std::string& id) {
@@ -197,7 +198,7 @@ Computation VariedRun::Changed(const OperatorDesc& op, InputViews inputs) const 
   }
   RequireConcern(computation);
   for (const ArithmeticVariation& variation : arithmetics_) {
-    if (ChangesInputs(variation)) {
+    if (ChangesInputs(variation) && !IsWithin(variation)) {
       const std::vector<bool> factors = FactorsOf(computation.op, computation.inputs, 0);
       computation = WithChangedInputs(std::move(computation), variation, factors);
     }

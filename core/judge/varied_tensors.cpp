@@ -155,6 +155,7 @@ std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedIn
     if (which == RoundedInputs::kAll) rounded[i] = true;
     if (which == RoundedInputs::kFirstFactor) rounded[i] = is_first;
     if (which == RoundedInputs::kWeights) rounded[i] = factors[i] && !is_first && !is_state;
+    if (which == RoundedInputs::kWithComputed) rounded[i] = factors[i] && !is_state;
     rounded[i] = rounded[i] && IsFloat(inputs[i].type);
   }
   return rounded;

@@ -12,6 +12,7 @@
 #include "core/judge/computation.h"
 #include "core/judge/element_formula.h"
 #include "core/judge/float_format.h"
+#include "core/judge/network_states.h"
 #include "core/judge/sum_orders.h"
 #include "core/judge/sum_terms.h"
 #include "core/ops/fused.h"
@@ -284,7 +285,9 @@ class VariedElements {
   void ComputeOne(const ArithmeticVariation& variation, Elements& elements) {
     if (ChangesInputs(variation)) {
       const Computation changed = WithChangedInputs(question_.computation(), variation, Factors());
-      elements = ElementsOf(changed, question_.output, question_.elements);
+      elements = variation.inputs == RoundedInputs::kWithComputed
+                     ? WithRoundedFactors(changed, variation)
+                     : ElementsOf(changed, question_.output, question_.elements);
     }
     if (variation.kind == Kind::kLastOfEquals && MarksFirstMaximum(question_.op)) {
       elements = LastMaximaMarked(question_.computation(), question_.elements);
@@ -292,6 +295,27 @@ class VariedElements {
       Choose(variation, elements);
     }
     if (ChangesOutputs(variation)) ChangeOutputs(variation, question_.type, elements);
+  }
+
+  // Factors that are computed from inputs, which have been rounded, are so, too.
+  Elements WithRoundedFactors(const Computation& changed, const ArithmeticVariation& variation) {
+    constexpr int64_t kGrain = 4;
+    const FloatRounding rounding(variation.format, variation.mode);
+    if (IsNetwork(changed.op)) {
+      auto states =
+          ElementsOfRoundedStates(changed, rounding, question_.output, question_.elements);
+      return states ? *std::move(states)
+                    : ElementsOf(changed, question_.output, question_.elements);
+    }
+    Elements elements(question_.elements.size());
+    ParallelFor(std::ssize(elements), kGrain, 0, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        const auto formula = ElementFormula::Of(changed.op, changed.inputs, question_.At(i));
+        if (!formula) continue;
+        elements[i] = Stored(question_.type, formula->WithRoundedFactors(rounding)[0]);
+      }
+    });
+    return elements;
   }
 
   const std::vector<bool>& Factors() {

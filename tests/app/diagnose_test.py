@@ -196,13 +196,35 @@ def normalized(x, part, count):
     return (x - mean) / np.sqrt(np.square(part - mean).sum(-1, keepdims=True) / F4(count) + F4(0.01))
 
 
-def states(x, w, r, first, carries=True, bias=F4(0)):
+def states(x, w, r, first, carries=True, bias=F4(0), read=lambda state: state):
     """The states of a network of tanh: {steps, 1, items, size}."""
     rows, state = [], first[0, 0]
     for step in x[0]:
-        state = np.tanh(step @ w[0, 0].T + (state if carries else first[0, 0]) @ r[0, 0].T + bias)
+        state = np.tanh(step @ w[0, 0].T + read(state if carries else first[0, 0]) @ r[0, 0].T + bias)
         rows.append(state)
     return np.stack(rows)[:, None]
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def gated_states(x, w, r, first, read):
+    """The states of a GRU without biases whose reset comes after the product: {steps, 1, items, size}."""
+    rows, state = [], first[0, 0]
+    size = state.shape[1]
+    for step in x[0]:
+        of_input, of_state = read(step) @ read(w[0, 0]).T, read(state) @ read(r[0, 0]).T
+        update, reset = sigmoid((of_input + of_state)[:, :2 * size]).reshape(-1, 2, size).transpose(1, 0, 2)
+        added = np.tanh(of_input[:, 2 * size:] + reset * of_state[:, 2 * size:])
+        state = (1 - update) * added + update * state
+        rows.append(state)
+    return np.stack(rows)[:, None]
+
+
+def attended(query, key, value, scale, read):
+    """The attention of one head."""
+    return read(softmax(read(query) @ read(key).swapaxes(1, 2) * F4(scale))) @ read(value)
 
 
 def folded(columns, taps):
@@ -212,6 +234,10 @@ def folded(columns, taps):
         i, j = divmod(tap, 3)
         image[:, :, i:i + 8, j:j + 8] += columns.reshape(1, 3, 9, 8, 8)[:, :, tap]
     return image
+
+
+def scaled_after_division(x, mean, variance, scale, bias, epsilon):
+    return (x - mean) / np.sqrt(variance + epsilon) * scale + bias
 
 
 def several(product, *boxes, value=0):
@@ -224,6 +250,11 @@ STEPS, WEIGHTS, RECURRENCE, STATE = numbers(1, 6, 3, 5), numbers(1, 1, 4, 5), nu
 NETWORK_BIAS = numbers(1, 1, 1, 8)
 RNN = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}],
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
+GATES, GATES_OF_STATES = numbers(1, 1, 12, 5), numbers(1, 1, 12, 4)
+GRU = {"type": "GRU", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_SIGMOID"}, {"Type": "ACTIVATION_TANH"}], "LinearBeforeReset": True,
+       "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
+QUERY, KEY = numbers(2, 9, 8), numbers(2, 11, 8)
+ATTENTION = {"type": "MULTIHEAD_ATTENTION", "Scale": 0.5, "MaskFilterValue": -10000, "HeadCount": 1, "MaskType": "NONE"}
 STATISTICS = [numbers(1, 5, 1, 1, seed=1), np.abs(numbers(1, 5, 1, 1, seed=2)), numbers(1, 5, 1, 1, seed=3), numbers(1, 5, 1, 1, seed=4)]
 POOL = {"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
 LP_POOL = {"type": "LP_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "P": 2}
@@ -305,6 +336,17 @@ FAULTS = {
                                                      bias=NETWORK_BIAS[0, 0, 0, :4] + NETWORK_BIAS[0, 0, 0, 4:]), "inputs-bfloat16:weights"),
     "only an image in bfloat16": ({"type": "BATCH_NORMALIZATION", "Spatial": True, "Epsilon": 0.01}, [X, *STATISTICS],
                                   (through_bfloat16(X) - STATISTICS[0]) / np.sqrt(STATISTICS[1] + F4(0.01)) * STATISTICS[2] + STATISTICS[3], "inputs-bfloat16:first"),
+    "states of a network in bfloat16 before they are multiplied": (
+        RNN, [STEPS, WEIGHTS, RECURRENCE, ("HiddenInitTensor", STATE)],
+        states(*map(through_bfloat16, (STEPS, WEIGHTS, RECURRENCE)), STATE, read=through_bfloat16), "inputs-bfloat16:computed"),
+    "states of gates in bfloat16 before they are multiplied": (
+        GRU, [STEPS, GATES, GATES_OF_STATES, ("HiddenInitTensor", STATE)], gated_states(STEPS, GATES, GATES_OF_STATES, STATE, through_bfloat16),
+        "inputs-bfloat16:computed"),
+    "weights of attention in bfloat16": (ATTENTION, [("QueryTensor", QUERY), ("KeyTensor", KEY), ("ValueTensor", KEY[:, ::-1])],
+                                         attended(QUERY, KEY, KEY[:, ::-1], 0.5, through_bfloat16), "inputs-bfloat16:computed"),
+    "a normalization in FLOAT16, multiplied after the division": (
+        {"type": "BATCH_NORMALIZATION", "Spatial": True, "Epsilon": 0.01}, [x.astype(F2) for x in (X, *STATISTICS)],
+        scaled_after_division(*(x.astype(F2) for x in (X, *STATISTICS)), F2(0.01)), "float16-steps"),
     "inputs in TF32 before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A / 8, B], np.maximum(in_tf32(A / 8) @ in_tf32(B), 0), "inputs-tf32"),
     "steps in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES],
                          (HALVES * F4(0.3)).astype(np.float16) + np.float16(0.75), "float16-steps"),
