@@ -46,21 +46,21 @@ void AddProducts(int64_t rows, const int16_t* left, const int16_t* right, int64_
 
 // As many sums as the registers hold, next to a row and the columns.
 #if HWY_TARGET <= HWY_AVX3
-constexpr int kRows = 8;
-constexpr int kVectors = 3;
+constexpr int kTileRows = 8;
+constexpr int kTileVectors = 3;
 #elif HWY_TARGET == HWY_AVX2
-constexpr int kRows = 4;
-constexpr int kVectors = 3;
+constexpr int kTileRows = 4;
+constexpr int kTileVectors = 3;
 #else
-constexpr int kRows = 4;
-constexpr int kVectors = 2;
+constexpr int kTileRows = 4;
+constexpr int kTileVectors = 2;
 #endif
 
 using D16 = hn::ScalableTag<int16_t>;
 using D32 = hn::ScalableTag<int32_t>;
 
 IntegerTileShape Shape() {
-  return {kRows, kVectors * static_cast<int64_t>(hn::Lanes(D32()))};
+  return {kTileRows, kTileVectors * static_cast<int64_t>(hn::Lanes(D32()))};
 }
 
 // Broadcasts the numbers of a pair to every lane.
@@ -78,33 +78,33 @@ void AddRows(const int16_t* HWY_RESTRICT left, const int16_t* HWY_RESTRICT right
   const D32 d32;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d32));
   // Some instruction sets sum the products of odd lanes apart; others leave the second part at 0.
-  hn::Vec<D32> first[kCount][kVectors];
-  hn::Vec<D32> second[kCount][kVectors];
+  hn::Vec<D32> first[kCount][kTileVectors];
+  hn::Vec<D32> second[kCount][kTileVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kCount; ++r) {
 #pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) first[r][v] = second[r][v] = hn::Zero(d32);
+    for (int v = 0; v < kTileVectors; ++v) first[r][v] = second[r][v] = hn::Zero(d32);
   }
   for (int64_t pair = 0; pair < pairs; ++pair) {
-    hn::Vec<D16> columns[kVectors];
+    hn::Vec<D16> columns[kTileVectors];
 #pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) columns[v] = hn::Load(d16, right + 2 * lanes * v);
+    for (int v = 0; v < kTileVectors; ++v) columns[v] = hn::Load(d16, right + 2 * lanes * v);
 #pragma GCC unroll 8
     for (int r = 0; r < kCount; ++r) {
       const auto row = Pair(left + 2 * r);
 #pragma GCC unroll 3
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < kTileVectors; ++v) {
         first[r][v] =
             hn::ReorderWidenMulAccumulate(d32, row, columns[v], first[r][v], second[r][v]);
       }
     }
-    left += 2 * kRows;
-    right += 2 * lanes * kVectors;
+    left += 2 * kTileRows;
+    right += 2 * lanes * kTileVectors;
   }
 #pragma GCC unroll 8
   for (int r = 0; r < kCount; ++r) {
 #pragma GCC unroll 3
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kTileVectors; ++v) {
       int32_t* to = sums + r * stride + v * lanes;
       const auto sum = hn::RearrangeToOddPlusEven(first[r][v], second[r][v]);
       hn::StoreU(hn::Add(hn::LoadU(d32, to), sum), d32, to);
@@ -117,7 +117,7 @@ void AddProducts(int64_t rows, const int16_t* left, const int16_t* right, int64_
   if (rows == 1) return AddRows<1>(left, right, pairs, sums, stride);
   if (rows == 2) return AddRows<2>(left, right, pairs, sums, stride);
   if (rows <= 4) return AddRows<4>(left, right, pairs, sums, stride);
-  if constexpr (kRows > 4) AddRows<kRows>(left, right, pairs, sums, stride);
+  if constexpr (kTileRows > 4) AddRows<kTileRows>(left, right, pairs, sums, stride);
 }
 
 #endif  // HWY_SCALAR
