@@ -277,21 +277,24 @@ class Selection {
   }
 
   void Write(const Walk<3>& at, std::span<const Candidate<Key>> first, int64_t parts) const {
-    const T* const sequence = input_ + at.offset(0);
     ForEachPart(count_, SortsAll() ? parts : 1, [&](size_t, int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        const int64_t place = first[static_cast<size_t>(k)].place;
-        values_[at.offset(1) + k * step_[1]] = sequence[place * step_[0]];
-        WritePlace(at.offset(2) + k * step_[2], place);
+      if (ByteWidth(places_.type) == sizeof(uint64_t)) {
+        WritePart<uint64_t>(at, first, begin, end);
+      } else {
+        WritePart<uint32_t>(at, first, begin, end);
       }
     });
   }
 
-  void WritePlace(int64_t offset, int64_t place) const {
-    if (ByteWidth(places_.type) == sizeof(uint64_t)) {
-      places_.elements<uint64_t>()[offset] = static_cast<uint64_t>(place);
-    } else {
-      places_.elements<uint32_t>()[offset] = static_cast<uint32_t>(place);
+  template <typename Place>
+  void WritePart(const Walk<3>& at, std::span<const Candidate<Key>> first, int64_t begin,
+                 int64_t end) const {
+    const T* const sequence = input_ + at.offset(0);
+    Place* const places = places_.elements<Place>() + at.offset(2);
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t place = first[static_cast<size_t>(k)].place;
+      values_[at.offset(1) + k * step_[1]] = sequence[place * step_[0]];
+      places[k * step_[2]] = static_cast<Place>(place);
     }
   }
 
