@@ -39,7 +39,7 @@ const Work kWork[] = {
     {"Gemm", 4 * kManyThreads,
      R"({"type":"GEMM","desc":{"ATensor":F32[1024,1024],"BTensor":F32[1024,1024],
          "TransA":"NONE","TransB":"NONE","Alpha":1,"Beta":0}})"},
-    {"FewRowsOfAProduct", kManyThreads,
+    {"FewRowsOfAProduct", 2 * kManyThreads,
      R"({"type":"GEMM","desc":{"ATensor":F16[32,2048],"BTensor":F16[2048,4096],
          "TransA":"NONE","TransB":"NONE","Alpha":1,"Beta":0}})"},
     {"ProductOfBytes", 4 * kManyThreads,

@@ -18,7 +18,8 @@ namespace {
 // second-level cache with their sums.
 constexpr int64_t kBlockRows = 128;
 constexpr int64_t kBlockColumns = 192;
-// So many blocks for each thread are enough if it packs them for itself.
+// So many blocks for each thread are enough if it packs them for itself. Half of them are if few
+// lines stay, because packing all others in memory takes nearly as long as their product.
 constexpr int64_t kLeastBlocksPerThread = ProductGrid::kBlocksPerThread / 2;
 // Size of the lines that are packed for all threads together.
 constexpr int64_t kPackedBytes = 1 << 26;
@@ -152,7 +153,8 @@ class StreamedProduct {
     const int64_t threads = ThreadsAtHand();
     const int64_t block = PassingLines(other, lines, staying);
     const int64_t blocks = CeilDiv(lines.count(), block);
-    if (blocks > 1 && (threads == 1 || blocks >= kLeastBlocksPerThread * threads)) {
+    const int64_t least = kLeastBlocksPerThread / (FewStay(staying) ? 2 : 1);
+    if (blocks > 1 && (threads == 1 || blocks >= least * threads)) {
       return PassBlocks(other, block, staying);
     }
     const int64_t most = RoundUp(MostPacked(lines), kMaxTile);
@@ -178,16 +180,20 @@ class StreamedProduct {
     return std::max<int64_t>(1, kParallelElements / products);
   }
 
+  static bool FewStay(const PackedLines& staying) { return staying.range().count <= kBlockRows; }
+
   // Lines of the passing side that a thread packs at a time. By few staying lines, which are in the
-  // cache anyway, shorter blocks pass as fast.
+  // cache anyway, shorter blocks pass as fast, unless they do not fill a panel.
   static int64_t PassingLines(PanelSide side, const MatrixLines& lines,
                               const PackedLines& staying) {
     const int64_t threads = ThreadsAtHand();
     const int64_t products = lines.length() * staying.range().count;
+    const ProductKernels kernels = ProductKernelsNow();
+    const int64_t panel = side == PanelSide::kRows ? kernels.row_width : kernels.column_width;
     int64_t block = BlockLines(side, lines.length());
-    if (threads == 1 || staying.range().count > kBlockRows) return block;
+    if (threads == 1 || !FewStay(staying)) return block;
     while (CeilDiv(lines.count(), block) < ProductGrid::kBlocksPerThread * threads &&
-           block % 2 == 0 && block * products / 2 > ProductGrid::kLeastProducts) {
+           block % (2 * panel) == 0 && block * products / 2 > ProductGrid::kLeastProducts) {
       block /= 2;
     }
     return block;
