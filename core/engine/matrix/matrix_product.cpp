@@ -18,8 +18,8 @@ namespace {
 // second-level cache with their sums.
 constexpr int64_t kBlockRows = 128;
 constexpr int64_t kBlockColumns = 192;
-// So many blocks for each thread are enough if it packs them for itself. Half of them are if few
-// lines stay, because packing all others in memory takes nearly as long as their product.
+// So many blocks for each thread are enough if it packs them for itself. One is if few lines stay,
+// because packing all others in memory takes nearly as long as their product.
 constexpr int64_t kLeastBlocksPerThread = ProductGrid::kBlocksPerThread / 2;
 // Size of the lines that are packed for all threads together.
 constexpr int64_t kPackedBytes = 1 << 26;
@@ -153,7 +153,7 @@ class StreamedProduct {
     const int64_t threads = ThreadsAtHand();
     const int64_t block = PassingLines(other, lines, staying);
     const int64_t blocks = CeilDiv(lines.count(), block);
-    const int64_t least = kLeastBlocksPerThread / (FewStay(staying) ? 2 : 1);
+    const int64_t least = FewStay(staying) ? 1 : kLeastBlocksPerThread;
     if (blocks > 1 && (threads == 1 || blocks >= least * threads)) {
       return PassBlocks(other, block, staying);
     }
