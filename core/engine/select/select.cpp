@@ -9,8 +9,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/base/integers.h"
@@ -100,15 +102,16 @@ class KeySort {
 
   // Turns counts into places; false if all digits are the same.
   bool FindPlaces() {
-    size_t next = 0;
-    for (size_t digit = 0; digit < 256; ++digit) {
-      const size_t first = next;
-      for (Places& part : places_) {
-        const size_t here = part[digit];
-        part[digit] = next;
-        next += here;
+    Places next{};
+    for (const Places& part : places_) {
+      for (size_t digit = 0; digit < next.size(); ++digit) next[digit] += part[digit];
+    }
+    if (std::find(next.begin(), next.end(), count_) != next.end()) return false;
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), size_t{0});
+    for (Places& part : places_) {
+      for (size_t digit = 0; digit < next.size(); ++digit) {
+        next[digit] += std::exchange(part[digit], next[digit]);
       }
-      if (next - first == count_) return false;
     }
     return true;
   }
@@ -140,6 +143,7 @@ namespace {
 constexpr int64_t kRangeElements = 1 << 12;
 constexpr int64_t kPartElements = 1 << 16;    // of a long sequence, for a thread
 constexpr int64_t kSortedElements = 1 << 14;  // the same, if all are sorted
+constexpr int64_t kSortedPerThread = 4;       // such parts, so that threads end at the same time
 constexpr int64_t kColumns = 64;              // columns are a multiple that fills vectors
 constexpr int64_t kLeastRows = 4;             // fewer rows are searched directly
 constexpr int64_t kLeastSorted = 256;         // shorter sequences gain too little from a radix sort
@@ -167,7 +171,8 @@ class Selection {
     const int64_t sequences = Product(sequences_.sizes);
     const int64_t threads = ThreadCount();
     const int64_t part = SortsAll() ? kSortedElements : kPartElements;
-    const int64_t parts = sequences < threads ? std::clamp(length_ / part, int64_t{1}, threads) : 1;
+    const int64_t most = SortsAll() ? kSortedPerThread * threads : threads;
+    const int64_t parts = sequences < threads ? std::clamp(length_ / part, int64_t{1}, most) : 1;
     // Threads share sequences, or parts of each sequence.
     const int64_t grain = parts > 1 ? sequences : std::max<int64_t>(1, kRangeElements / length_);
     const int64_t bytes = sequences * length_ * static_cast<int64_t>(sizeof(T));
