@@ -17,6 +17,7 @@
 
 #include "core/base/parallel.h"
 #include "core/judge/axis_sums.h"
+#include "core/judge/element_formula.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
 #include "core/judge/varied_values.h"
@@ -332,7 +333,9 @@ class OmissionList {
         activation_(evidence.output == 0 ? FusedAlone(evidence.computation.op) : std::nullopt),
         found_(found) {}
 
-  void Find() { FindAlongAxes() || FindInFormulas(); }
+  void Find() {
+    if (HasTerms()) FindAlongAxes() || FindInFormulas();
+  }
 
  private:
   static constexpr size_t kSearched = 12;
@@ -345,6 +348,16 @@ class OmissionList {
     constexpr int64_t kFewest = 2;
     return static_cast<size_t>(std::clamp(kFormulas / std::max<int64_t>(evidence.formula_work, 1),
                                           kFewest, int64_t{kSearched}));
+  }
+
+  // What indices choose is made of no terms, unless its formula has some: a shorter input would be
+  // read at other places.
+  bool HasTerms() const {
+    const auto& [op, inputs, storage] = evidence_.computation;
+    if (!op.info().values_choose || few_.wrong.empty()) return true;
+    const Region element = evidence_.At(few_.wrong.front());
+    const auto formula = ElementFormula::Of(op, inputs, element, Formula::kAbridged);
+    return formula != nullptr && !formula->lists().empty();
   }
 
   bool FindAlongAxes() {
