@@ -84,6 +84,7 @@ class ChangeList {
   void Values(const Field&, const std::string& pointer, const ScaleBias& factors) {
     Numbers(pointer + "/Scale", factors.scale);
     Numbers(pointer + "/Bias", factors.bias);
+    AddExchange(pointer + "/Scale", pointer + "/Bias");
   }
 
   void Values(const Field&, const std::string& pointer, const Size2d& size) {

@@ -298,6 +298,7 @@ FAULTS = {
     "the activation left out": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B], AB, "/desc/FusedActivation=null"),
     "another slope": ({"type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}, [CUBE], np.maximum(CUBE, 0), "/desc/Alpha=0"),
     "small exponentials without scale and bias": ({"type": "ELEMENT_WISE_EXP", **SCALED}, [LOW], np.exp(LOW), "/desc/ScaleBias=null"),
+    "scale and bias exchanged": ({"type": "ELEMENT_WISE_EXP", **SCALED}, [CUBE], np.exp(F4(-0.5) * CUBE + F4(0.75)), "/desc/ScaleBias/Scale<->/desc/ScaleBias/Bias"),
     "operands exchanged": ({"type": "ELEMENT_WISE_SUBTRACT"}, [SQUARE, OTHER], OTHER - SQUARE, "/desc/ATensor<->/desc/BTensor"),
     "sums include the last": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": True},
                               [LONG], LONG.cumsum(1), "/desc/HasExclusiveSum=false"),
@@ -485,6 +486,7 @@ UNEXPLAINED = {
     "another one of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7))),
     "a predicate inverted": ({"type": "ELEMENT_WISE_LOGICAL_EQUALS", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, MOSTLY_OTHER],
                              (SQUARE != MOSTLY_OTHER).astype(np.uint8)),
+    "the next ones gathered": ({"type": "GATHER", "Axis": 0, "IndexDimensions": 1}, [SQUARE, INDICES[:1]], SQUARE[INDICES[0] + 1]),
     "two other ones of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7), (20, 11))),
 }
 
