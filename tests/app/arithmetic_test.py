@@ -103,7 +103,7 @@ class ArithmeticTest(ProgramTest):
         return self.random.normal(size=shape).astype(dtype)
 
     def result(self, descriptor, inputs, *ids):
-        names = OPTIONAL.get(descriptor["type"], [""] * 3)
+        names = OPTIONAL.get(descriptor["type"], [""] * len(inputs))
         self.save(**{f"x{i}": x for i, x in enumerate(inputs)})
         arguments = [a for i in range(len(inputs)) for a in ("-i", f"{names[i]}x{i}.npy")]
         arguments += [a for name in ids for a in ("--as", name)]
@@ -221,6 +221,24 @@ class ArithmeticTest(ProgramTest):
         a, b, c = self.normal(8, 16, dtype=HALF), self.normal(16, 9, dtype=HALF), self.normal(8, 9, dtype=HALF)
         product = (products(a, b).sum(0) * 0.3125).astype(HALF).astype("f8")
         self.check(table, [a, b, c], "product-rounded", (product + 1.75 * c.astype("f8")).astype(HALF))
+
+    def test_products_after_divisions(self):
+        x = self.normal(1, 4, 9, 11, dtype=HALF)
+        mean, variance, scale, bias = (self.random.uniform(0.5, 2, (1, 4, 1, 1)).astype(HALF) for _ in range(4))
+        self.check({"type": "BATCH_NORMALIZATION", "Spatial": True, "Epsilon": 0.0625}, [x, mean, variance, scale, bias],
+                   "float16-steps:quotients-first", (x - mean) / np.sqrt(variance + HALF(0.0625)) * scale + bias)
+
+    def test_states_that_are_rounded_before_products(self):
+        steps, size, count = 5, 4, 3
+        x, w, r = self.normal(1, steps, count, 6), self.normal(1, 1, size, 6) / 4, self.normal(1, 1, size, size) / 4
+        for direction, times in (("FORWARD", range(steps)), ("BACKWARD", range(steps)[::-1])):
+            network = {"type": "RNN", "Direction": direction, "ActivationDescs": [{"Type": "ACTIVATION_IDENTITY"}],
+                       "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [steps, 1, count, size]}}
+            state, states = np.zeros((count, size), SINGLE), np.empty((steps, 1, count, size), SINGLE)
+            for time in times:
+                terms = [products(bfloat16(a), bfloat16(b[0, 0].T.copy())) for a, b in ((x[0, time], w), (state, r))]
+                states[time, 0] = state = np.concatenate(terms).sum(0).astype(SINGLE)
+            self.check(network, [x, w, r], "inputs-bfloat16:computed", states)
 
     def test_results(self):
         x = self.normal(500)
