@@ -108,13 +108,22 @@ class HypothesisList {
     return singles;
   }
 
+  // A network is run as a whole for any of its elements, so that all changes of one that is so many
+  // times as long as a short one would take long.
+  bool IsLongNetwork(int64_t times) const {
+    constexpr int64_t kShort = int64_t{1} << 20;
+    const OperatorDesc& op = evidence_.computation.op;
+    return IsNetwork(op) && dmlop::WorkOf(op) > times * kShort;
+  }
+
   // Chance would have too many pairs if only equality is right or few elements are wrong, and pairs
   // take long for large outputs.
   bool TakesAllPairs() const {
     constexpr int64_t kLarge = 100'000;
     constexpr size_t kFewestWrong = 7;
     return evidence_.units && evidence_.units->bound != ErrorUnits::Bound::kExact &&
-           evidence_.count() < kLarge && evidence_.wrong.size() >= kFewestWrong;
+           evidence_.count() < kLarge && evidence_.wrong.size() >= kFewestWrong &&
+           !IsLongNetwork(1);
   }
 
   // Returns pairs of changes of different fields, some of them only those that have numbers.
@@ -209,6 +218,13 @@ class HypothesisList {
     if (evidence_.formula_work > kTooLong) {
       std::erase_if(all, [type = evidence_.actual.type](const ArithmeticVariation& v) {
         return NeedsFormula(v, type) || Chooses(v.kind, type);
+      });
+    }
+    // These run a network step by step, with twice the units.
+    constexpr int64_t kLongest = 4;
+    if (IsLongNetwork(kLongest)) {
+      std::erase_if(all, [](const ArithmeticVariation& v) {
+        return v.inputs == RoundedInputs::kWithComputed;
       });
     }
     const std::vector<int64_t> elements = few.all();
