@@ -247,11 +247,18 @@ class Relevance {
   // Whether an input that is rounded has more digits than the format, and is not the same as where
   // only factors are rounded.
   bool HasInputs(const ArithmeticVariation& v) const {
-    if (v.inputs == RoundedInputs::kWithComputed) return features_.has_computed_factors;
+    if (v.inputs == RoundedInputs::kWithComputed) return HasComputedIn(v.format);
     const std::vector<bool> changed = ChangedBy(v.inputs, v.format);
     return std::ranges::find(changed, true) != changed.end() &&
            (v.inputs == RoundedInputs::kFactors ||
             changed != ChangedBy(RoundedInputs::kFactors, v.format));
+  }
+
+  // What is computed of FLOAT16 is rounded to that again, if at all, and not to TF32.
+  bool HasComputedIn(FloatFormat format) const {
+    const std::vector<bool> changed = ChangedBy(RoundedInputs::kFactors, format);
+    return features_.has_computed_factors &&
+           (format != FloatFormat::kTf32 || std::ranges::find(changed, true) != changed.end());
   }
 
   std::vector<bool> ChangedBy(RoundedInputs which, FloatFormat format) const {

@@ -345,6 +345,8 @@ FAULTS = {
         "inputs-bfloat16:computed"),
     "weights of attention in bfloat16": (ATTENTION, [("QueryTensor", QUERY), ("KeyTensor", KEY), ("ValueTensor", KEY[:, ::-1])],
                                          attended(QUERY, KEY, KEY[:, ::-1], 0.5, through_bfloat16), "inputs-bfloat16:computed"),
+    "weights of attention in FLOAT16": (ATTENTION, [("QueryTensor", QUERY.astype(F2)), ("KeyTensor", KEY.astype(F2)), ("ValueTensor", KEY[:, ::-1].astype(F2))],
+                                        attended(QUERY, KEY, KEY[:, ::-1], 0.5, lambda x: x.astype(F2).astype(F4)).astype(F2), "inputs-float16:computed"),
     "a normalization in FLOAT16, multiplied after the division": (
         {"type": "BATCH_NORMALIZATION", "Spatial": True, "Epsilon": 0.01}, [x.astype(F2) for x in (X, *STATISTICS)],
         scaled_after_division(*(x.astype(F2) for x in (X, *STATISTICS)), F2(0.01)), "float16-steps"),
