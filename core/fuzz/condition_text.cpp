@@ -356,7 +356,7 @@ class SimplestOf {
 
   Condition Find() const {
     if (passed_.empty()) return {{}, ConditionKind::kAny};
-    // There are no more axes than dimensions: nothing is known of more than the most that are tried.
+    // No more axes than dimensions can be tried: of more than the most of these, nothing is known.
     const bool is_most = kind_ == SettingKind::kNumberOfAxes && passed_.back() < failed_.front();
     if (failed_.size() == 1 && !is_most) return {{}, ConditionKind::kOnly, {value_}};
     if (!IsNumber() || (IsScalar() && passed_.size() == 1)) return List();
