@@ -112,12 +112,13 @@ class ConditionWords {
 
   // "Direction BACKWARD", "BTensor permuted", "BTensor INT8", "values of BTensor NaN"
   std::string With(const std::string& value) const {
-    std::string name = ShortName(of_);
-    if (is_values()) name = "values of " + name.substr(kValuesPrefix.size());
+    const std::string whole = ShortName(of_);
+    std::string_view name = whole;
+    if (is_values()) name.remove_prefix(kValuesPrefix.size());
     for (const std::string_view member : {".Strides", ".Type", ".DataType"}) {
-      if (name.ends_with(member)) name.resize(name.size() - member.size());
+      if (name.ends_with(member)) name.remove_suffix(member.size());
     }
-    return name + " " + value;
+    return fmt::format("{}{} {}", is_values() ? "values of " : "", name, value);
   }
 
   const Condition& condition_;

@@ -3,6 +3,7 @@
 
 #include "app/bench/bench_row.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/case_name.h"
@@ -68,7 +69,11 @@ BenchRow StarvedRow(double share) {
 
 const std::vector<double> kOneOutlierOfSix = {1.00e-3, 1.01e-3, 0.99e-3, 1.02e-3, 0.98e-3, 5e-3};
 const Machine kQuietMachine{"cpu", 2, "avx2", "", 0.1};
-const char* const kLonger = "; measure longer with --min-time, or on a quieter machine";
+
+// What is advised where nothing else is known to help.
+std::string MeasureLonger(std::string_view note) {
+  return fmt::format("{}; measure longer with --min-time, or on a quieter machine", note);
+}
 
 struct NoteCase {
   const char* name;
@@ -101,19 +106,17 @@ INSTANTIATE_TEST_SUITE_P(
              "than memory gives (0.5 GB/s), so caches helped that the system does not report"}},
         NoteCase{"Noisy",
                  {RowOf(kNoisy, kSteady)},
-                 {std::string("x.json/hot/threads:1 is noisy: the middle half of its samples "
-                              "spreads over 53% of the median") +
-                  kLonger}},
-        NoteCase{"NoisyLimit",
-                 {RowOf(kSteady, kNoisy)},
-                 {std::string("x.json/hot/threads:1 is noisy: the middle half of its limit's over "
-                              "53%") +
-                  kLonger}},
+                 {MeasureLonger("x.json/hot/threads:1 is noisy: the middle half of its samples "
+                                "spreads over 53% of the median")}},
+        NoteCase{
+            "NoisyLimit",
+            {RowOf(kSteady, kNoisy)},
+            {MeasureLonger("x.json/hot/threads:1 is noisy: the middle half of its limit's over "
+                           "53%")}},
         NoteCase{"Outlier",
                  {RowOf(kOneOutlierOfSix, kSteady)},
-                 {std::string("x.json/hot/threads:1 is noisy: 1 of 6 samples are outliers, up to "
-                              "4.98 times the median") +
-                  kLonger}},
+                 {MeasureLonger("x.json/hot/threads:1 is noisy: 1 of 6 samples are outliers, up to "
+                                "4.98 times the median")}},
         NoteCase{"Starved",
                  {StarvedRow(0.33)},
                  {"x.json/hot/threads:1 is noisy: it had a processor for 33% of the time only; "
