@@ -68,6 +68,7 @@ class Study {
     TakeDerivedSizes();
     Conditions found;
     Relate(found);
+    TryEnumeratorsAgain();
     for (const Studied& one : studied_) {
       if (!IsKept(one.setting) && one.is_known()) Tell(one, found);
     }
@@ -96,6 +97,20 @@ class Study {
       std::ranges::move(own, std::back_inserter(trials));
     }
     See(trials);
+  }
+
+  // Functions that differ in one sign only are the same for each other draw of a single element:
+  // enumerators that passed are tried again, with what is left of the runs.
+  void TryEnumeratorsAgain() {
+    std::vector<Trial> trials;
+    for (Studied& one : studied_) {
+      if (one.setting.kind != SettingKind::kEnum) continue;
+      for (const auto& [value, fails] : one.seen) {
+        auto varied = fails ? std::nullopt : Varied(changer_, one.setting, value, classes_);
+        if (varied) trials.push_back({&one, value, std::move(*varied)});
+      }
+    }
+    See(trials, kFurtherDraws);
   }
 
   // Those that leave other settings alone, if there are any.
@@ -152,10 +167,10 @@ class Study {
     });
   }
 
-  void See(std::vector<Trial>& trials) {
+  void See(std::vector<Trial>& trials, int64_t further_draws = 0) {
     std::vector<Computation> cases;
     for (Trial& trial : trials) cases.push_back(std::move(trial.varied));
-    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
+    const std::vector<std::optional<bool>> fails = runs_.Fail(cases, further_draws);
     for (size_t i = 0; i < trials.size(); ++i) {
       if (fails[i]) Note(trials[i], cases[i].op, *fails[i]);
       trials[i].studied->is_cut |= runs_.is_spent() && !fails[i];
@@ -435,6 +450,7 @@ class Study {
   }
 
   static constexpr int64_t kMostConfirming = 4;  // cases
+  static constexpr int64_t kFurtherDraws = 6;    // of values for an enumerator
 
   CaseChanger changer_;
   std::vector<Setting> settings_;

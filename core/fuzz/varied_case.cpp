@@ -18,21 +18,18 @@ FieldValue& ValueOfField(OperatorDesc& op, const Field& field) {
   return op.values()[static_cast<size_t>(std::ranges::find(fields, &field) - fields.begin())];
 }
 
-// An activation with plain fields; those that another one has, too, keep their values.
-OperatorDesc PlainActivation(const OperatorInfo& info, const OperatorDesc* like) {
+// An activation with plain fields: LEAKY_RELU with an Alpha of 1 would be none.
+OperatorDesc PlainActivation(const OperatorInfo& info) {
   OperatorDesc activation(info);
   for (size_t i = 0; i < info.fields.size(); ++i) {
     const Field& field = *info.fields[i];
     FieldValue& value = activation.values()[i];
     value = FieldValue();
     if (field.is_tensor() || field.optional) continue;
-    if (field.kind == FieldKind::kFloat) value = 1.0f;
+    if (field.kind == FieldKind::kFloat) value = 2.0f;
     if (field.kind == FieldKind::kEnum) value = uint32_t{0};
     if (field.kind == FieldKind::kUints) value = std::vector<uint32_t>{0};
     if (field.kind == FieldKind::kUint) value = uint32_t{0};
-    for (size_t k = 0; like != nullptr && k < like->fields().size(); ++k) {
-      if (like->fields()[k] == &field) value = like->values()[k];
-    }
   }
   return activation;
 }
@@ -122,9 +119,8 @@ class DraftMaker {
   void SetActivation(CaseDraft& draft, const std::string& name) {
     auto& all = std::get<std::vector<OperatorDesc>>(ValueOfField(draft.op, *setting_.field));
     const size_t slash = setting_.path.find('/');
-    OperatorDesc& one =
-        all[slash == std::string::npos ? 0 : std::stoul(setting_.path.substr(slash + 1))];
-    one = PlainActivation(*FindOperator(name), &one);
+    all[slash == std::string::npos ? 0 : std::stoul(setting_.path.substr(slash + 1))] =
+        PlainActivation(*FindOperator(name));
     drafts_.push_back(draft);
   }
 
@@ -143,7 +139,7 @@ class DraftMaker {
     if (field.kind == FieldKind::kTensor) return AddTensor(field);
     if (field.kind == FieldKind::kScaleBias) value = ScaleBias{2, 1};
     if (field.kind == FieldKind::kActivation) {
-      value = std::vector<OperatorDesc>{PlainActivation(SimplestActivation(field.host), nullptr)};
+      value = std::vector<OperatorDesc>{PlainActivation(SimplestActivation(field.host))};
     }
     if (!std::holds_alternative<std::monostate>(value)) drafts_.push_back(draft);
   }
@@ -303,7 +299,8 @@ bool LeavesOthers(const std::vector<Setting>& settings, const Setting& varied,
         other.kind == SettingKind::kType ||
         ((varied.kind == SettingKind::kRank || varied.kind == SettingKind::kNumberOfAxes) &&
          other.path.find('/') != std::string::npos) ||
-        (varied.kind == SettingKind::kType && other.kind == SettingKind::kScalar);
+        (varied.kind == SettingKind::kType && other.kind == SettingKind::kScalar) ||
+        (varied.of.ends_with(kTypeMember) && other.path.starts_with(varied.path + "/"));
     if (may_follow) return true;
     const std::vector<SettingValue> values = ValuesIn(op, other.of, other.ties, true);
     return values.empty() || values == std::vector{other.value};

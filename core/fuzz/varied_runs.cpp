@@ -70,11 +70,13 @@ std::vector<TryResult> VariedRuns::Run(std::vector<Computation> cases) {
   return run_(cases, TryUntil::kEnd);
 }
 
-std::vector<std::optional<bool>> VariedRuns::Fail(const std::vector<Computation>& cases) {
+std::vector<std::optional<bool>> VariedRuns::Fail(const std::vector<Computation>& cases,
+                                                  int64_t further_draws) {
   std::vector<std::optional<bool>> fails(cases.size());
   std::vector<size_t> open(cases.size());
   for (size_t i = 0; i < open.size(); ++i) open[i] = i;
-  for (int64_t draw = 0; draw <= draws_ && !open.empty(); ++draw) {
+  const int64_t first = further_draws == 0 ? 0 : draws_ + 1;
+  for (int64_t draw = first; draw <= draws_ + further_draws && !open.empty(); ++draw) {
     std::vector<Computation> tries;
     std::vector<size_t> tried;
     for (const size_t i : open) {

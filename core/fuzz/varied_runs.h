@@ -35,9 +35,10 @@ class VariedRuns {
   std::optional<Computation> Drawn(const OperatorDesc& op, const ValueClasses& classes,
                                    int64_t draw) const;
 
-  // Returns whether each of the cases fails, with its own values or drawn ones; nothing if it is
-  // not supported, or not known.
-  std::vector<std::optional<bool>> Fail(const std::vector<Computation>& cases);
+  // Returns whether each of the cases fails, with its own values or drawn ones, or with so many
+  // further draws; nothing if it is not supported, or not known.
+  std::vector<std::optional<bool>> Fail(const std::vector<Computation>& cases,
+                                        int64_t further_draws = 0);
 
  private:
   void ChooseDraws(const OperatorDesc& smallest, const ValueClasses& classes);
