@@ -242,13 +242,17 @@ bool Finding::HasKey(const FailureKey& one) const {
          (one == with_code && std::ranges::find(other_codes, one.code) != other_codes.end());
 }
 
+bool Finding::Includes(const Finding& other) const {
+  if (key.op != other.key.op || key.what != other.key.what || conditions.list.empty()) return false;
+  return (key == other.key || !has_cause() || !other.has_cause()) && Covers(other.smallest);
+}
+
 bool Finding::IsLike(const Finding& other) const {
   if (key.op != other.key.op || key.what != other.key.what) return false;
-  if (!company.empty()) return true;
+  if (!company.empty() || Includes(other)) return true;
   if (AreEqual(smallest.computation, other.smallest.computation)) return true;
   if (conditions.list.empty() || other.conditions.list.empty()) return key == other.key;
-  if (HaveSameConditions(conditions, other.conditions)) return true;
-  return (key == other.key || !has_cause() || !other.has_cause()) && Covers(other.smallest);
+  return HaveSameConditions(conditions, other.conditions);
 }
 
 Json LineOf(const Finding& finding) {

@@ -74,6 +74,8 @@ struct Finding {
   bool Covers(const NamedCase& other) const;
   // Whether failures with a key, that meet what this one hangs on, are this fault.
   bool HasKey(const FailureKey& one) const;
+  // Whether the smallest case of another one meets what this one hangs on, and has no other cause.
+  bool Includes(const Finding& other) const;
   // Whether both are one fault.
   bool IsLike(const Finding& other) const;
 };
@@ -140,8 +142,9 @@ class FindingList {
   // one that is like it. Throws an Error if it cannot be written, and leaves no part of it.
   void Add(Finding finding);
 
-  // Whether a finding of this run is like this one.
+  // Whether a finding of this run is like this one, or includes it.
   bool HasLike(const Finding& finding) const;
+  bool Include(const Finding& finding) const;
 
   // Writes the lists; without any finding there are none.
   void Write() const;
@@ -190,11 +193,12 @@ class FindingMaker {
   FindingMaker(Device& device, int64_t most_runs, const CaseBounds& bounds)
       : device_(device), most_runs_(most_runs), bounds_(bounds) {}
 
-  // Where a signal comes, the finding is as far as it came, and is not minimal.
-  Finding Make(const Failure& failure) const;
+  // Where a signal comes, the finding is as far as it came, and is not minimal. It goes no further,
+  // either, once one of `known` includes it.
+  Finding Make(const Failure& failure, const FindingList& known) const;
 
  private:
-  void Shrink(const Failure& failure, Finding& finding) const;
+  void Shrink(const Failure& failure, const FindingList& known, Finding& finding) const;
   bool Confirm(CaseClass what, const NamedCase& smallest, DeviceVerdict& verdict) const;
 
   Device& device_;

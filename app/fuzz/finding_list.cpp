@@ -172,6 +172,12 @@ bool FindingList::HasLike(const Finding& finding) const {
       entries_, [&](const auto& entry) { return entry->is_own && entry->finding.IsLike(finding); });
 }
 
+bool FindingList::Include(const Finding& finding) const {
+  return std::ranges::any_of(entries_, [&](const auto& entry) {
+    return entry->is_own && entry->finding.Includes(finding);
+  });
+}
+
 void FindingList::Write() const {
   if (entries_.empty()) return;
   std::string findings, cases;

@@ -125,8 +125,9 @@ class SameFailure {
   Device& device_;
 };
 
-// Thrown where a signal ends the tries.
+// Thrown where a signal, or what is known of the failure, ends the tries.
 struct Interrupted {};
+struct Known {};
 
 // The smallest case that is known to fail, with what was said of it, and the runs that it took.
 struct Shrunk {
@@ -139,8 +140,10 @@ struct Shrunk {
 // at once as share what runs at once.
 class TryRuns {
  public:
-  TryRuns(const SameFailure& same, Device& device, Shrunk& shrunk)
-      : same_(same), device_(device), shrunk_(shrunk) {}
+  // `is_known` is asked for each smaller case.
+  TryRuns(const SameFailure& same, Device& device, const std::function<bool()>& is_known,
+          Shrunk& shrunk)
+      : same_(same), device_(device), is_known_(is_known), shrunk_(shrunk) {}
 
   std::vector<TryResult> operator()(std::span<const Computation> cases, TryUntil until) const {
     const Device::Tries how = same_.HowToTry(until);
@@ -171,6 +174,7 @@ class TryRuns {
       if (results.back() != TryResult::kFails) continue;
       shrunk_.one = std::move(named[i]);
       shrunk_.verdict = std::move(verdicts[i]);
+      if (is_known_()) throw Known();
       return true;
     }
     return false;
@@ -178,6 +182,7 @@ class TryRuns {
 
   const SameFailure& same_;
   Device& device_;
+  const std::function<bool()>& is_known_;
   Shrunk& shrunk_;
 };
 
@@ -200,7 +205,7 @@ void PutFirst(const Cause& kept, std::vector<DiagnosedFile>& diagnoses) {
 
 }  // namespace
 
-Finding FindingMaker::Make(const Failure& failure) const {
+Finding FindingMaker::Make(const Failure& failure, const FindingList& known) const {
   Finding finding{.key = KeyOf(failure.one, failure.verdict, failure.diagnoses),
                   .text = TextOf(failure.verdict),
                   .first = failure.one.name,
@@ -214,15 +219,25 @@ Finding FindingMaker::Make(const Failure& failure) const {
         most_runs_ > 0 ? device_.SmallestCompany(failure.verdict.company) : failure.verdict.company;
     finding.is_minimal = most_runs_ > 0;
   } else if (most_runs_ > 0) {
-    Shrink(failure, finding);
+    Shrink(failure, known, finding);
   }
   return finding;
 }
 
-void FindingMaker::Shrink(const Failure& failure, Finding& finding) const {
+void FindingMaker::Shrink(const Failure& failure, const FindingList& known,
+                          Finding& finding) const {
   const SameFailure same(failure, device_);
   Shrunk shrunk{failure.one, failure.verdict};
-  const TryRuns run(same, device_, shrunk);
+  const std::function<bool()> is_known = [&] {
+    Finding so_far = finding;
+    so_far.smallest = shrunk.one;
+    so_far.diagnoses.clear();
+    if (!known.Include(so_far)) return false;  // whatever its cause is
+    so_far.diagnoses = device_.judge().Diagnose(shrunk.one, shrunk.verdict);
+    return known.Include(so_far);
+  };
+  const TryRuns run(same, device_, is_known, shrunk);
+  bool is_new = true;
   try {
     finding.is_minimal =
         dmlop::Shrink(failure.one.computation, run, most_runs_, bounds_).is_minimal;
@@ -231,6 +246,8 @@ void FindingMaker::Shrink(const Failure& failure, Finding& finding) const {
       finding.is_minimal = false;
     }
   } catch (const Interrupted&) {
+  } catch (const Known&) {
+    is_new = false;
   }
   finding.smallest = shrunk.one;
   finding.verdict = shrunk.verdict;
@@ -238,7 +255,7 @@ void FindingMaker::Shrink(const Failure& failure, Finding& finding) const {
   finding.diagnoses = device_.judge().Diagnose(finding.smallest, finding.verdict);
   if (failure.verdict.what != CaseClass::kUnsteady) finding.text = TextOf(finding.verdict);
   if (same.cause() != nullptr) PutFirst(*same.cause(), finding.diagnoses);
-  if (EndRequest::has_come()) return;
+  if (!is_new || EndRequest::has_come()) return;
   try {
     finding.conditions =
         FindConditions(finding.smallest.computation, failure.classes, run, 2 * most_runs_, bounds_);

@@ -159,7 +159,7 @@ class FuzzRun {
     if (IsAccepted(diagnoses, options_.accepted)) verdict.what = CaseClass::kAccepted;
     if (verdict.fails() && !findings_.Count(one.one, verdict, diagnoses)) {
       if (EndRequest::has_come()) return false;
-      Finding finding = maker_.Make({one.one, one.classes, verdict, diagnoses});
+      Finding finding = maker_.Make({one.one, one.classes, verdict, diagnoses}, findings_);
       const bool is_cut = EndRequest::has_come();
       if (!is_cut || !findings_.HasLike(finding)) findings_.Add(std::move(finding));
       if (is_cut) return false;

@@ -66,7 +66,7 @@ ExitStatus ShrinkCase(const ShrinkOptions& options, const CommonOptions& common)
   FindingList findings(options.findings.folder, /*goes_on=*/false);
   CaseBounds bounds;
   bounds.max_elements = std::max(bounds.max_elements, MostElementsOf(failure.one));
-  findings.Add(FindingMaker(device, options.findings.shrink_runs, bounds).Make(failure));
+  findings.Add(FindingMaker(device, options.findings.shrink_runs, bounds).Make(failure, findings));
   for (const Finding* finding : findings.own()) {
     PrintResult(FindingText(*finding, findings.folder()));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -57,17 +58,32 @@ void MoveAxes(OperatorDesc& op, Move&& move) {
   }
 }
 
+// Takes the entries of dimensions out of arrays, and lets axes follow.
+void EraseEntriesOfDims(OperatorDesc& op, size_t rank, size_t first, size_t count) {
+  ForEntriesOfDims(op, rank, first,
+                   [&](auto& array, size_t place) { EraseAt(array, place, count); });
+  MoveAxes(op, [&](uint32_t axis) -> std::optional<uint32_t> {
+    if (axis < first) return axis;
+    if (axis < first + count) return std::nullopt;
+    return axis - static_cast<uint32_t>(count);
+  });
+}
+
 void ClearLayout(TensorDesc& desc) {
   desc.strides.reset();
   desc.dimension_count.reset();
   desc.total_tensor_size_in_bytes = 0;
 }
 
-// Returns the descriptor without layouts, counts, and sizes of outputs that follow from the rest.
-OperatorDesc BareDesc(OperatorDesc op, FeatureLevel level) {
+void ClearCounts(OperatorDesc& op) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
     if (op.fields()[i]->kind == FieldKind::kCount) op.values()[i] = FieldValue();
   }
+}
+
+// Returns the descriptor without layouts, counts, and sizes of outputs that follow from the rest.
+OperatorDesc BareDesc(OperatorDesc op, FeatureLevel level) {
+  ClearCounts(op);
   for (const MutableTensorSlot& slot : TensorSlots(op)) ClearLayout(*slot.desc);
   for (const MutableTensorSlot& slot : TensorSlots(op)) {
     if (slot.role() == TensorRole::kInput) continue;
@@ -270,13 +286,7 @@ void CaseDraft::EraseDims(size_t first, size_t count) {
     if (slot.desc->rank() == rank) EraseAt(*slot.desc->sizes, first, count);
     if (auto& dims = origins[slot.path].dims; dims.size() == rank) EraseAt(dims, first, count);
   }
-  ForEntriesOfDims(op, rank, first,
-                   [&](auto& array, size_t place) { EraseAt(array, place, count); });
-  MoveAxes(op, [&](uint32_t axis) -> std::optional<uint32_t> {
-    if (axis < first) return axis;
-    if (axis < first + count) return std::nullopt;
-    return axis - static_cast<uint32_t>(count);
-  });
+  EraseEntriesOfDims(op, rank, first, count);
 }
 
 void CaseDraft::InsertDims(size_t first, size_t count) {
@@ -360,8 +370,7 @@ void CaseChanger::Relayout(const CaseDraft& draft, OperatorDesc& op) const {
 std::optional<Computation> CaseChanger::Case(const CaseDraft& draft,
                                              const ValueClasses& classes) const {
   std::optional<OperatorDesc> op = Fitted(draft);
-  if (!op || !IsWithinBounds(*op, bounds_.max_elements)) return std::nullopt;
-  if (!kept_.AreIn(*op, bounds_.level)) return std::nullopt;
+  if (!op || !IsWithin(*op)) return std::nullopt;
   std::vector<int64_t> moduli = SizesOfInputs(*op);
   moduli.insert(moduli.begin(), 0);
   for (const int64_t modulus : moduli) {
@@ -370,6 +379,37 @@ std::optional<Computation> CaseChanger::Case(const CaseDraft& draft,
     if (HasSoundValues(result)) return result;
   }
   return std::nullopt;
+}
+
+bool CaseChanger::IsWithin(const OperatorDesc& op) const {
+  return IsWithinBounds(op, bounds_.max_elements) && kept_.AreIn(op, bounds_.level);
+}
+
+std::optional<Computation> CaseChanger::WithMergedDims(size_t first, size_t count) const {
+  Computation merged{original_.op, {}, {}};
+  const size_t rank = RankOf(merged.op);
+  ClearCounts(merged.op);
+  for (const MutableTensorSlot& slot : TensorSlots(merged.op)) {
+    ClearLayout(*slot.desc);
+    std::vector<uint32_t>& sizes = *slot.desc->sizes;
+    if (sizes.size() == rank) {
+      const auto begin = sizes.begin() + static_cast<std::ptrdiff_t>(first);
+      *begin = std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(count), 1U,
+                               std::multiplies<>());
+      EraseAt(sizes, first + 1, count - 1);
+    }
+    if (slot.role() != TensorRole::kInput) continue;
+    TensorView input = PackedCopy(original_.inputs[merged.inputs.size()], merged);
+    input.layout = LayoutOf(*slot.desc);
+    merged.inputs.push_back(AsConst(input));
+  }
+  EraseEntriesOfDims(merged.op, rank, first + 1, count - 1);
+  Diagnostics faults;
+  Check(merged.op, bounds_.level, faults);
+  if (!faults.list().empty() || !IsWithin(merged.op) || !HasSoundValues(merged)) {
+    return std::nullopt;
+  }
+  return merged;
 }
 
 bool CaseChanger::FillInputs(const CaseDraft& draft, const ValueClasses& classes, int64_t modulus,

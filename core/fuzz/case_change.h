@@ -74,8 +74,13 @@ class CaseChanger {
   std::optional<OperatorDesc> Fitted(const CaseDraft& draft) const;
   // Returns the same as a case within the bounds. A new tensor has values of the class.
   std::optional<Computation> Case(const CaseDraft& draft, const ValueClasses& classes = {}) const;
+  // Returns the case with `count` dimensions from `first` on as one, in all tensors that have the
+  // rank of the first tensor, and with packed tensors; the elements stay as they are. Returns
+  // nothing if that is not valid.
+  std::optional<Computation> WithMergedDims(size_t first, size_t count) const;
 
  private:
+  bool IsWithin(const OperatorDesc& op) const;
   void Relayout(const CaseDraft& draft, OperatorDesc& op) const;
   bool FillInputs(const CaseDraft& draft, const ValueClasses& classes, int64_t modulus,
                   Computation& result) const;

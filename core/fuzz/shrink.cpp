@@ -274,7 +274,15 @@ class Shrinker {
         draft.EraseDims(d, 1);
         AddBoth(draft);
       }
+      // A failure that hangs on the number of elements needs all of them.
+      const size_t rank = RankOf(changer_.original().op);
+      if (rank > 2) AddMerged(0, rank);
+      for (size_t d = 0; d + 1 < rank; ++d) AddMerged(d, 2);
     } while (!spent() && Take());
+  }
+
+  void AddMerged(size_t first, size_t count) {
+    if (auto merged = changer_.WithMergedDims(first, count)) AddCase(std::move(*merged));
   }
 
   void Sizes() {

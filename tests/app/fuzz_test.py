@@ -301,6 +301,14 @@ for c in cases:
         c.save(a)
 """, RIGHT, ["REDUCE", "-n", "20", "--per-start", "20", "--set", "/desc/Function=SUM"], "wrong", 2, None,
          [{"of": ["/desc/AxisCount"], "kind": "atLeast", "value": 2}]),
+        ("elements of all ranks", """
+for c in cases:
+    a, begin = c.load()
+    if len(a) > begin + 20 * c.width:
+        a[begin + 20 * c.width:] = bytes(len(a) - begin - 20 * c.width)
+        c.save(a)
+""", RIGHT, [ABS, "-n", "40", "--per-start", "40", "--type", "FLOAT32"], "wrong", 42, None,
+         [{"of": ["W"], "kind": "atLeast", "value": 21}]),
         ("a rank", """
 for c in cases:
     if c.type == "FLOAT64":
