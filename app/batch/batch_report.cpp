@@ -23,6 +23,15 @@ const DiagnosedFile& Decisive(const std::vector<DiagnosedFile>& files) {
   });
 }
 
+// "not-written=nan" for "not-written:[*, 48..63]=nan"
+std::string WithoutDetail(const std::string& id) {
+  const size_t detail = id.find(':');
+  if (detail == std::string::npos) return id;
+  const size_t value = id.rfind('=');
+  return id.substr(0, detail) +
+         (value == std::string::npos || value < detail ? "" : id.substr(value));
+}
+
 // Causes that differ in details only are one, and so are unexplained outputs that are wrong alike.
 std::string KeyOf(const DiagnosedFile& file) {
   const Diagnosis& diagnosis = file.diagnosis;
@@ -32,8 +41,7 @@ std::string KeyOf(const DiagnosedFile& file) {
   }
   if (diagnosis.verdict != DiagnosisVerdict::kCause) return std::string(Name(diagnosis.verdict));
   std::string key;
-  for (const std::string& id : diagnosis.causes.front().ids)
-    key += id.substr(0, id.find(':')) + " ";
+  for (const std::string& id : diagnosis.causes.front().ids) key += WithoutDetail(id) + " ";
   return key;
 }
 

@@ -194,12 +194,15 @@ std::string ReportedCase::cause() const {
     if (TextIn(from, "verdict") == "noise") return "noise";
   }
   const Json diagnoses = MemberOf(*line, "diagnoses");
+  std::string without_cause;
   for (const Json& one : diagnoses.is_array() ? diagnoses : Json::array()) {
     const Json causes = MemberOf(one, "causes");
     if (causes.is_array() && !causes.empty()) return TextIn(causes.front(), "text");
-    if (TextIn(one, "verdict") == "noise") return "noise";
+    const std::string found = TextIn(one, "verdict");
+    if (found == "unknown") without_cause = "no cause found";
+    if (found == "noise" && without_cause.empty()) without_cause = found;
   }
-  return "";
+  return without_cause;
 }
 
 std::string ReportedCase::error() const {

@@ -604,7 +604,9 @@ class BatchTest(ProgramTest):
     def test_cases_are_grouped_by_cause(self):
         (self.folder / "gpu").mkdir()
         lines = []
-        for k, actual in enumerate([AB, AB, AB.T.reshape(AB.shape), AB * F4(1.01), AB * F4(0.5)]):
+        tiles = [np.s_[0:16, 16:32], np.s_[16:32, 0:16], np.s_[16:32, 16:32]]
+        unwritten_tiles = [several(AB, tile, value=value) for tile, value in zip(tiles, (0, 0, np.nan))]
+        for k, actual in enumerate([AB, AB, AB.T.reshape(AB.shape), AB * F4(1.01), AB * F4(0.5), *unwritten_tiles]):
             np.save(self.folder / f"gpu/{k}.npy", actual)
             bindings = {"ATensor": "a.npy", "BTensor": "b.npy", "OutputTensor": f"out/{k}.npy"}
             alpha = 0.5 if k in (1, 4) else 1  # the second device leaves it out, the last one does not
@@ -613,12 +615,15 @@ class BatchTest(ProgramTest):
         self.write("cases.jsonl", "\n".join(lines))
         text = self.errors_of("batch", "cases.jsonl", "--judge", "--diagnose", "--output-path", "gpu", "--report", "r.jsonl", "--no-times", status=1)
         summary, *groups = text.splitlines()
-        self.assertTrue(summary.startswith("5 of 5 differ: 2 noise; "), text)
-        self.assertEqual(sorted(line.split()[0] for line in groups[:4]), ["1", "1", "1", "2"])
+        self.assertTrue(summary.startswith("8 of 8 differ: 2 noise; 2 not written, or all 0, in "), text)
+        self.assertEqual([line.split()[0] for line in groups[:6]], ["2", "2", "1", "1", "1", "1"])
+        self.assertIn("       1  not written, or all nan, in [16..31, 16..31], as cases.jsonl:8: case 7\n", text)
         self.assertIn("       1  Alpha is 1, as cases.jsonl:2: case 1\n", text)
         self.assertIn("       1  no cause found, in [*, *], as cases.jsonl:4: case 3\n", text)
         found = [json.loads(line)["diagnoses"][0] for line in (self.folder / "r.jsonl").read_text().splitlines()]
-        self.assertEqual([one["verdict"] for one in found], ["noise", "cause", "cause", "unknown", "noise"])
+        self.assertEqual([one["verdict"] for one in found], ["noise", "cause", "cause", "unknown", "noise"] + 3 * ["cause"])
+        by_cause = json.loads(self.text_of("report", "r.jsonl", "--by", "cause", "--format", "json"))
+        self.assertIn("no cause found", json.dumps(by_cause))
         check = found[1]["causes"][0]["check"]
         self.assertIn("dmlop run cases.jsonl --line 2 --as", check)
         self.run_program(*shlex.split(check)[1:])
