@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
+#include <cstring>
+#include <optional>
 
 #include "core/base/error.h"
+#include "core/compare/alignment.h"
 #include "core/judge/units.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -29,17 +33,36 @@ ElementBytes ExactElementOf(const Computation& computation, const Element& outpu
   return ElementsOf(computation, output.tensor, {&number, 1})[0];
 }
 
-// Returns nothing for integers, whose difference says as much, or if one value is NaN.
-std::optional<uint64_t> UlpBetween(DataType type, double value, const ElementBytes& exact) {
+// Returns the steps between numbers of the type, or of bfloat16; nothing for integers, whose
+// difference says as much, and where only one value is finite.
+std::optional<uint64_t> UlpBetween(const DeviceValue& actual, DataType type, double expected) {
   std::optional<uint64_t> ulp;
+  if (!std::isfinite(actual.value) || !std::isfinite(expected)) return ulp;
   VisitDataType(AllTypes(), type, [&]<typename T>() {
-    [[maybe_unused]] const T expected = ElementOf<T>(exact);
     if constexpr (!std::is_integral_v<T>) {
-      if (std::isnan(value) || std::isnan(AsDouble(expected))) return;
-      ulp = UlpDistance(FromDouble<T>(value), expected);
+      ulp = UlpDistance(FromDouble<T>(actual.value), FromDouble<T>(expected));
     }
   });
-  return ulp;
+  return ulp && actual.is_bfloat16 ? InStepsOfBfloat16(*ulp) : ulp;
+}
+
+[[noreturn]] void RefuseValue(std::string_view text, DataType type) {
+  throw Error(ErrorKind::kUsage,
+              "--actual: '{}' is no number; expected one, as -0.5 or nan, or {} digits of bits "
+              "after 0x",
+              text, 2 * ByteWidth(type));
+}
+
+double ValueOfBits(std::string_view digits, std::string_view text, DataType type) {
+  ElementBytes bytes{};
+  uint64_t bits = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, bits, 16);
+  if (digits.size() != 2 * ByteWidth(type) || error != std::errc() || rest != end) {
+    RefuseValue(text, type);
+  }
+  std::memcpy(bytes.data(), &bits, ByteWidth(type));
+  return ValueOf(type, bytes.data());
 }
 
 }  // namespace
@@ -51,31 +74,50 @@ VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
           ExactElementOf(original, output), varied.PartialSums(changed, output.tensor, number)};
 }
 
-double ValueIn(const ConstTensorView& judged, const std::string& path, const TensorDesc& desc,
-               const Dims& index) {
-  const Dims sizes = LayoutOf(desc).sizes;
-  if (judged.layout.sizes != sizes) {
-    throw Error(ErrorKind::kTensorFile, "{}: has sizes {}; expected {}", path,
-                ToString(judged.layout.sizes), ToString(sizes));
-  }
-  const auto width = static_cast<int64_t>(ByteWidth(judged.type));
-  return ValueOf(judged.type, judged.data + OffsetOf(judged.layout, index) * width);
+DeviceValue ValueFrom(std::string_view text, DataType type) {
+  if (text.starts_with("0x")) return {ValueOfBits(text.substr(2), text, type), type};
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) RefuseValue(text, type);
+  VisitDataType(AllTypes(), type, [&]<typename T>() {
+    if constexpr (!std::is_integral_v<T>) value = AsDouble(FromDouble<T>(value));
+  });
+  return {value, type};
 }
 
-ActualValue ActualValueOf(double value, const Computation& original, const Element& output) {
+DeviceValue ValueIn(const LoadedTensor& judged, const std::string& path, const TensorDesc& desc,
+                    const Dims& index) {
+  const Dims sizes = LayoutOf(desc).sizes;
+  const ConstTensorView& view = judged.view;
+  if (view.layout.sizes != sizes) {
+    throw Error(ErrorKind::kTensorFile, "{}: has sizes {}; expected {}", path,
+                ToString(view.layout.sizes), ToString(sizes));
+  }
+  const auto width = static_cast<int64_t>(ByteWidth(view.type));
+  return {ValueOf(view.type, view.data + OffsetOf(view.layout, index) * width), view.type,
+          judged.is_bfloat16};
+}
+
+ActualValue ActualValueOf(const DeviceValue& actual, const Computation& original,
+                          const Element& output) {
   const DataType type = *OutputDescOf(original, output).data_type;
-  const ElementBytes exact = ExactElementOf(original, output);
-  const double expected = ValueOf(type, exact.data());
-  ActualValue actual{.value = value, .error = value - expected};
-  actual.ulp = UlpBetween(type, value, exact);
+  const double exact = ValueOf(type, ExactElementOf(original, output).data());
+  const double expected = actual.is_bfloat16 ? RoundedToBfloat16(exact) : exact;
+  ActualValue told{.value = actual.value,
+                   .error = actual.value - expected,
+                   .type = actual.is_bfloat16 ? "BFLOAT16" : Name(type)};
+  told.ulp = UlpBetween(actual, type, expected);
   const Buffer whole = WholeOutput(original, output.tensor);
   const ConstTensorView view{whole.data(), type, PackedLayoutOf(original, output)};
-  const auto units = ErrorUnitsOf(original.op, original.inputs, view, output.tensor);
-  if (!units) return actual;
+  auto units = ErrorUnitsOf(original.op, original.inputs, view, output.tensor);
+  if (!units) return told;
+  units->in_bfloat16 = actual.is_bfloat16;
   const int64_t number = RowMajorNumberOf(original, output);
-  actual.units = units->UnitsOf(number, value, expected, type);
-  actual.terms = units->TermsOf(number);
-  return actual;
+  const double error = units->UnitsOf(number, actual.value, expected, actual.type);
+  if (std::isfinite(actual.value) || error == 0) told.units = error;
+  told.terms = units->TermsOf(number);
+  return told;
 }
 
 }  // namespace dmlop

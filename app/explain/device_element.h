@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "app/text/explanation_text.h"
 #include "core/explain/data_flow.h"
+#include "core/io/tensor_file.h"
 #include "core/judge/varied_run.h"
 
 namespace dmlop {
@@ -14,12 +16,25 @@ namespace dmlop {
 VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
                           const Computation& changed, const Element& output);
 
-// Returns the value of a judged file's element at `index`; `path` is for messages. Throws an Error
-// of kind kTensorFile unless the file has the desc's sizes.
-double ValueIn(const ConstTensorView& judged, const std::string& path, const TensorDesc& desc,
-               const Dims& index);
+// An element of a device.
+struct DeviceValue {
+  double value;
+  DataType type;
+  bool is_bfloat16 = false;
+};
 
-// The error of a value in units of the element, for which the whole output is computed.
-ActualValue ActualValueOf(double value, const Computation& original, const Element& output);
+// Returns the value that a text means for an element of the type: the nearest number, or bits, as
+// "0x3F800000". Throws an Error of kind kUsage if it is neither.
+DeviceValue ValueFrom(std::string_view text, DataType type);
+
+// Returns the element of a judged file at `index`; `path` is for messages. Throws an Error of kind
+// kTensorFile unless the file has the desc's sizes.
+DeviceValue ValueIn(const LoadedTensor& judged, const std::string& path, const TensorDesc& desc,
+                    const Dims& index);
+
+// The error of a value in units of the element, for which the whole output is computed. Beside a
+// value of bfloat16 stands the exact one rounded to that.
+ActualValue ActualValueOf(const DeviceValue& actual, const Computation& original,
+                          const Element& output);
 
 }  // namespace dmlop

@@ -280,14 +280,14 @@ class ElementExplanation {
   }
 
   // The device's value, of the command line or of the judged file.
-  std::optional<double> ActualOf(const NamedElement& named) const {
-    if (options_.judged.empty()) return options_.actual;
+  std::optional<DeviceValue> ActualOf(const NamedElement& named) const {
     const TensorSlot& slot = named.slot;
+    if (options_.actual) return ValueFrom(*options_.actual, *slot.desc->data_type);
     const auto files = case_->Assign(TensorRole::kOutput, options_.judged);
     const auto file = std::ranges::find(files, slot.path, &FileArgument::name);
     if (file == files.end()) return std::nullopt;
     const LoadedTensor tensor = LoadCompared(file->path, *slot.desc, options_.shapes);
-    return ValueIn(tensor.view, file->path, *slot.desc, named.index);
+    return ValueIn(tensor, file->path, *slot.desc, named.index);
   }
 
   static Element SourceAt(const std::vector<Region>& sources, int64_t k) {

@@ -78,16 +78,16 @@ class ModelElementExplanation {
   }
 
   // The device's value, of the command line or of the judged file.
-  std::optional<double> ActualOf(const FilledTensors::One& tensor, const std::string& name,
-                                 const std::vector<std::string>& names, const OperatorDesc& op,
-                                 const Element& output) const {
-    if (options_.judged.empty()) return options_.actual;
+  std::optional<DeviceValue> ActualOf(const FilledTensors::One& tensor, const std::string& name,
+                                      const std::vector<std::string>& names, const OperatorDesc& op,
+                                      const Element& output) const {
+    const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[output.tensor].desc;
+    if (options_.actual) return ValueFrom(*options_.actual, *desc.data_type);
     const auto files = AssignFiles(options_.judged, {name}, "tensor", names);
     const auto file = std::ranges::find(files, name, &NamedFile::name);
     if (file == files.end()) return std::nullopt;
-    const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[output.tensor].desc;
     const LoadedTensor judged = LoadFilled(file->path, tensor, desc, options_.shapes);
-    return ValueIn(judged.view, file->path, desc, output.index);
+    return ValueIn(judged, file->path, desc, output.index);
   }
 
   const ExplainOptions& options_;

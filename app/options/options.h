@@ -151,10 +151,10 @@ enum class ListedNames { kTensors, kFilled, kDispatchables };
 struct ExplainOptions : DocumentOptions {
   std::string descriptor;
   std::string element;
-  std::vector<std::string> inputs;  // [NAME=]FILE
-  std::vector<std::string> as;      // as for run
-  std::optional<double> actual;     // a device's value of the element
-  std::vector<std::string> judged;  // [NAME=]FILE with a device's output
+  std::vector<std::string> inputs;    // [NAME=]FILE
+  std::vector<std::string> as;        // as for run
+  std::optional<std::string> actual;  // a device's value of the element
+  std::vector<std::string> judged;    // [NAME=]FILE with a device's output
   FileShapes shapes = FileShapes::kAsTheyAre;
   std::string dispatchable;  // of a model; empty for its only one
   std::string input_folder;  // as for run

@@ -134,11 +134,11 @@ std::string VariedText(const VariedValue& varied, DataType type, bool full) {
                             ElementText(type, varied.exact.data()));
 }
 
-std::string ActualText(const ActualValue& actual, DataType type) {
+std::string ActualText(const ActualValue& actual) {
   std::string text = fmt::format("actual: {}, ", actual.value);
   if (actual.error == 0) return text + "the same\n";
   text += fmt::format("off by {:.6g}", actual.error);
-  if (actual.ulp) text += fmt::format(", {} ULP of {}", *actual.ulp, Name(type));
+  if (actual.ulp) text += fmt::format(", {} ULP of {}", *actual.ulp, actual.type);
   if (actual.units) text += fmt::format(", {:.6g} units", *actual.units);
   if (actual.terms) text += fmt::format(" of a sum of {}", Counted(*actual.terms, "term"));
   return text + "\n";

@@ -205,7 +205,7 @@ std::string ExplanationText(const Explanation& explanation, bool full) {
   }
   text += StepText(label, element.type, *element.value, *last, full);
   if (explanation.varied) text += VariedText(*explanation.varied, element.type, full);
-  if (explanation.actual) text += ActualText(*explanation.actual, element.type);
+  if (explanation.actual) text += ActualText(*explanation.actual);
   return text;
 }
 
@@ -273,7 +273,7 @@ std::string ModelTraceText(const ModelTraceReport& report, bool full) {
     text += ListText(origin.list.elements, origin.list.count);
   }
   if (report.varied) text += VariedText(*report.varied, report.element.type, full);
-  if (report.actual) text += ActualText(*report.actual, report.element.type);
+  if (report.actual) text += ActualText(*report.actual);
   return text;
 }
 

@@ -78,13 +78,14 @@ struct VariedValue {
 struct ActualValue {
   double value = 0;
   double error = 0;                // value - expected
-  std::optional<uint64_t> ulp{};   // of numbers of the output's type
-  std::optional<double> units{};   // none where equality is asked for
+  std::string_view type;           // of ULP: the output's, or BFLOAT16
+  std::optional<uint64_t> ulp{};   // none unless both values are finite
+  std::optional<double> units{};   // likewise, and none where equality is asked for
   std::optional<int64_t> terms{};  // how many units a sum in any order may be off
 };
 
 std::string VariedText(const VariedValue& varied, DataType type, bool full);
-std::string ActualText(const ActualValue& actual, DataType type);
+std::string ActualText(const ActualValue& actual);
 
 Json VariedJson(const VariedValue& varied, DataType type, bool full);
 Json ActualJson(const ActualValue& actual);

@@ -170,24 +170,28 @@ float ToOddFloat(double value) {
   return std::bit_cast<float>((std::bit_cast<uint32_t>(nearest) - (is_beyond ? 1 : 0)) | 1);
 }
 
-float ToBfloat16(double value) {
+}  // namespace
+
+float RoundedToBfloat16(double value) {
   const uint32_t bits = std::bit_cast<uint32_t>(ToOddFloat(value));
   if (std::isnan(value)) return std::numeric_limits<float>::quiet_NaN();
   const uint32_t is_odd = (bits >> kLowerBits) & 1;
   return std::bit_cast<float>((bits + 0x7FFF + is_odd) >> kLowerBits << kLowerBits);
 }
 
-uint64_t InSteps(uint64_t float_ulp) {
+uint64_t InStepsOfBfloat16(uint64_t float_ulp) {
   return float_ulp == Difference::kMismatchUlp ? float_ulp : float_ulp >> kLowerBits;
 }
 
+namespace {
+
 void CountInSteps(std::optional<Difference>& difference) {
-  if (difference) difference->ulp_error = InSteps(difference->ulp_error);
+  if (difference) difference->ulp_error = InStepsOfBfloat16(difference->ulp_error);
 }
 
 // All errors are multiples of 2^16, so those of each bin go to one bin.
 void CountInSteps(ErrorTally& tally) {
-  tally.max_ulp_error = InSteps(tally.max_ulp_error);
+  tally.max_ulp_error = InStepsOfBfloat16(tally.max_ulp_error);
   UlpHistogram& bins = tally.ulp_histogram;
   std::shift_left(bins.begin() + 1, bins.end(), kLowerBits);
   std::fill(bins.end() - kLowerBits, bins.end(), 0);
@@ -197,11 +201,11 @@ void CountInSteps(Comparison& comparison) {
   for (auto* one : {&comparison.first, &comparison.worst, &comparison.worst_finite}) {
     CountInSteps(*one);
   }
-  for (Difference& one : comparison.listed) one.ulp_error = InSteps(one.ulp_error);
+  for (Difference& one : comparison.listed) one.ulp_error = InStepsOfBfloat16(one.ulp_error);
   CountInSteps(comparison.passing);
   CountInSteps(comparison.failing);
   auto& passing_ulp = comparison.smallest_passing_ulp;
-  if (passing_ulp) passing_ulp = InSteps(*passing_ulp);
+  if (passing_ulp) passing_ulp = InStepsOfBfloat16(*passing_ulp);
 }
 
 }  // namespace
@@ -214,7 +218,7 @@ std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor) {
   VisitDataType(Join<TypeList<double>, Floats>{}, tensor.type, [&]<typename T>() {
     Dims index = Dims::Filled(layout.rank(), 0);
     for (int64_t i = 0; i < layout.element_count(); ++i) {
-      to[i] = ToBfloat16(
+      to[i] = RoundedToBfloat16(
           AsDouble(ElementOf<T>(tensor.data + OffsetOf(layout, index) * int64_t{sizeof(T)})));
       Advance(layout.sizes, index);
     }

@@ -4,6 +4,7 @@
 // FLOAT32 numbers whose lower half is zero, in 1/65536 as many steps.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,7 +51,13 @@ AlignedTensors Align(const ComparedTensor& actual, const ComparedTensor& expecte
 // FLOAT32 numbers for each step of bfloat16.
 inline constexpr double kFloatStepsOfBfloat16 = 65536;
 
-// Returns packed FLOAT32 elements: each float rounded once to the nearest bfloat16, ties to even.
+// Returns a distance in numbers of FLOAT32 as one in numbers of bfloat16.
+uint64_t InStepsOfBfloat16(uint64_t float_ulp);
+
+// Rounds once to the nearest bfloat16, ties to even.
+float RoundedToBfloat16(double value);
+
+// Returns packed FLOAT32 elements: each float rounded to bfloat16.
 std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor);
 
 // Compares tensors that have been aligned without mismatches. ULP, of the tolerance too, are those

@@ -491,12 +491,27 @@ class ExplainTest(ProgramTest):
         size = np.abs(self.terms.astype("f8")).sum() + 2.0**-126
         ulp = float(np.nextafter(given, HALF(9)) - given)
         units = (float(given) - float(exact) - ulp) / (2.0**-24 * size)
-        for options in (["--actual", str(float(given))], ["--judge", "gpu.npy"], ["--judge", "OutputTensor=gpu.npy"]):
+        spellings = [str(float(given)), f"{float(given):.5}", f"0x{given.view('u2'):04x}"]
+        for options in (*(["--actual", spelling] for spelling in spellings), ["--judge", "gpu.npy"], ["--judge", "OutputTensor=gpu.npy"]):
             actual = self.explained(*options)["actual"]
             self.assertEqual([actual[key] for key in ("value", "error", "ulp", "terms")], [float(given), float(given) - float(exact), 2, 7])
             self.assertAlmostEqual(actual["units"], units, delta=units * 1e-6)
             self.assertIn(f"actual: {float(given)}, off by ", self.text_of(*self.command, *options))
-        self.assertEqual(self.explained("--actual", "nan")["actual"]["value"], "nan")
+        for value in ("nan", "inf", "-inf"):
+            self.assertEqual(self.explained("--actual", value)["actual"], {"value": value, "error": value, "terms": 7})
+        self.assertIn("the same", self.text_of(*self.command, "--actual", f"{float(exact):.4g}"))
+
+    def test_a_value_of_bfloat16(self):
+        x = np.array([[0.1, 20, -0.3, 7.77]], SINGLE)
+        exact = bfloat16(x.astype("f8").sum(axis=1, keepdims=True))
+        given = exact.view("u4") + (3 << 16)  # three steps further
+        self.save(x=x, gpu=(given >> 16).astype("u2").view("V2"))
+        value = float(given.view(SINGLE)[0, 0])
+        told = self.explained("--judge", "gpu.npy")["actual"]
+        self.assertEqual([told[key] for key in ("value", "error", "ulp", "terms")], [value, value - float(exact[0, 0]), 3, 4])
+        units = (value - float(exact[0, 0])) * 2 / 3 / (2.0**-8 * np.abs(x.astype("f8")).sum())
+        self.assertAlmostEqual(told["units"], units, delta=units * 1e-6)
+        self.assertIn("3 ULP of BFLOAT16", self.text_of(*self.command, "--judge", "gpu.npy"))
 
     def test_what_is_refused(self):
         self.save(wide=np.zeros((1, 2), HALF))
@@ -504,6 +519,8 @@ class ExplainTest(ProgramTest):
         self.assertIn("excludes", self.errors_of(*self.command, "--actual", 1, "--judge", "wide.npy", status=2))
         self.assertIn("has sizes {1, 2}; expected {1, 1}", self.errors_of(*self.command, "--judge", "wide.npy", status=4))
         self.errors_of(*self.command[:3], "--as", "sums-float16", status=2)
+        for text in ("foo", "1x", "0x1", "0x12345"):
+            self.assertIn(f"--actual: '{text}' is no number", self.errors_of(*self.command, "--actual", text, status=2))
 
 
 if __name__ == "__main__":
