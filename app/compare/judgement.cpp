@@ -89,7 +89,7 @@ std::optional<UnitErrors> UnitErrorsOf(const AlignedTensors& aligned, const Outp
 }  // namespace
 
 ComparedTensor Compared(const LoadedTensor& tensor) {
-  return {tensor.view, tensor.is_bfloat16 ? "BFLOAT16" : TypeName(tensor), tensor.is_bfloat16};
+  return {tensor.view, tensor.is_bfloat16 ? kBfloat16Name : TypeName(tensor), tensor.is_bfloat16};
 }
 
 namespace {

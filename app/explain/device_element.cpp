@@ -106,7 +106,7 @@ ActualValue ActualValueOf(const DeviceValue& actual, const Computation& original
   const double expected = actual.is_bfloat16 ? RoundedToBfloat16(exact) : exact;
   ActualValue told{.value = actual.value,
                    .error = actual.value - expected,
-                   .type = actual.is_bfloat16 ? "BFLOAT16" : Name(type)};
+                   .type = actual.is_bfloat16 ? kBfloat16Name : Name(type)};
   told.ulp = UlpBetween(actual, type, expected);
   const Buffer whole = WholeOutput(original, output.tensor);
   const ConstTensorView view{whole.data(), type, PackedLayoutOf(original, output)};

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/io/file.h"
+#include "core/io/output_file.h"
 #include "core/tensor/tensor_desc.h"
 
 namespace dmlop {
@@ -50,6 +53,22 @@ std::string WithOffset(const std::string& path, const RawForm& form) {
   return fmt::format("{}@{}", path, *form.offset);
 }
 
+// Takes elements of 2 bytes for bfloat16, which is the upper half of a FLOAT32.
+LoadedTensor Bfloat16From(LoadedTensor halves) {
+  const ConstTensorView& from = halves.view;
+  const auto spool = std::make_shared<Spool>(static_cast<size_t>(from.layout.element_count()) * 4);
+  Dims index = Dims::Filled(from.layout.rank(), 0);
+  for (int64_t k = 0; k < from.layout.element_count(); ++k, Advance(from.layout.sizes, index)) {
+    std::byte element[4] = {};
+    std::memcpy(element + 2, from.data + 2 * OffsetOf(from.layout, index), 2);
+    spool->Append(element);
+  }
+  halves.view = {spool->bytes().data(), DataType::kFloat32, PackedLayout(from.layout.sizes)};
+  halves.storage = spool;
+  halves.is_bfloat16 = true;
+  return halves;
+}
+
 }  // namespace
 
 LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form, Placement placement) {
@@ -62,7 +81,8 @@ LoadedTensor LoadAsFormed(const std::string& path, const RawForm& form, Placemen
     return LoadArray(path, NpyTypes::kAndBfloat16, placement);
   }
   const std::string whole = WithOffset(path, form);
-  return LoadRaw(whole, DescOf(whole, form), "", placement);
+  LoadedTensor tensor = LoadRaw(whole, DescOf(whole, form), "", placement);
+  return form.is_bfloat16 ? Bfloat16From(std::move(tensor)) : tensor;
 }
 
 LoadedPair LoadPair(const std::string& actual, const std::string& expected, const RawForms& forms,

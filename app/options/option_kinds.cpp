@@ -127,7 +127,9 @@ CLI::Option* AddFormPart(CLI::App& command, const std::string& name, const std::
 void AddForms(CLI::App& command, const std::vector<FormSide>& sides) {
   CLI::Option* type = AddFormPart(command, "--type", "TYPE", "Data type of raw files", sides,
                                   [](const std::string&, const std::string& text, RawForm& form) {
-                                    form.type = ParseRawType(text);
+                                    form.is_bfloat16 = text == kBfloat16Name;
+                                    form.type =
+                                        form.is_bfloat16 ? DataType::kFloat16 : ParseRawType(text);
                                   });
   CLI::Option* sizes = AddFormPart(
       command, "--sizes", "N,...", "Sizes of raw files, such as 2,3,4 (default: all elements)",

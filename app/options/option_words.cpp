@@ -46,7 +46,9 @@ namespace {
 
 // The option values that describe a form; empty for those that are not set.
 std::array<std::string, 4> PartsOf(const RawForm& form) {
-  return {form.type ? std::string(Name(*form.type)) : "",
+  return {form.is_bfloat16 ? kBfloat16Name
+          : form.type      ? std::string(Name(*form.type))
+                           : "",
           fmt::format("{}", fmt::join(form.sizes, ",")),
           fmt::format("{}", fmt::join(form.strides, ",")),
           form.offset ? fmt::format("{}", *form.offset) : ""};

@@ -37,6 +37,7 @@ struct ComparisonRules {
 // The form of raw files, which do not state it themselves.
 struct RawForm {
   std::optional<DataType> type;    // null if files are not raw
+  bool is_bfloat16 = false;        // and the type is FLOAT16, which has as many bytes
   std::vector<uint32_t> sizes;     // empty: one dimension up to the end
   std::vector<uint32_t> strides;   // empty if packed
   std::optional<uint64_t> offset;  // in bytes; if set, a file may extend beyond the tensor

@@ -105,6 +105,9 @@ struct LoadedTensor {
   std::string picture = {};               // such as "PNG picture of 7 x 5 pixels, 3 channels"
 };
 
+// The name that files of bfloat16 are told by, which is no type of DirectML.
+inline constexpr const char* kBfloat16Name = "BFLOAT16";
+
 // "BOOL", or the name of the view's type.
 std::string_view TypeName(const LoadedTensor& tensor);
 

@@ -730,6 +730,7 @@ class RawTest(ProgramTest):
         super().setUp()
         self.write("x.bin", X.tobytes())
         self.write("y.bin", (X + (X == 4)).astype("f4").tobytes())
+        self.write("bf16.bin", (X.view("u4") >> 16).astype("u2").tobytes())
         self.write("padded.dat", np.pad(X, ((0, 0), (0, 2))).tobytes())
 
     def test_show(self):
@@ -741,6 +742,8 @@ class RawTest(ProgramTest):
             (["padded.dat", "--type", "FLOAT32", "--sizes", "3,3", "--strides", "5,1", "--offset", "0"],
              "[[1, 2, 3],\n [3, 0, 4],\n [2, 4, 2]]"),
             (["x.bin", "[1]", "--type", "FLOAT32", "--sizes", "3,3"], "[3, 0, 4]"),
+            (["bf16.bin", "--type", "BFLOAT16"], "[1, 2, 3, 3, 0, 4, 2, 4, 2]"),
+            (["bf16.bin", "--type", "BFLOAT16", "--sizes", "2,3", "--strides", "1,3", "--offset", "2"], "[[2, 0, 4],\n [3, 4, 2]]"),
         ]:
             with self.subTest(arguments):
                 self.assertEqual(self.text_of("show", *arguments).split("\n", 1)[1], text + "\n")
@@ -752,6 +755,7 @@ class RawTest(ProgramTest):
         self.assertIn("first: element [1, 2]", text)
         self.save(x=X)
         self.run_program("compare", "x.bin", "x.npy", *form)
+        self.run_program("compare", "bf16.bin", "x.npy", "--type", "actual=BFLOAT16", "--sizes", "actual=3,3")
 
     def test_what_does_not_fit(self):
         for arguments, status, message in [
