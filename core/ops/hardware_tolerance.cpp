@@ -8,9 +8,21 @@
 
 namespace dmlop {
 
+namespace {
+
+// WebNN has only one of the norms by which windows are pooled.
+bool IsOtherNorm(const OperatorDesc& op) {
+  const auto power = std::ranges::find(op.fields(), "P", &Field::name);
+  if (power == op.fields().end()) return false;
+  return std::get<uint32_t>(op.values()[static_cast<size_t>(power - op.fields().begin())]) != 2;
+}
+
+}  // namespace
+
 bool IsInWebnn(const OperatorDesc& op) {
+  if (OtherNamesOf(op.info()).webnn.empty() || IsOtherNorm(op)) return false;
   const auto activation = FusedAlone(op);
-  return !OtherNamesOf(op.info()).webnn.empty() && (!activation || IsInWebnn(*activation));
+  return !activation || IsInWebnn(*activation);
 }
 
 bool HasFloats(const OperatorDesc& op) {

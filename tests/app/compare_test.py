@@ -93,6 +93,7 @@ GRANTED = [
     granted("ELEMENT_WISE_ADD1", {"ATensor": [2], "BTensor": [2]}, 1),
     granted("ELEMENT_WISE_ADD1", {"ATensor": [2], "BTensor": [2]}, 1 + 2,
             FusedActivation={"Type": "ACTIVATION_LINEAR", "Alpha": 1, "Beta": 1}),
+    *[granted(f"ELEMENT_WISE_{name}", {"ATensor": [2], "BTensor": [2]}, ulp) for name, ulp in (("MAX", 1), ("MIN", 0))],
     granted("ELEMENT_WISE_DIVIDE", {"ATensor": [2], "BTensor": [2]}, 2),
     granted("GEMM", MATRICES, 10, **GEMM),
     granted("GEMM", {"ATensor": [5, 2], "BTensor": [5, 3]}, 11, **GEMM | {"TransA": "TRANSPOSE", "Alpha": 2, "Beta": 2}),
@@ -285,9 +286,10 @@ class ExpectTest(ProgramTest):
 
     def test_what_webnn_lacks_is_told_once(self):
         word = "dmlop: WebNN has no tolerance for {}: equal values pass\n"
-        for kind, lacks in (("ELEMENT_WISE_ACOS", True), ("ELEMENT_WISE_COS", False), ("ELEMENT_WISE_ABS", False)):
-            document = json.dumps({"type": kind})
-            self.save(x=np.array([0.5], "f4"))
+        for kind, lacks, *fields in (("ELEMENT_WISE_ACOS", True), ("ELEMENT_WISE_COS", False), ("ELEMENT_WISE_ABS", False),
+                                     ("LP_POOLING1", True, {"P": 1}), ("LP_POOLING1", False, {"P": 2})):
+            document = json.dumps({"type": kind} | (POOLING | fields[0] if fields else {}))
+            self.save(x=np.full([1, 1, 2, 3], 0.5, "f4"))
             self.run_program("run", document, "-i", "x.npy", "-o", "y.npy")
             for options, told in ((["--tolerance", "webnn"], lacks), ([], False), (["--tolerance", "webnn", "-q"], False)):
                 text = self.errors_of("run", document, "-i", "x.npy", "-e", "y.npy", *options)

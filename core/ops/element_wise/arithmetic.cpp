@@ -133,7 +133,7 @@ constexpr OperatorInfo kOperators[] = {
     Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", kSupportBy<kDifferenceSquareRows>,
            {F::kDifferenceSquare}),
     Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", kSupportBy<kDivideRows>, {F::kDivide})),
-    Binary("ELEMENT_WISE_MAX", kSupportBy<kNumberRows>, {F::kMax}),
+    Tolerating<1>(Binary("ELEMENT_WISE_MAX", kSupportBy<kNumberRows>, {F::kMax})),
     Binary("ELEMENT_WISE_MEAN", kSupportBy<kMeanRows>, {F::kMean}),
     Binary("ELEMENT_WISE_MIN", kSupportBy<kNumberRows>, {F::kMin}),
     Binary("ELEMENT_WISE_MODULUS_FLOOR", kSupportBy<kModulusRows>, {F::kModulusFloor}),
