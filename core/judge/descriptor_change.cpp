@@ -28,6 +28,13 @@ Json Flat(const Json& activation) {
   return flat;
 }
 
+// The name of an activation, which may be given without its prefix.
+Json ActivationNamed(const Json& name) {
+  if (!name.is_string() || FindOperator(name.get<std::string>()) != nullptr) return name;
+  const std::string whole = "ACTIVATION_" + name.get<std::string>();
+  return FindOperator(whole) == nullptr ? name : Json(whole);
+}
+
 // Leaves counts to be told by their arrays, which may become longer or shorter.
 void LeaveOutCounts(const OperatorDesc& op, Json& desc) {
   for (size_t i = 0; i + 1 < op.fields().size(); ++i) {
@@ -118,14 +125,18 @@ class Application {
   }
 
   // Null stands for a field that is left out. An activation of another type keeps the fields that
-  // it has.
+  // it has; where there is none, one is added.
   void Set(const Json::json_pointer& pointer, const Json& value) {
+    const bool is_type = pointer.back() == "Type";
+    if (is_type && !json_.contains(pointer.parent_pointer())) {
+      json_[pointer.parent_pointer()] = Json::object({{"Type", nullptr}});
+    }
     Json& parent = json_.at(pointer.parent_pointer());
     if (value.is_null() && parent.is_object()) {
       parent.erase(pointer.back());
-    } else if (pointer.back() == "Type" && parent.contains("Type")) {
-      parent["Type"] = value;
-      KeepFieldsOf(value, parent);
+    } else if (is_type && parent.contains("Type")) {
+      parent["Type"] = ActivationNamed(value);
+      KeepFieldsOf(parent["Type"], parent);
     } else if (parent.is_array()) {
       json_.at(pointer) = value;
     } else {

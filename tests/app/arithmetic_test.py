@@ -367,6 +367,13 @@ class ArithmeticTest(ProgramTest):
         self.check(gemm(SINGLE, 6, 50, 4), [a, b], ["/desc/Alpha=-2", "sums-float32"],
                    (-2 * Sum("float32", "")(products(a, b))).astype(SINGLE))
 
+    def test_activations_with_and_without_their_prefix(self):
+        a, b = self.normal(6, 5), self.normal(6, 5)
+        expected = np.maximum((a.astype("f8") + b).astype(SINGLE), 0)
+        for fused in ({}, {"FusedActivation": {"Type": "ACTIVATION_LINEAR", "Alpha": 1, "Beta": 2}}):
+            for name in ("RELU", "ACTIVATION_RELU"):
+                self.check({"type": "ELEMENT_WISE_ADD1"} | fused, [a, b], f'/desc/FusedActivation/Type="{name}"', expected)
+
     def test_every_record_says_so(self):
         self.save(x=self.normal(3, 9, dtype=HALF))
         run = ["run", json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [1]}), "-i", "x.npy", "--as", "sums-float16", "--as", "/desc/Axes=[1]"]
