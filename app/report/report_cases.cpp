@@ -115,6 +115,15 @@ void KeepMost(const std::optional<double>& value, std::optional<double>& most) {
   if (value && (!most || *value > *most)) most = value;
 }
 
+// Cases of one name, as those of a sweep may be, are told apart by their lines.
+void TellApart(std::vector<ReportedCase>& cases) {
+  std::map<std::string, int64_t> counts;
+  for (const ReportedCase& one : cases) ++counts[one.name];
+  for (ReportedCase& one : cases) {
+    if (counts[one.name] > 1) one.name += fmt::format(", line {}", one.line->at("line").dump());
+  }
+}
+
 void AddTo(const std::vector<std::string>& keys, size_t device, size_t devices,
            const ReportedCase& one, std::map<std::vector<std::string>, ReportGroup>& groups) {
   ReportGroup& group = groups[keys];
@@ -244,6 +253,7 @@ DeviceReport ReadReport(const std::string& path) {
     report.cases.emplace_back(std::move(json));
   }
   if (report.cases.empty()) throw ReportFault{shown + ": has no line of a report"};
+  TellApart(report.cases);
   return report;
 }
 

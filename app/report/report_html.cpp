@@ -10,6 +10,7 @@
 #include "app/report/report_cases.h"
 #include "app/report/report_head.html.h"
 #include "core/base/text.h"
+#include "core/compare/wrong_elements.h"
 
 namespace dmlop {
 namespace {
@@ -74,7 +75,7 @@ std::string HistogramHtml(const Json& histogram, const char* most, std::string_v
 }
 
 // Draws where the differing elements lie: the darker a cell, the more of them.
-std::string MapHtml(const Json& map) {
+std::string MapHtml(const Json& map, const Json& sizes) {
   const std::vector<std::vector<double>> counts = CellsIn(map);
   double largest = 1;
   size_t columns = 0;
@@ -96,7 +97,7 @@ std::string MapHtml(const Json& map) {
   }
   const auto dimension = [&](const char* name) {
     const auto number = NumberIn(map, name);
-    return number ? fmt::format("dimension {}", *number) : "one element";
+    return number ? AxisName(sizes.size(), static_cast<size_t>(*number)) : "one element";
   };
   return fmt::format(
       "<figure><figcaption>where: {} down, {} to the right, {} x {} elements</figcaption>"
@@ -107,12 +108,17 @@ std::string MapHtml(const Json& map) {
       fmt::arg("h", kCell * counts.size()));
 }
 
+// "nan" and "inf" without the quotes of JSON.
+std::string NumberText(const Json& number) {
+  return number.is_string() ? number.get<std::string>() : number.dump();
+}
+
 std::string ElementHtml(const Json& worst) {
   if (!worst.is_object()) return "";
   return fmt::format("<p>worst element {}: actual <code>{}</code>, expected <code>{}</code></p>\n",
                      XmlText(MemberOf(worst, "index").dump()),
-                     XmlText(MemberOf(worst, "actual").dump()),
-                     XmlText(MemberOf(worst, "expected").dump()));
+                     XmlText(NumberText(MemberOf(worst, "actual"))),
+                     XmlText(NumberText(MemberOf(worst, "expected"))));
 }
 
 std::string ErrorsText(const ReportedCase& one) {
@@ -134,7 +140,8 @@ std::string CaseHtml(const ReportedCase& one) {
   if (!one.where().empty()) html += fmt::format("<p>{}</p>\n", XmlText(one.where()));
   if (!one.tolerance().empty())
     html += fmt::format("<p>allowed: {}</p>\n", XmlText(one.tolerance()));
-  html += ElementHtml(MemberOf(worst, "worst")) + MapHtml(MemberOf(worst, "map"));
+  html += ElementHtml(MemberOf(worst, "worst")) +
+          MapHtml(MemberOf(worst, "map"), MemberOf(worst, "sizes"));
   html += HistogramHtml(MemberOf(worst, "ulpHistogram"), "mostUlp", "elements by ULP error");
   html += HistogramHtml(MemberOf(MemberOf(worst, "units"), "histogram"), "mostUnits",
                         "elements by units");

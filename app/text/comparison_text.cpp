@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -129,8 +130,14 @@ Json UlpHistogramJson(const Comparison& comparison) {
 }
 
 // "0", "up to 1", "1 to 2", ... in powers of two.
+// The last bin has no upper end.
+bool IsLastUnitBin(size_t bin) {
+  return bin + 1 == UnitHistogram().size();
+}
+
 std::string UnitBinText(size_t bin) {
   if (bin < 2) return bin == 0 ? "0" : "up to 1";
+  if (IsLastUnitBin(bin)) return fmt::format("from 2^{}", bin - 2);
   constexpr size_t kFirstPower = 12;
   if (bin > kFirstPower) return fmt::format("2^{}-2^{}", bin - 2, bin - 1);
   return fmt::format("{}-{}", uint64_t{1} << (bin - 2), uint64_t{1} << (bin - 1));
@@ -154,8 +161,10 @@ Json UnitsJson(const UnitStatistics& units) {
   Json histogram = Json::array();
   for (size_t bin = 0; bin < units.histogram.size(); ++bin) {
     if (units.histogram[bin] == 0) continue;
-    histogram.push_back({{"mostUnits", bin == 0 ? 0.0 : std::ldexp(1, static_cast<int>(bin) - 1)},
-                         {"count", units.histogram[bin]}});
+    const double most = bin == 0             ? 0
+                        : IsLastUnitBin(bin) ? std::numeric_limits<double>::infinity()
+                                             : std::ldexp(1, static_cast<int>(bin) - 1);
+    histogram.push_back({{"mostUnits", NumberJson(most)}, {"count", units.histogram[bin]}});
   }
   return {{"median", NumberJson(units.median)},
           {"p99", NumberJson(units.p99)},

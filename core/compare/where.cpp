@@ -336,7 +336,7 @@ class Description {
 
 std::string AxisName(size_t rank, size_t axis) {
   constexpr std::string_view kNames[] = {"nchw", "ncdhw"};
-  if (rank != 4 && rank != 5) return fmt::format("axis {}", axis);
+  if ((rank != 4 && rank != 5) || axis >= rank) return fmt::format("axis {}", axis);
   return std::string(1, kNames[rank - 4][axis]);
 }
 

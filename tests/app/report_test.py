@@ -174,6 +174,13 @@ class ReportTest(JudgedTest):
             self.run_program("report", "odd.jsonl", "--format", form, "--by", ",".join(
                 ("operator", "type", "sizes", "name", "tolerance", "where", "cause", "status")))
 
+    def test_cases_of_one_name_are_told_apart(self):
+        lines = [json.dumps(line | {"name": "conv"}) for line in self.lines("bad")]
+        self.write("same.jsonl", "\n".join(lines))
+        names = {f"conv, line {line['line']}" for line in self.lines("bad")}
+        cases = xml.fromstring(self.text_of("report", "same.jsonl", "--format", "junit")).iter("testcase")
+        self.assertEqual({one.get("name") for one in cases}, names)
+
     def test_the_page(self):
         page = self.text_of("report", "bad.jsonl", "good.jsonl", "--format", "html")
         self.assertEqual(re.findall(r'(?:src|href)\s*=|url\(|@import|<script', page), [])
