@@ -129,6 +129,7 @@ ExitStatus CompareCommand(const CompareOptions& options, const CommonOptions& co
     }
     return CompareFolders(options, common);
   }
+  if (options.skip_missing) throw Error(ErrorKind::kUsage, "--skip-missing is for two folders");
   RequireThere(actual);
   RequireThere(expected);
   if (!picture.empty()) CheckPicturePath(picture);

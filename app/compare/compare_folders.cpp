@@ -233,13 +233,17 @@ class FolderComparison {
         ++inputs_;
         continue;
       }
+      if (without == &actual_ && options_.skip_missing) {
+        ++missing_;
+        continue;
+      }
       FilePair& pair = pairs_.emplace_back();
       pair.name = name;
       if (without == nullptr) continue;
       pair.error = fmt::format("{} has no {}", *without, name);
       pair.status = ExitStatus::kFileSystem;
     }
-    if (pairs_.empty()) {
+    if (pairs_.empty() && missing_ == 0) {
       throw Error(ErrorKind::kFileSystem, "{} and {} have no files to compare{}", actual_,
                   expected_, undescribed_ > 0 ? UndescribedText() : "");
     }
@@ -413,6 +417,7 @@ class FolderComparison {
                     pairs_.size() - different - failed);
     if (different > 0) text += fmt::format(", {} different", different);
     if (failed > 0) text += fmt::format(", {} not compared", failed);
+    if (missing_ > 0) text += fmt::format(", {} missing", missing_);
     if (inputs_ > 0) text += fmt::format("; {} left out", Counted(inputs_, "input"));
     if (undescribed_ > 0) text += UndescribedText();
     return text + "\n";
@@ -430,6 +435,7 @@ class FolderComparison {
   const std::string& expected_;
   Drawing drawing_;
   std::vector<FilePair> pairs_;
+  size_t missing_ = 0;      // of the actual folder, where these are left out
   size_t inputs_ = 0;       // next to their outputs, in one folder only
   size_t undescribed_ = 0;  // raw files whose content no option describes
 };

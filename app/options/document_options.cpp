@@ -188,6 +188,8 @@ Command DeclareCompare(CLI::App& command, const CommonOptions& common) {
   AddRules(command, options->rules);
   AddDrawing(command, options->drawing, "-o,--picture,--output");
   AddFormat(command, options->format);
+  command.add_flag("--skip-missing", options->skip_missing,
+                   "Leave out the files that the actual folder lacks");
   return [options, &common] { return CompareCommand(*options, common); };
 }
 

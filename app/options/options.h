@@ -130,6 +130,7 @@ struct CompareOptions {
   ComparisonRules rules;
   DrawingOptions drawing;
   TextFormat format = TextFormat::kText;
+  bool skip_missing = false;  // files that the actual folder lacks are counted and not compared
 };
 
 struct ShowOptions {

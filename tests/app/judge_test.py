@@ -540,6 +540,13 @@ class FoldersTest(ProgramTest):
         errors = self.errors_of("compare", "gpu", "golden", status=5)
         self.assertIn("dmlop: golden has no only.npy\ndmlop: gpu has no other.npy\n", errors)
         self.assertEqual(self.compared(status=5)["only.npy"], {"file": "only.npy", "error": "golden has no only.npy"})
+        # A device that computes a part of the suite has no other.npy; but what the suite lacks is an error.
+        errors = self.errors_of("compare", "gpu", "golden", "--skip-missing", status=5)
+        self.assertNotIn("gpu has no", errors)
+        self.assertRegex(errors, "1 not compared, 1 missing")
+        os.remove(self.folder / "gpu/only.npy")
+        self.errors_of("compare", "gpu", "golden", "--skip-missing", status=1)
+        self.errors_of("compare", "gpu/same.npy", "golden/same.npy", "--skip-missing", status=2)
 
     def test_the_first_of_many_are_told(self):
         for i in range(50):
