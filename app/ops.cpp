@@ -70,7 +70,7 @@ std::string NamesElsewhereText(const OperatorInfo& info) {
 std::string SupportText(const OperatorInfo& info, std::optional<FeatureLevel> level) {
   std::string text;
   const std::vector<TensorGroup> groups = GroupsOf(info);
-  for (const SupportTable& table : info.support) {
+  for (const SupportTable& table : SupportOf(info)) {
     if (table.of != nullptr) text += Listed("", 1, AppliesTo(table));
     const auto rows = RowsOf(table, level);
     if (rows.empty()) text += fmt::format("  not available at {}\n", ToString(*level));
@@ -146,7 +146,7 @@ Json DescriptionJson(const OperatorInfo& info, std::optional<FeatureLevel> level
     json["rules"].push_back({{"code", rule.code}, {"text", rule.text}});
   }
   json["support"] = Json::array();
-  for (const SupportTable& table : info.support) {
+  for (const SupportTable& table : SupportOf(info)) {
     for (const SupportRow& row : RowsOf(table, level)) {
       json["support"].push_back(RowJson(table, row, info));
     }
@@ -177,7 +177,7 @@ void ShowManualPage(const std::string& page) {
 }
 
 bool IsAt(const OperatorInfo& info, std::optional<FeatureLevel> level) {
-  return !level || std::ranges::any_of(info.support, [&](const SupportTable& table) {
+  return !level || std::ranges::any_of(SupportOf(info), [&](const SupportTable& table) {
     return RowAt(table, *level) != nullptr;
   });
 }

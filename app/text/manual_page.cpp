@@ -75,7 +75,7 @@ std::string RulesText(const OperatorInfo& info) {
 std::string SupportText(const OperatorInfo& info) {
   const std::vector<TensorGroup> groups = GroupsOf(info);
   std::string text;
-  for (const SupportTable& table : info.support) {
+  for (const SupportTable& table : SupportOf(info)) {
     const std::string form = AppliesTo(table);
     text += ".Pp\n" +
             Filled(fmt::format(

@@ -80,7 +80,7 @@ std::vector<LibraryNames> NamesByLibrary(const OperatorInfo& info) {
 }
 
 std::vector<SupportRow> RowsOf(const SupportTable& table, std::optional<FeatureLevel> level) {
-  if (!level) return {table.rows.begin(), table.rows.end()};
+  if (!level) return table.rows;
   const SupportRow* row = RowAt(table, *level);
   return row == nullptr ? std::vector<SupportRow>() : std::vector{*row};
 }
@@ -194,7 +194,7 @@ class Example {
   }
 
   const SupportRow& NewestRow() const {
-    const auto table = std::ranges::find_if(info_.support, [&](const SupportTable& candidate) {
+    const auto table = std::ranges::find_if(SupportOf(info_), [&](const SupportTable& candidate) {
       if (candidate.of == nullptr) return true;
       const auto& names = candidate.of->names.names;
       const auto name = std::ranges::find(names, StatedOr(*candidate.of, names.front()));

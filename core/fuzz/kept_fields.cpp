@@ -108,7 +108,7 @@ Json SampleWith(const OperatorInfo& info, const std::vector<std::string>& names,
 // The number of dimensions that a tensor may have at any level.
 size_t MostDimensions(const OperatorInfo& info, const Field& tensor) {
   size_t most = 0;
-  for (const SupportTable& table : info.support) {
+  for (const SupportTable& table : SupportOf(info)) {
     for (const SupportRow& row : table.rows) most = std::max(most, row.RanksOf(tensor.ranks).max);
   }
   return most;

@@ -232,7 +232,7 @@ void CheckActivation(const LoneActivation& activation, const std::string& output
   OperatorDesc op = activation.op;
   const OperatorInfo& info = op.info();
   const FeatureLevel since = std::max(info.fusable.SinceIn(activation.field.host),
-                                      info.support.front().rows.front().since);
+                                      SupportOf(info).front().rows.front().since);
   RequireLevel(op, since, activation.path, level, diagnostics);
   Diagnostics own;
   Check(op, std::max(level, since), own);

@@ -40,11 +40,11 @@ enum class FieldKind : uint8_t {
 };
 
 // Tensors and data types of one variable have equal types. The types that each variable may have at
-// a feature level are in the operator's support rows.
+// a feature level are in words/support.txt.
 enum class TypeVariable : uint8_t { kT, kU, kV, kIndex, kW };
 inline constexpr size_t kTypeVariables = 5;
 
-// Tensors of one group may have the same ranks, which are in the operator's support rows, too.
+// Tensors of one group may have the same ranks, which are there, too.
 enum class RankGroup : uint8_t { kMain, kSide, kOther, kFurther };
 inline constexpr size_t kRankGroups = 4;
 

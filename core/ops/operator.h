@@ -44,7 +44,6 @@ inline constexpr Fusable kFusableEverywhere = {(1u << kActivationHosts) - 1};
 struct OperatorInfo {
   std::string_view name = {};                 // without the prefix DML_OPERATOR_
   std::span<const Field* const> fields = {};  // in DirectML's order
-  std::span<const SupportTable> support = {};
   std::string_view type_rule = {};  // that tensors and data types of one type variable agree
   // States what the outputs must be, and checks how the fields relate. Called only if every field
   // is there and within its limits; only outputs may be incomplete.
@@ -63,7 +62,6 @@ struct OperatorInfo {
 // The part of a row that says what a descriptor must be.
 struct OperatorForm {
   std::span<const Field* const> fields;
-  std::span<const SupportTable> support;
   std::string_view type_rule;
   void (*infer)(const OperatorDesc& op, Inference& infer);
 };
@@ -73,7 +71,6 @@ constexpr OperatorInfo OperatorRow(std::string_view name, const OperatorForm& fo
                                    const Family& family, OperatorInfo rest = {}) {
   rest.name = name;
   rest.fields = form.fields;
-  rest.support = form.support;
   rest.type_rule = form.type_rule;
   rest.infer = form.infer;
   rest.family = family;
@@ -223,7 +220,8 @@ Tolerance WebnnTolerance(const OperatorDesc& op);
 
 // --- checks against levels -----------------------------------------------------------------------
 
-// Checks an operator against a feature level.
+// The tables of an operator: one, or one for each kind of enumerator.
+std::span<const SupportTable> SupportOf(const OperatorInfo& info);
 
 // Returns the table for the descriptor; null if the field that selects the table is left out.
 const SupportTable* SupportFor(const OperatorDesc& op);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data types and ranks that an operator accepts at each feature level: the tables of the reference
-// pages as data, shared by the checks, the listings and the tests.
+// Data types and ranks that an operator accepts at each feature level, as words/support.txt has
+// them from the reference pages: shared by the checks, the listings and the tests.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <vector>
 
 #include "core/ops/field.h"
 #include "core/tensor/data_type.h"
@@ -18,7 +17,7 @@ struct SupportRow {
   FeatureLevel since;
   size_t min_rank;
   size_t max_rank;
-  std::array<DataTypeSet, kTypeVariables> types;  // by type variable
+  std::array<DataTypeSet, kTypeVariables> types = {};  // by type variable
   struct Ranks {
     size_t min = 0, max = 0;
   };
@@ -39,16 +38,12 @@ struct SupportRow {
 
 // The rows for an operator, or for some enumerators of one of its fields.
 struct SupportTable {
-  std::span<const SupportRow> rows;       // oldest first
+  std::vector<SupportRow> rows = {};      // oldest first
   const FieldOf<uint32_t>* of = nullptr;  // null: for the whole operator
   uint32_t enumerators = 0;               // one bit for each value
 
-  constexpr bool Holds(uint32_t value) const { return (enumerators >> value & 1) != 0; }
+  bool Holds(uint32_t value) const { return (enumerators >> value & 1) != 0; }
 };
-
-// A table of rows for the whole operator.
-template <const auto& kRows>
-inline constexpr SupportTable kSupportBy[] = {{kRows}};
 
 // The row in force at `level`; null if the operator does not exist yet.
 const SupportRow* RowAt(const SupportTable& table, FeatureLevel level);

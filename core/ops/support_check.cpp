@@ -145,7 +145,7 @@ class SupportChecker {
 }  // namespace
 
 const SupportTable* SupportFor(const OperatorDesc& op) {
-  for (const SupportTable& table : op.info().support) {
+  for (const SupportTable& table : SupportOf(op.info())) {
     if (table.of == nullptr) return &table;
     const uint32_t* value = op.find(*table.of);
     if (value != nullptr && table.Holds(*value)) return &table;

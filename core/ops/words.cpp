@@ -11,6 +11,7 @@
 #include "core/ops/words/meanings.txt.h"
 #include "core/ops/words/names.txt.h"
 #include "core/ops/words/rules.txt.h"
+#include "core/ops/words/support.txt.h"
 
 namespace dmlop {
 namespace {
@@ -185,6 +186,81 @@ std::vector<Rule> RulesOf(const OperatorInfo& info) {
     rules.insert(rules.begin(), {(*row)[0], (*row)[1]});
   }
   return rules;
+}
+
+// --- support -------------------------------------------------------------------------------------
+
+namespace {
+
+// Names of several data types; each alone has its own name.
+constexpr std::pair<std::string_view, DataTypeSet> kTypeGroups[] = {
+    {"ALL", types::kAll},       {"UP_TO_32", types::kUpTo32}, {"FLOATS", types::kFloats},
+    {"INT64S", types::kInt64s}, {"INT32S", types::kInt32s},   {"INT16S", types::kInt16s},
+    {"INT8S", types::kInt8s},   {"-", DataTypeSet()},
+};
+
+DataTypeSet TypesNamed(std::string_view word) {
+  for (const auto& [name, set] : kTypeGroups) {
+    if (name == word) return set;
+  }
+  const auto names = DataTypeNames();
+  const auto type = std::ranges::find(names, word) - names.begin();
+  return {static_cast<DataType>(type)};
+}
+
+// Ranks as "4" or "1-8"; they have one digit.
+SupportRow::Ranks RanksIn(std::string_view word) {
+  return {static_cast<size_t>(word.front() - '0'), static_cast<size_t>(word.back() - '0')};
+}
+
+SupportRow SupportRowOf(const WordRow& words) {
+  const std::vector<std::string_view> ranks = WordsOf(words[1]);
+  const SupportRow::Ranks main = RanksIn(ranks.front());
+  SupportRow row{*ParseFeatureLevel(words[0]), main.min, main.max};
+  for (size_t group = 1; group < ranks.size(); ++group) {
+    row.other_ranks[group - 1] = RanksIn(ranks[group]);
+  }
+  for (size_t i = 2; i < words.cells.size(); ++i) {
+    for (const std::string_view word : WordsOf(words[i])) {
+      row.types[i - 2] = row.types[i - 2] | TypesNamed(word);
+    }
+  }
+  return row;
+}
+
+// The table for enumerators of the field that the row begins with.
+SupportTable TableOf(const OperatorInfo& info, const WordRow& words) {
+  const auto field = std::ranges::find(info.fields, words[0], &Field::name);
+  SupportTable table{.of = static_cast<const FieldOf<uint32_t>*>(*field)};
+  const auto& names = table.of->names.names;
+  for (const std::string_view word : WordsOf(words[1])) {
+    table.enumerators |= uint32_t{1} << (std::ranges::find(names, word) - names.begin());
+  }
+  return table;
+}
+
+using SupportTables = std::map<std::string_view, std::vector<SupportTable>>;
+
+SupportTables ReadSupport() {
+  static const WordTable kSupport(kSupportText);
+  SupportTables all;
+  for (const WordRow& words : kSupport.rows()) {
+    for (const std::string_view name : WordsOf(words.operators)) {
+      std::vector<SupportTable>& tables = all[name];
+      const bool is_row = ParseFeatureLevel(words[0]).has_value();
+      if (!is_row) tables.push_back(TableOf(*FindOperator(name), words));
+      if (is_row && tables.empty()) tables.emplace_back();
+      if (is_row) tables.back().rows.push_back(SupportRowOf(words));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const SupportTable> SupportOf(const OperatorInfo& info) {
+  static const SupportTables kTables = ReadSupport();
+  return kTables.at(info.name);
 }
 
 // --- examples ------------------------------------------------------------------------------------

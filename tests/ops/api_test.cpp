@@ -176,7 +176,7 @@ TEST(Api, LevelsTakeWhatThePagesSay) {
   const ApiSupport api = ReadSupport();
   for (const OperatorInfo* info : Operators()) {
     std::map<std::string, const SupportTable*> tables;
-    for (const SupportTable& table : info->support) {
+    for (const SupportTable& table : SupportOf(*info)) {
       if (table.of == nullptr) tables["-"] = &table;
       for (uint32_t i = 0; table.of != nullptr && i < table.of->names.names.size(); ++i) {
         if (!table.Holds(i)) continue;

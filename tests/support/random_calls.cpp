@@ -27,7 +27,7 @@ bool IsSmall(const OperatorDesc& op) {
 
 // The field whose enumerators have their own tables; null if there is none.
 const Field* FunctionOf(const OperatorInfo& info) {
-  return info.support.front().of;
+  return SupportOf(info).front().of;
 }
 
 }  // namespace

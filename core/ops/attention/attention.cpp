@@ -48,16 +48,6 @@ constexpr const Field* kFields1[] = {&kQuery,
                                      &kQueryHeadCount,
                                      &kKeyValueHeadCount,
                                      &kMaskType};
-constexpr SupportRow Row(FeatureLevel since) {
-  return {since,
-          3,
-          5,
-          {types::kFloats, types::kFloats | DataTypeSet{DataType::kInt32}, {}, {DataType::kInt32}},
-          {{{4, 5}, {1, 5}, {5, 5}}}};
-}
-constexpr SupportRow kRows[] = {Row(Level(6, 1))};
-constexpr SupportRow kRows1[] = {Row(Level(6, 3))};
-
 int64_t Operations(const OperatorDesc& op) {
   const Shapes shapes = ShapesOf(op);
   return SaturatedProduct({shapes.batches, shapes.query_heads, shapes.queries, shapes.keys,
@@ -72,9 +62,8 @@ constexpr Computed kFamily = {.run = RunAttention,
                               .formula = Meaning};
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MULTIHEAD_ATTENTION", {kFields, kSupportBy<kRows>, "MHA-3", Infer}, kFamily,
-                {.values_choose = true}),
-    OperatorRow("MULTIHEAD_ATTENTION1", {kFields1, kSupportBy<kRows1>, "MHA-3", Infer}, kFamily,
+    OperatorRow("MULTIHEAD_ATTENTION", {kFields, "MHA-3", Infer}, kFamily, {.values_choose = true}),
+    OperatorRow("MULTIHEAD_ATTENTION1", {kFields1, "MHA-3", Infer}, kFamily,
                 {.values_choose = true}),
 };
 

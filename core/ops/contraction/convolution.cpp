@@ -39,11 +39,6 @@ constexpr const Field* kFields[] = {&kInputTensor,
                                     &kGroupCount,
                                     &kActivation};
 
-constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 5, {types::kFloats}},
-    {Level(4, 0), 3, 5, {types::kFloats}},
-};
-
 // --- rules ---------------------------------------------------------------------------------------
 
 bool RequireCounts(const OperatorDesc& op, Inference& infer) {
@@ -149,7 +144,7 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
-        "CONVOLUTION", {kFields, kSupportBy<kRows>, "CONV-1", Infer},
+        "CONVOLUTION", {kFields, "CONV-1", Infer},
         Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
         {.hardware_tolerance = HardwareTolerance}),
 };

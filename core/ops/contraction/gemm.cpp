@@ -29,11 +29,6 @@ constexpr auto kActivation = field::FusedActivation(ActivationHost::kMatrices);
 constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor, &kTransA,
                                     &kTransB,  &kAlpha,   &kBeta,    &kActivation};
 
-constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(4, 0), 2, 4, {types::kFloats}},
-};
-
 constexpr std::string_view kMatrix = "{.., M, N}";
 constexpr TensorShape kTensors[] = {
     {&kATensor, "{.., M, K} | {.., K, M}", &kTransA},
@@ -150,7 +145,7 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GEMM", {kFields, kSupportBy<kRows>, "GEMM-1", InferBy<kShapes>},
+    OperatorRow("GEMM", {kFields, "GEMM-1", InferBy<kShapes>},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .operations = OperationsBy<kShapes>,

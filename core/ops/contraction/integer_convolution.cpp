@@ -309,13 +309,6 @@ constexpr const Field* kIntegerFields[] = {&kInputTensor,
                                            &kWindows.start_padding,
                                            &kWindows.end_padding,
                                            &kGroupCount};
-constexpr DataTypeSet k8 = types::kInt8s;
-constexpr DataTypeSet kInt32 = {DataType::kInt32};
-constexpr DataTypeSet kFloat32 = {DataType::kFloat32};
-constexpr SupportRow kIntegerRows[] = {
-    {Level(2, 1), 4, 4, {k8, k8, kInt32}},
-    {Level(4, 0), 3, 4, {k8, k8, kInt32}, {{{1, 4}, {}}}},
-};
 constexpr std::array<const FieldOf<TensorDesc>*, 2> kZeroPoints = {&kInputZeroPoint,
                                                                    &kFilterZeroPoint};
 
@@ -353,11 +346,6 @@ constexpr const Field* kQuantizedFields[] = {&kInputTensor,
                                              &kWindows.start_padding,
                                              &kWindows.end_padding,
                                              &kGroupCount};
-constexpr SupportRow kQuantizedRows[] = {
-    {Level(2, 1), 4, 4, {k8, k8, kFloat32, k8, kInt32}},
-    {Level(4, 0), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {3, 4}}}},
-    {Level(5, 2), 3, 4, {k8, k8, kFloat32, k8, kInt32}, {{{1, 4}, {1, 4}}}},
-};
 
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kIntegers, *op[kInputTensor].data_type);
@@ -398,14 +386,12 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CONVOLUTION_INTEGER",
-                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", InferInteger},
+    OperatorRow("CONVOLUTION_INTEGER", {kIntegerFields, "QSH-2", InferInteger},
                 Computed{.run = RunInteger,
                          .sources = Sources,
                          .operations = Operations,
                          .formula = IntegerMeaning}),
-    OperatorRow("QUANTIZED_LINEAR_CONVOLUTION",
-                {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", InferQuantized},
+    OperatorRow("QUANTIZED_LINEAR_CONVOLUTION", {kQuantizedFields, "QSH-2", InferQuantized},
                 Computed{.run = RunQuantized,
                          .sources = Sources,
                          .operations = Operations,

@@ -42,10 +42,6 @@ constexpr auto kBias = field::Optional(field::Input("BiasTensor", kReal));
 constexpr auto kSums = field::Output("OutputTensor", kReal);
 constexpr auto kIntegers = field::Output("OutputTensor", kQuantized);
 
-constexpr DataTypeSet kInt32 = {DataType::kInt32};
-constexpr DataTypeSet kFloat32 = {DataType::kFloat32};
-constexpr DataTypeSet kAnyInteger = types::kInt32s | types::kInt16s | types::kInt8s;
-
 // --- matrices ------------------------------------------------------------------------------------
 
 constexpr TensorShape kTensors[] = {
@@ -119,11 +115,6 @@ FormulaNode Sums(const OperatorDesc& op, const Field& b_zero_point, const Region
 // --- MATRIX_MULTIPLY_INTEGER ---------------------------------------------------------------------
 
 constexpr const Field* kIntegerFields[] = {&kATensor, &kAZeroPoint, &kB, &kLateBZeroPoint, &kSums};
-constexpr SupportRow kIntegerRows[] = {
-    {Level(2, 1), 4, 4, {types::kInt8s, types::kInt8s, kInt32}},
-    {Level(4, 0), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {2, 4}}}},
-    {Level(5, 2), 2, 4, {types::kInt8s, types::kInt8s, kInt32}, {{{1, 4}, {1, 4}}}},
-};
 
 void InferInteger(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kSums, DataType::kInt32);
@@ -146,9 +137,6 @@ FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formul
 
 constexpr const Field* kFloatFields[] = {&kATensor, &kAScale,     &kAZeroPoint, &kB,
                                          &kBScale,  &kBZeroPoint, &kBias,       &kSums};
-constexpr SupportRow kFloatRows[] = {
-    {Level(6, 2), 2, 4, {kAnyInteger, kAnyInteger, types::kFloats}, {{{1, 4}, {}}}},
-};
 
 bool IsByte(DataType type) {
   return types::kInt8s.Contains(type);
@@ -225,11 +213,6 @@ FormulaNode FloatMeaning(const OperatorDesc& op, const Region& element, Formula&
 constexpr const Field* kQuantizedFields[] = {&kATensor,     &kAScale,          &kAZeroPoint,
                                              &kB,           &kBScale,          &kBZeroPoint,
                                              &kOutputScale, &kOutputZeroPoint, &kIntegers};
-constexpr DataTypeSet k8 = types::kInt8s;
-constexpr SupportRow kQuantizedRows[] = {
-    {Level(2, 1), 4, 4, {k8, k8, kFloat32, k8}},
-    {Level(4, 0), 2, 4, {k8, k8, kFloat32, k8}, {{{1, 4}, {}}}},
-};
 constexpr std::array<const FieldOf<TensorDesc>*, 6> kQuantizedParameters = {
     &kAScale, &kAZeroPoint, &kBScale, &kBZeroPoint, &kOutputScale, &kOutputZeroPoint};
 
@@ -272,20 +255,17 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MATRIX_MULTIPLY_INTEGER",
-                {kIntegerFields, kSupportBy<kIntegerRows>, "QSH-2", InferInteger},
+    OperatorRow("MATRIX_MULTIPLY_INTEGER", {kIntegerFields, "QSH-2", InferInteger},
                 Computed{.run = RunInteger,
                          .sources = SourcesBy<kIntegerShapes>,
                          .operations = OperationsBy<kIntegerShapes>,
                          .formula = IntegerMeaning}),
-    OperatorRow("MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-                {kFloatFields, kSupportBy<kFloatRows>, "MMF-1", InferFloat},
+    OperatorRow("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {kFloatFields, "MMF-1", InferFloat},
                 Computed{.run = RunFloat,
                          .sources = SourcesBy<kFloatShapes>,
                          .operations = OperationsBy<kFloatShapes>,
                          .formula = FloatMeaning}),
-    OperatorRow("QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-                {kQuantizedFields, kSupportBy<kQuantizedRows>, "QSH-2", InferQuantized},
+    OperatorRow("QUANTIZED_LINEAR_MATRIX_MULTIPLY", {kQuantizedFields, "QSH-2", InferQuantized},
                 Computed{.run = RunQuantized,
                          .sources = SourcesBy<kQuantizedShapes>,
                          .operations = OperationsBy<kQuantizedShapes>,

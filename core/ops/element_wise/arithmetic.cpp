@@ -10,13 +10,6 @@ using namespace element_wise;
 
 // --- ELEMENT_WISE_IDENTITY -----------------------------------------------------------------------
 
-constexpr SupportRow kIdentityRows[] = {
-    {Level(1, 0), 4, 5, {kFloats}},
-    {Level(2, 1), 4, 5, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
-
 void InferIdentity(const OperatorDesc& op, Inference& infer) {
   InferSameSizes("ID-1", op, kInputTensor, infer);
   RequireScalable("ID-6", op, infer);
@@ -29,24 +22,6 @@ Tolerance IdentityTolerance(const OperatorDesc& op) {
 
 // --- functions of numbers ------------------------------------------------------------------------
 
-constexpr SupportRow kRoundRows[] = {
-    {Level(2, 1), 4, 4, {kFloats}},
-    {Level(3, 0), 1, 8, {kFloats}},
-};
-constexpr SupportRow kAbsRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},
-    {Level(2, 1), 4, 4, {kFloats | kSignedTo32}},
-    {Level(3, 0), 1, 8, {kFloats | kSignedTo32}},
-    {Level(4, 1), 1, 8, {kFloats | kSigned}},
-};
-constexpr SupportRow kSignRows[] = {
-    {Level(2, 0), 4, 4, {kFloats}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {kUpTo64}},
-};
-constexpr SupportRow kNegateRows[] = {{Level(5, 0), 1, 8, {kFloats | kSigned}}};
-
 constexpr std::string_view kRoundingModes[] = {"HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO",
                                                "TOWARD_INFINITY"};
 constexpr auto kRoundingMode = field::Enum("RoundingMode", {"DML_ROUNDING_MODE_", kRoundingModes});
@@ -58,18 +33,16 @@ void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ELEMENT_WISE_IDENTITY",
-                {kScaledFields, kSupportBy<kIdentityRows>, "ID-1", InferIdentity},
+    OperatorRow("ELEMENT_WISE_IDENTITY", {kScaledFields, "ID-1", InferIdentity},
                 ElementWise{F::kCast}, {.in_place = true, .hardware_tolerance = IdentityTolerance}),
-    Scaled("ELEMENT_WISE_ABS", kSupportBy<kAbsRows>, {F::kAbs}),
-    Scaled("ELEMENT_WISE_CEIL", kSupportBy<kFloatRows>, {F::kCeil}),
-    Scaled("ELEMENT_WISE_FLOOR", kSupportBy<kFloatRows>, {F::kFloor}),
-    Unary("ELEMENT_WISE_NEGATE", kSupportBy<kNegateRows>, {F::kNegate}),
-    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", kSupportBy<kFloatRows>, {F::kRecip})),
-    WithFields(kRoundFields,
-               Unary("ELEMENT_WISE_ROUND", kSupportBy<kRoundRows>, {.prepare = SetRounding})),
-    Unary("ELEMENT_WISE_SIGN", kSupportBy<kSignRows>, {F::kSign}),
-    Tolerating<1>(Scaled("ELEMENT_WISE_SQRT", kSupportBy<kFloatRows>, {F::kSqrt})),
+    Scaled("ELEMENT_WISE_ABS", {F::kAbs}),
+    Scaled("ELEMENT_WISE_CEIL", {F::kCeil}),
+    Scaled("ELEMENT_WISE_FLOOR", {F::kFloor}),
+    Unary("ELEMENT_WISE_NEGATE", {F::kNegate}),
+    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", {F::kRecip})),
+    WithFields(kRoundFields, Unary("ELEMENT_WISE_ROUND", {.prepare = SetRounding})),
+    Unary("ELEMENT_WISE_SIGN", {F::kSign}),
+    Tolerating<1>(Scaled("ELEMENT_WISE_SQRT", {F::kSqrt})),
 };
 
 }  // namespace
@@ -84,62 +57,24 @@ namespace {
 
 using namespace element_wise;
 
-constexpr DataTypes kFloatsAnd32 = kFloats | types::kInt32s;
-
 // --- sums, differences, products -----------------------------------------------------------------
-
-constexpr SupportRow kAddRows[] = {
-    {Level(1, 0), 4, 5, {kFloats}},      {Level(2, 1), 4, 5, {kFloatsAnd32}},
-    {Level(3, 0), 1, 8, {kFloatsAnd32}}, {Level(4, 1), 1, 8, {kFloatsAnd32 | types::kInt64s}},
-    {Level(5, 1), 1, 8, {kUpTo64}},
-};
-constexpr SupportRow kSubtractRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},      {Level(2, 1), 4, 4, {kFloatsAnd32}},
-    {Level(3, 0), 1, 8, {kFloatsAnd32}}, {Level(4, 1), 1, 8, {kFloatsAnd32 | types::kInt64s}},
-    {Level(5, 1), 1, 8, {kUpTo64}},
-};
-constexpr SupportRow kMeanRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},
-    {Level(2, 1), 4, 4, {kFloatsAnd32}},
-    {Level(3, 0), 1, 8, {kFloatsAnd32}},
-};
-constexpr SupportRow kDifferenceSquareRows[] = {{Level(3, 1), 1, 8, {kFloatsAnd32}}};
 
 // --- ADD1 ----------------------------------------------------------------------------------------
 
-constexpr SupportRow kAdd1Rows[] = {
-    {Level(2, 0), 4, 5, {kFloats}},
-    {Level(3, 0), 1, 8, {kFloats}},
-};
 constexpr const Field* kAdd1Fields[] = {&kATensor, &kBTensor, &kOutputTensor, &kFusedActivation};
 
-// --- quotients and remainders --------------------------------------------------------------------
-
-constexpr SupportRow kDivideRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},      {Level(2, 1), 4, 4, {kFloatsAnd32}},
-    {Level(3, 0), 1, 8, {kFloatsAnd32}}, {Level(5, 1), 1, 8, {types::kUpTo32}},
-    {Level(6, 0), 1, 8, {kUpTo64}},
-};
-constexpr SupportRow kModulusRows[] = {
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(6, 0), 1, 8, {kUpTo64}},
-};
-
 constexpr OperatorInfo kOperators[] = {
-    Tolerating<1>(Binary("ELEMENT_WISE_ADD", kSupportBy<kAddRows>, {F::kAdd})),
-    WithFields(kAdd1Fields,
-               Tolerating<1>(Binary("ELEMENT_WISE_ADD1", kSupportBy<kAdd1Rows>, {F::kAdd}))),
-    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", kSupportBy<kDifferenceSquareRows>,
-           {F::kDifferenceSquare}),
-    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", kSupportBy<kDivideRows>, {F::kDivide})),
-    Tolerating<1>(Binary("ELEMENT_WISE_MAX", kSupportBy<kNumberRows>, {F::kMax})),
-    Binary("ELEMENT_WISE_MEAN", kSupportBy<kMeanRows>, {F::kMean}),
-    Binary("ELEMENT_WISE_MIN", kSupportBy<kNumberRows>, {F::kMin}),
-    Binary("ELEMENT_WISE_MODULUS_FLOOR", kSupportBy<kModulusRows>, {F::kModulusFloor}),
-    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", kSupportBy<kModulusRows>, {F::kModulusTruncate}),
-    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", kSupportBy<kAddRows>, {F::kMultiply})),
-    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", kSupportBy<kSubtractRows>, {F::kSubtract})),
+    Tolerating<1>(Binary("ELEMENT_WISE_ADD", {F::kAdd})),
+    WithFields(kAdd1Fields, Tolerating<1>(Binary("ELEMENT_WISE_ADD1", {F::kAdd}))),
+    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", {F::kDifferenceSquare}),
+    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", {F::kDivide})),
+    Tolerating<1>(Binary("ELEMENT_WISE_MAX", {F::kMax})),
+    Binary("ELEMENT_WISE_MEAN", {F::kMean}),
+    Binary("ELEMENT_WISE_MIN", {F::kMin}),
+    Binary("ELEMENT_WISE_MODULUS_FLOOR", {F::kModulusFloor}),
+    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", {F::kModulusTruncate}),
+    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", {F::kMultiply})),
+    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", {F::kSubtract})),
 };
 
 }  // namespace
@@ -158,13 +93,6 @@ using namespace element_wise;
 
 constexpr auto kConditionTensor = field::Input("ConditionTensor", TypeVariable::kU);
 constexpr const Field* kIfFields[] = {&kConditionTensor, &kATensor, &kBTensor, &kOutputTensor};
-constexpr DataTypes kUint8 = {DataType::kUint8};
-constexpr SupportRow kIfRows[] = {
-    {Level(2, 0), 4, 4, {DataTypes{DataType::kFloat16}, kUint8}},
-    {Level(2, 1), 4, 4, {types::kUpTo32, kUint8}},
-    {Level(3, 0), 1, 8, {types::kUpTo32, kUint8}},
-    {Level(5, 0), 1, 8, {types::kAll, kUint8}},
-};
 
 std::vector<ConstTensorView> IfOperands(const OperatorDesc&, InputViews inputs, ElementWiseCall&) {
   return {inputs[1], inputs[2], inputs[0]};
@@ -173,22 +101,15 @@ std::vector<ConstTensorView> IfOperands(const OperatorDesc&, InputViews inputs, 
 // --- CAST ----------------------------------------------------------------------------------------
 
 constexpr const Field* kCastFields[] = {&kInputTensor, &kOtherOutput};
-constexpr DataTypes kNarrow = kFloats | types::kInt16s | types::kInt8s;
-constexpr SupportRow kCastRows[] = {
-    {Level(1, 0), 4, 4, {kNarrow, kNarrow}},
-    {Level(3, 0), 4, 4, {kUpTo64, kUpTo64}},
-    {Level(3, 1), 1, 8, {kUpTo64, kUpTo64}},
-    {Level(4, 1), 1, 8, {types::kAll, types::kAll}},
-};
 
 Tolerance CastTolerance(const OperatorDesc& op) {
   return {.ulp = IsFloat(*op[kOtherOutput].data_type) ? 1u : 0u};
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ELEMENT_WISE_IF", {kIfFields, kSupportBy<kIfRows>, "ELW-1", Infer},
+    OperatorRow("ELEMENT_WISE_IF", {kIfFields, "ELW-1", Infer},
                 ElementWise{.function = F::kIf, .operands = IfOperands}, {.values_choose = true}),
-    OperatorRow("CAST", {kCastFields, kSupportBy<kCastRows>, "ELW-1", Infer}, ElementWise{F::kCast},
+    OperatorRow("CAST", {kCastFields, "ELW-1", Infer}, ElementWise{F::kCast},
                 {.hardware_tolerance = CastTolerance}),
 };
 
@@ -211,7 +132,6 @@ constexpr auto kChannelCount = field::Count("ChannelCount");
 constexpr auto kBias = field::Floats("Bias");
 constexpr const Field* kScaleFields[] = {&kInputTensor, &kOutputTensor, &kScale, &kChannelCount,
                                          &kBias};
-constexpr SupportRow kScaleRows[] = {{Level(1, 0), 4, 4, {kFloats}}};
 
 void InferScale(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
@@ -237,11 +157,6 @@ constexpr auto kValueStart = field::ScalarOf("ValueStart");
 constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"));
 constexpr const Field* kSequenceFields[] = {&kOutputTensor, &kValueDataType, &kValueStart,
                                             &kValueDelta};
-constexpr SupportRow kSequenceRows[] = {
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(4, 0), 1, 8, {types::kUpTo32}},
-    {Level(5, 0), 1, 8, {kUpTo64}},
-};
 
 // The output's sizes follow from nothing else.
 void InferSequence(const OperatorDesc&, Inference&) {}
@@ -252,10 +167,9 @@ void SetSequence(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("VALUE_SCALE_2D", {kScaleFields, kSupportBy<kScaleRows>, "ELW-1", InferScale},
+    OperatorRow("VALUE_SCALE_2D", {kScaleFields, "ELW-1", InferScale},
                 ElementWise{.function = F::kMultiplyAdd, .operands = ScaleOperands}),
-    OperatorRow("FILL_VALUE_SEQUENCE",
-                {kSequenceFields, kSupportBy<kSequenceRows>, "ELW-4", InferSequence},
+    OperatorRow("FILL_VALUE_SEQUENCE", {kSequenceFields, "ELW-4", InferSequence},
                 ElementWise{F::kSequence, SetSequence}),
 };
 
@@ -270,17 +184,6 @@ namespace dmlop::clip {
 namespace {
 
 using namespace element_wise;
-
-constexpr SupportRow kThresholdRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-};
-constexpr SupportRow kClip1Rows[] = {{Level(5, 0), 1, 8, {kUpTo64}}};
-constexpr SupportRow kClipGradRows[] = {
-    {Level(3, 1), 1, 8, {types::kUpTo32}},
-    {Level(5, 0), 1, 8, {kUpTo64}},
-};
 
 // --- bounds --------------------------------------------------------------------------------------
 
@@ -311,8 +214,8 @@ constexpr const Field* kClip1Fields[] = {&kInputTensor,    &kOutputTensor, &kSca
                                          &kMinMaxDataType, &kTypedMin,     &kTypedMax};
 
 constexpr OperatorInfo Clip(std::string_view name, std::span<const Field* const> fields,
-                            std::span<const SupportTable> support, ElementWise family) {
-  return WithFields(fields, Unary(name, support, family));
+                            ElementWise family) {
+  return WithFields(fields, Unary(name, family));
 }
 
 // Only products of matrices and convolutions can fuse these.
@@ -331,15 +234,11 @@ constexpr const Field* kClipGrad1Fields[] = {&kInputTensor,    &kInputGradient, 
                                              &kMinMaxDataType, &kTypedMin,      &kTypedMax};
 
 constexpr OperatorInfo kOperators[] = {
-    FusableClip(
-        Clip("ELEMENT_WISE_CLIP", kClipFields, kSupportBy<kNumberRows>, {F::kClip, SetBounds})),
-    Clip("ELEMENT_WISE_CLIP1", kClip1Fields, kSupportBy<kClip1Rows>, {F::kClip, SetTypedBounds}),
-    Clip("ELEMENT_WISE_CLIP_GRAD", kClipGradFields, kSupportBy<kClipGradRows>,
-         {F::kClipGrad, SetBounds}),
-    Clip("ELEMENT_WISE_CLIP_GRAD1", kClipGrad1Fields, kSupportBy<kClip1Rows>,
-         {F::kClipGrad, SetTypedBounds}),
-    Clip("ELEMENT_WISE_THRESHOLD", kThresholdFields, kSupportBy<kThresholdRows>,
-         {F::kThreshold, SetMin}),
+    FusableClip(Clip("ELEMENT_WISE_CLIP", kClipFields, {F::kClip, SetBounds})),
+    Clip("ELEMENT_WISE_CLIP1", kClip1Fields, {F::kClip, SetTypedBounds}),
+    Clip("ELEMENT_WISE_CLIP_GRAD", kClipGradFields, {F::kClipGrad, SetBounds}),
+    Clip("ELEMENT_WISE_CLIP_GRAD1", kClipGrad1Fields, {F::kClipGrad, SetTypedBounds}),
+    Clip("ELEMENT_WISE_THRESHOLD", kThresholdFields, {F::kThreshold, SetMin}),
 };
 
 }  // namespace

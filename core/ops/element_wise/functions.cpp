@@ -8,17 +8,11 @@ namespace {
 
 using namespace element_wise;
 
-constexpr SupportRow kLaterFloatRows[] = {
-    {Level(2, 0), 4, 4, {types::kFloats}},
-    {Level(3, 0), 1, 8, {types::kFloats}},
-};
-
 // --- functions of one element --------------------------------------------------------------------
 
 constexpr OperatorInfo Function(std::string_view name, F function,
-                                std::span<const SupportTable> support,
                                 Tolerance (*tolerance)(const OperatorDesc& op) = nullptr) {
-  return Granting(tolerance, Scaled(name, support, {function}));
+  return Granting(tolerance, Scaled(name, {function}));
 }
 
 // --- powers --------------------------------------------------------------------------------------
@@ -26,10 +20,6 @@ constexpr OperatorInfo Function(std::string_view name, F function,
 constexpr auto kExponentTensor = field::Input("ExponentTensor", TypeVariable::kU);
 constexpr const Field* kPowFields[] = {&kInputTensor, &kExponentTensor, &kOutputTensor,
                                        &kScaleBias};
-constexpr SupportRow kPowRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(3, 0), 1, 8, {types::kUpTo32, types::kUpTo32}},
-};
 
 void InferPow(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
@@ -44,41 +34,32 @@ void InferPow(const OperatorDesc& op, Inference& infer) {
 constexpr auto kExponent = field::Float("Exponent");
 constexpr const Field* kConstantPowFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias,
                                                &kExponent};
-constexpr SupportRow kConstantPowRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-};
 
 void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters.numbers = {op[kExponent]};
 }
 
-// --- ELEMENT_WISE_ATAN_YX ------------------------------------------------------------------------
-
-constexpr SupportRow kAtanYxRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
-
 constexpr OperatorInfo kOperators[] = {
-    Function("ELEMENT_WISE_ACOS", F::kAcos, kSupportBy<kFloatRows>),
-    Function("ELEMENT_WISE_ACOSH", F::kAcosh, kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_ASIN", F::kAsin, kSupportBy<kFloatRows>),
-    Function("ELEMENT_WISE_ASINH", F::kAsinh, kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_ATAN", F::kAtan, kSupportBy<kFloatRows>),
-    Function("ELEMENT_WISE_ATANH", F::kAtanh, kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_COS", F::kCos, kSupportBy<kFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_COSH", F::kCosh, kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_ERF", F::kErf, kSupportBy<kLaterFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_EXP", F::kExp, kSupportBy<kFloatRows>, Ulp<32, 1>),
-    Function("ELEMENT_WISE_LOG", F::kLog, kSupportBy<kFloatRows>, PowerOfTwo<-10>),
-    Function("ELEMENT_WISE_SIN", F::kSin, kSupportBy<kFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_SINH", F::kSinh, kSupportBy<kLaterFloatRows>),
-    Function("ELEMENT_WISE_TAN", F::kTan, kSupportBy<kFloatRows>, kThousandth),
-    Function("ELEMENT_WISE_TANH", F::kTanh, kSupportBy<kLaterFloatRows>, Ulp<16>),
-    OperatorRow("ELEMENT_WISE_POW", {kPowFields, kSupportBy<kPowRows>, "ELW-1", InferPow},
-                ElementWise{F::kPow}, {.in_place = true, .hardware_tolerance = Ulp<32, 2>}),
-    Tolerating<32, 2>(WithFields(kConstantPowFields,
-                                 Scaled("ELEMENT_WISE_CONSTANT_POW", kSupportBy<kConstantPowRows>,
-                                        {F::kConstantPow, SetExponent}))),
-    Binary("ELEMENT_WISE_ATAN_YX", kSupportBy<kAtanYxRows>, {F::kAtanYx}),
+    Function("ELEMENT_WISE_ACOS", F::kAcos),
+    Function("ELEMENT_WISE_ACOSH", F::kAcosh),
+    Function("ELEMENT_WISE_ASIN", F::kAsin),
+    Function("ELEMENT_WISE_ASINH", F::kAsinh),
+    Function("ELEMENT_WISE_ATAN", F::kAtan),
+    Function("ELEMENT_WISE_ATANH", F::kAtanh),
+    Function("ELEMENT_WISE_COS", F::kCos, kThousandth),
+    Function("ELEMENT_WISE_COSH", F::kCosh),
+    Function("ELEMENT_WISE_ERF", F::kErf, kThousandth),
+    Function("ELEMENT_WISE_EXP", F::kExp, Ulp<32, 1>),
+    Function("ELEMENT_WISE_LOG", F::kLog, PowerOfTwo<-10>),
+    Function("ELEMENT_WISE_SIN", F::kSin, kThousandth),
+    Function("ELEMENT_WISE_SINH", F::kSinh),
+    Function("ELEMENT_WISE_TAN", F::kTan, kThousandth),
+    Function("ELEMENT_WISE_TANH", F::kTanh, Ulp<16>),
+    OperatorRow("ELEMENT_WISE_POW", {kPowFields, "ELW-1", InferPow}, ElementWise{F::kPow},
+                {.in_place = true, .hardware_tolerance = Ulp<32, 2>}),
+    Tolerating<32, 2>(WithFields(
+        kConstantPowFields, Scaled("ELEMENT_WISE_CONSTANT_POW", {F::kConstantPow, SetExponent}))),
+    Binary("ELEMENT_WISE_ATAN_YX", {F::kAtanYx}),
 };
 
 }  // namespace
@@ -94,13 +75,6 @@ namespace {
 constexpr const Field* kAlphaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha};
 constexpr const Field* kAlphaBetaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kBeta};
 
-constexpr SupportRow kActivationRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},
-    {Level(2, 0), 4, 5, {kFloats}},
-    {Level(3, 0), 1, 8, {kFloats}},
-};
-constexpr SupportRow kLateRows[] = {{Level(6, 2), 1, 8, {kFloats}}};
-
 // Passes the fields to the function in the order of its parameters.
 template <const FieldOf<float>&... kNumbers>
 void SetNumbers(const OperatorDesc& op, ElementWiseCall& call) {
@@ -109,13 +83,8 @@ void SetNumbers(const OperatorDesc& op, ElementWiseCall& call) {
 
 constexpr OperatorInfo Activation(std::string_view name, std::span<const Field* const> fields,
                                   const ElementWise& family) {
-  OperatorInfo info = WithFields(fields, Unary(name, kSupportBy<kActivationRows>, family));
+  OperatorInfo info = WithFields(fields, Unary(name, family));
   info.fusable = kFusableEverywhere;
-  return info;
-}
-
-constexpr OperatorInfo Since(std::span<const SupportTable> support, OperatorInfo info) {
-  info.support = support;
   return info;
 }
 
@@ -131,43 +100,24 @@ using namespace element_wise;
 
 // --- rectified linear units ----------------------------------------------------------------------
 
-constexpr SupportRow kReluRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},
-    {Level(2, 0), 4, 5, {kFloats}},
-    {Level(3, 0), 1, 8, {kFloats}},
-    {Level(5, 1), 1, 8, {kFloats | kSignedTo32}},
-};
-constexpr SupportRow kReluGradRows[] = {
-    {Level(3, 0), 1, 8, {kFloats}},
-    {Level(5, 1), 1, 8, {kFloats | kSignedTo32}},
-};
-
 constexpr auto kSlopeTensor = field::Input("SlopeTensor");
 constexpr const Field* kSlopeFields[] = {&kInputTensor, &kSlopeTensor, &kOutputTensor};
 
 constexpr OperatorInfo ParameterizedRelu() {
   OperatorInfo info = Tolerating<1>(
-      Since(kSupportBy<kReluRows>,
-            Activation("ACTIVATION_PARAMETERIZED_RELU", kSlopeFields, {F::kParameterizedRelu})));
+      Activation("ACTIVATION_PARAMETERIZED_RELU", kSlopeFields, {F::kParameterizedRelu}));
   info.fusable = {};
   return info;
 }
 
 constexpr OperatorInfo ReluGrad() {
-  OperatorInfo info = Since(kSupportBy<kReluGradRows>,
-                            Activation("ACTIVATION_RELU_GRAD", kGradientFields, {F::kReluGrad}));
+  OperatorInfo info = Activation("ACTIVATION_RELU_GRAD", kGradientFields, {F::kReluGrad});
   info.in_place = false;
   info.fusable = {};
   return info;
 }
 
 // --- others --------------------------------------------------------------------------------------
-
-constexpr SupportRow kShrinkRows[] = {
-    {Level(2, 0), 4, 5, {kFloats}},
-    {Level(3, 0), 1, 8, {kFloats}},
-    {Level(5, 1), 1, 8, {types::kUpTo32}},
-};
 
 constexpr auto kBias = field::Float("Bias");
 constexpr auto kThreshold = field::Float("Threshold");
@@ -179,9 +129,8 @@ void SetLinear(const OperatorDesc& op, ElementWiseCall& call) {
 }
 
 constexpr OperatorInfo HardSwish() {
-  OperatorInfo info = Tolerating<4>(
-      Since(kSupportBy<kLateRows>, Activation("ACTIVATION_HARD_SWISH", kAlphaBetaFields,
-                                              {F::kHardSwish, SetNumbers<kAlpha, kBeta>})));
+  OperatorInfo info = Tolerating<4>(Activation("ACTIVATION_HARD_SWISH", kAlphaBetaFields,
+                                               {F::kHardSwish, SetNumbers<kAlpha, kBeta>}));
   info.fusable = {};
   return info;
 }
@@ -195,10 +144,9 @@ constexpr OperatorInfo kOperators[] = {
         Activation("ACTIVATION_LEAKY_RELU", kAlphaFields, {F::kLeakyRelu, SetNumbers<kAlpha>})),
     Tolerating<2>(Activation("ACTIVATION_LINEAR", kAlphaBetaFields, {F::kCast, SetLinear})),
     ParameterizedRelu(),
-    Since(kSupportBy<kReluRows>, Activation("ACTIVATION_RELU", kUnaryFields, {F::kRelu})),
+    Activation("ACTIVATION_RELU", kUnaryFields, {F::kRelu}),
     ReluGrad(),
-    Since(kSupportBy<kShrinkRows>, Activation("ACTIVATION_SHRINK", kShrinkFields,
-                                              {F::kShrink, SetNumbers<kBias, kThreshold>})),
+    Activation("ACTIVATION_SHRINK", kShrinkFields, {F::kShrink, SetNumbers<kBias, kThreshold>}),
     Tolerating<3>(Activation("ACTIVATION_SOFTSIGN", kUnaryFields, {F::kSoftsign})),
     Activation("ACTIVATION_THRESHOLDED_RELU", kAlphaFields,
                {F::kThresholdedRelu, SetNumbers<kAlpha>}),
@@ -224,9 +172,6 @@ constexpr const Field* kAlphaGammaFields[] = {&kInputTensor, &kOutputTensor, &kA
 constexpr const Field* kSoftplusFields[] = {&kInputTensor, &kOutputTensor, &kSteepness};
 constexpr const Field* kSwishFields[] = {&kInputTensor, &kOutputTensor, &kSigmoidInputScale};
 
-constexpr SupportRow kCeluRows[] = {{Level(3, 0), 1, 8, {kFloats}}};
-constexpr SupportRow kGeluRows[] = {{Level(5, 1), 1, 8, {kFloats}}};
-
 void InferSoftplus(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
   infer.Require(op[kSteepness] >= 1 || infer.level() >= Level(6, 4), "ACT-2", At(kSteepness),
@@ -241,19 +186,16 @@ constexpr OperatorInfo Softplus() {
 }
 
 constexpr OperatorInfo Swish() {
-  OperatorInfo info = Since(
-      kSupportBy<kLateRows>,
-      Activation("ACTIVATION_SWISH", kSwishFields, {F::kSwish, SetNumbers<kSigmoidInputScale>}));
+  OperatorInfo info =
+      Activation("ACTIVATION_SWISH", kSwishFields, {F::kSwish, SetNumbers<kSigmoidInputScale>});
   info.fusable = {};
   return info;
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Since(kSupportBy<kCeluRows>,
-          Activation("ACTIVATION_CELU", kAlphaFields, {F::kCelu, SetNumbers<kAlpha>})),
+    Activation("ACTIVATION_CELU", kAlphaFields, {F::kCelu, SetNumbers<kAlpha>}),
     Tolerating<18>(Activation("ACTIVATION_ELU", kAlphaFields, {F::kElu, SetNumbers<kAlpha>})),
-    Tolerating<18>(
-        Since(kSupportBy<kGeluRows>, Activation("ACTIVATION_GELU", kUnaryFields, {F::kGelu}))),
+    Tolerating<18>(Activation("ACTIVATION_GELU", kUnaryFields, {F::kGelu})),
     Activation("ACTIVATION_PARAMETRIC_SOFTPLUS", kAlphaBetaFields,
                {F::kParametricSoftplus, SetNumbers<kAlpha, kBeta>}),
     Activation("ACTIVATION_SCALED_ELU", kAlphaGammaFields,

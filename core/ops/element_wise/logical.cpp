@@ -17,23 +17,9 @@ void InferPredicate(const OperatorDesc& op, Inference& infer) {
 
 constexpr const Field* kPredicateFields[] = {&kInputTensor, &kOtherOutput};
 
-constexpr OperatorInfo Predicate(std::string_view name, std::span<const SupportTable> support,
-                                 const ElementWise& family) {
-  return OperatorRow(name, {kPredicateFields, support, "ELW-1", InferPredicate}, family);
+constexpr OperatorInfo Predicate(std::string_view name, const ElementWise& family) {
+  return OperatorRow(name, {kPredicateFields, "ELW-1", InferPredicate}, family);
 }
-
-constexpr SupportRow kIsNanRows[] = {
-    {Level(2, 0), 4, 4, {kFloats, kTruth}},
-    {Level(3, 0), 1, 8, {kFloats, kTruth}},
-};
-constexpr SupportRow kIsInfinityRows[] = {
-    {Level(2, 1), 4, 4, {kFloats, DataTypes{DataType::kUint8}}},
-    {Level(3, 0), 1, 8, {kFloats, DataTypes{DataType::kUint8}}},
-};
-constexpr SupportRow kBitCountRows[] = {
-    {Level(3, 0), 1, 8, {kUnsignedTo32, kTruth}},
-    {Level(4, 1), 1, 8, {types::kAll, kTruth}},
-};
 
 constexpr std::string_view kInfinityModes[] = {"EITHER", "POSITIVE", "NEGATIVE"};
 constexpr auto kInfinityMode =
@@ -55,62 +41,31 @@ void InferComparison(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
 }
 
-constexpr SupportRow kEqualsRows[] = {
-    {Level(1, 0), 4, 4, {kFloats, DataTypes{DataType::kUint32}}},
-    {Level(2, 0), 4, 4, {kFloats, kTruth}},
-    {Level(2, 1), 4, 4, {types::kUpTo32, kTruth}},
-    {Level(3, 0), 1, 8, {types::kUpTo32, kTruth}},
-    {Level(4, 1), 1, 8, {kUpTo64, kTruth}},
-};
-constexpr SupportRow kOrEqualRows[] = {
-    {Level(3, 0), 1, 8, {types::kUpTo32, kTruth}},
-    {Level(4, 1), 1, 8, {kUpTo64, kTruth}},
-};
-
-constexpr OperatorInfo Comparison(std::string_view name, std::span<const SupportTable> support,
-                                  const ElementWise& family) {
-  return OperatorRow(name, {kComparisonFields, support, "CMP-1", InferComparison}, family);
+constexpr OperatorInfo Comparison(std::string_view name, const ElementWise& family) {
+  return OperatorRow(name, {kComparisonFields, "CMP-1", InferComparison}, family);
 }
 
 // --- logic and bits ------------------------------------------------------------------------------
 
-constexpr SupportRow kLogicRows[] = {
-    {Level(1, 0), 4, 4, {DataTypes{DataType::kUint32}}},
-    {Level(2, 0), 4, 4, {kTruth}},
-    {Level(3, 0), 1, 8, {kTruth}},
-};
-constexpr SupportRow kBitRows[] = {
-    {Level(3, 0), 1, 8, {kUnsignedTo32}},
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
-constexpr SupportRow kShiftRows[] = {
-    {Level(2, 1), 4, 4, {kUnsignedTo32}},
-    {Level(3, 0), 1, 8, {kUnsignedTo32}},
-    {Level(4, 1), 1, 8, {kUnsignedTo32 | DataTypes{DataType::kUint64}}},
-};
-
 constexpr OperatorInfo kOperators[] = {
-    Binary("ELEMENT_WISE_BIT_AND", kSupportBy<kBitRows>, {F::kBitAnd}),
-    Predicate("ELEMENT_WISE_BIT_COUNT", kSupportBy<kBitCountRows>, {F::kBitCount}),
-    Unary("ELEMENT_WISE_BIT_NOT", kSupportBy<kBitRows>, {F::kBitNot}),
-    Binary("ELEMENT_WISE_BIT_OR", kSupportBy<kBitRows>, {F::kBitOr}),
-    Binary("ELEMENT_WISE_BIT_SHIFT_LEFT", kSupportBy<kShiftRows>, {F::kBitShiftLeft}),
-    Binary("ELEMENT_WISE_BIT_SHIFT_RIGHT", kSupportBy<kShiftRows>, {F::kBitShiftRight}),
-    Binary("ELEMENT_WISE_BIT_XOR", kSupportBy<kBitRows>, {F::kBitXor}),
-    WithFields(kIsInfinityFields, Predicate("ELEMENT_WISE_IS_INFINITY", kSupportBy<kIsInfinityRows>,
-                                            {.prepare = SetInfinity})),
-    Predicate("ELEMENT_WISE_IS_NAN", kSupportBy<kIsNanRows>, {F::kIsNan}),
-    Binary("ELEMENT_WISE_LOGICAL_AND", kSupportBy<kLogicRows>, {F::kLogicalAnd}),
-    Comparison("ELEMENT_WISE_LOGICAL_EQUALS", kSupportBy<kEqualsRows>, {F::kEquals}),
-    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN", kSupportBy<kEqualsRows>, {F::kGreaterThan}),
-    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", kSupportBy<kOrEqualRows>,
-               {F::kGreaterThanOrEqual}),
-    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN", kSupportBy<kEqualsRows>, {F::kLessThan}),
-    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", kSupportBy<kOrEqualRows>,
-               {F::kLessThanOrEqual}),
-    Unary("ELEMENT_WISE_LOGICAL_NOT", kSupportBy<kLogicRows>, {F::kLogicalNot}),
-    Binary("ELEMENT_WISE_LOGICAL_OR", kSupportBy<kLogicRows>, {F::kLogicalOr}),
-    Binary("ELEMENT_WISE_LOGICAL_XOR", kSupportBy<kLogicRows>, {F::kLogicalXor}),
+    Binary("ELEMENT_WISE_BIT_AND", {F::kBitAnd}),
+    Predicate("ELEMENT_WISE_BIT_COUNT", {F::kBitCount}),
+    Unary("ELEMENT_WISE_BIT_NOT", {F::kBitNot}),
+    Binary("ELEMENT_WISE_BIT_OR", {F::kBitOr}),
+    Binary("ELEMENT_WISE_BIT_SHIFT_LEFT", {F::kBitShiftLeft}),
+    Binary("ELEMENT_WISE_BIT_SHIFT_RIGHT", {F::kBitShiftRight}),
+    Binary("ELEMENT_WISE_BIT_XOR", {F::kBitXor}),
+    WithFields(kIsInfinityFields, Predicate("ELEMENT_WISE_IS_INFINITY", {.prepare = SetInfinity})),
+    Predicate("ELEMENT_WISE_IS_NAN", {F::kIsNan}),
+    Binary("ELEMENT_WISE_LOGICAL_AND", {F::kLogicalAnd}),
+    Comparison("ELEMENT_WISE_LOGICAL_EQUALS", {F::kEquals}),
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN", {F::kGreaterThan}),
+    Comparison("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", {F::kGreaterThanOrEqual}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN", {F::kLessThan}),
+    Comparison("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", {F::kLessThanOrEqual}),
+    Unary("ELEMENT_WISE_LOGICAL_NOT", {F::kLogicalNot}),
+    Binary("ELEMENT_WISE_LOGICAL_OR", {F::kLogicalOr}),
+    Binary("ELEMENT_WISE_LOGICAL_XOR", {F::kLogicalXor}),
 };
 
 }  // namespace

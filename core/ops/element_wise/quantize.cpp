@@ -13,9 +13,6 @@ namespace {
 
 using namespace element_wise;
 
-constexpr DataTypes kFloat32 = {DataType::kFloat32};
-constexpr DataTypes kUint8 = {DataType::kUint8};
-constexpr DataTypes kInt32 = {DataType::kInt32};
 constexpr auto kQ = kQuantizedType;
 constexpr auto kScale = TypeVariable::kV;  // the type of scales
 
@@ -37,12 +34,6 @@ void InferLinear(const OperatorDesc& op, Inference& infer) {
 constexpr auto kQuantized = field::Output("OutputTensor", kQ);
 constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kScaleTensor, &kZeroPointTensor,
                                             &kQuantized};
-constexpr SupportRow kQuantizeRows[] = {
-    {Level(1, 0), 4, 4, {kFloat32, kUint8, kFloat32}},
-    {Level(2, 1), 4, 4, {kFloat32 | kInt32, types::kInt8s, kFloat32}},
-    {Level(3, 0), 1, 8, {kFloat32 | kInt32, types::kInt8s, kFloat32}},
-    {Level(6, 0), 1, 8, {kFloats | kInt32, types::kInt8s, kFloats}},
-};
 
 void InferQuantize(const OperatorDesc& op, Inference& infer) {
   InferLinear(op, infer);
@@ -66,13 +57,6 @@ std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews
 constexpr auto kInteger = field::Input("InputTensor", kQ);
 constexpr auto kReal = field::Output("OutputTensor", kScale);
 constexpr const Field* kDequantizeFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor, &kReal};
-constexpr DataTypes kIntegers = types::kInt32s | types::kInt16s | types::kInt8s;
-constexpr SupportRow kDequantizeRows[] = {
-    {Level(1, 0), 4, 4, {DataTypes{}, kUint8, kFloat32}},
-    {Level(2, 1), 4, 4, {DataTypes{}, kIntegers, kFloat32}},
-    {Level(3, 0), 1, 8, {DataTypes{}, kIntegers, kFloat32}},
-    {Level(6, 0), 1, 8, {DataTypes{}, kIntegers, kFloats}},
-};
 
 std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputViews inputs,
                                                 ElementWiseCall&) {
@@ -95,9 +79,6 @@ constexpr auto kSumZeroPoint =
 constexpr auto kSum = field::Output("OutputTensor", TypeVariable::kIndex);
 constexpr const Field* kAddFields[] = {&kA,          &kAScale,   &kAZeroPoint,   &kB,  &kBScale,
                                        &kBZeroPoint, &kSumScale, &kSumZeroPoint, &kSum};
-constexpr SupportRow kAddRows[] = {
-    {Level(4, 0), 1, 8, {types::kInt8s, types::kInt8s, kFloat32, types::kInt8s}},
-};
 constexpr const FieldOf<TensorDesc>* kOneElement[] = {&kAScale,     &kAZeroPoint, &kBScale,
                                                       &kBZeroPoint, &kSumScale,   &kSumZeroPoint};
 
@@ -141,16 +122,14 @@ FormulaNode AddMeaning(const OperatorDesc& op, const Region& element, Formula& f
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ELEMENT_WISE_QUANTIZE_LINEAR",
-                {kQuantizeFields, kSupportBy<kQuantizeRows>, "QNT-4", InferQuantize},
+    OperatorRow("ELEMENT_WISE_QUANTIZE_LINEAR", {kQuantizeFields, "QNT-4", InferQuantize},
                 ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
                 {.hardware_tolerance = Ulp<1>}),
-    OperatorRow("ELEMENT_WISE_DEQUANTIZE_LINEAR",
-                {kDequantizeFields, kSupportBy<kDequantizeRows>, "QNT-4", InferLinear},
+    OperatorRow("ELEMENT_WISE_DEQUANTIZE_LINEAR", {kDequantizeFields, "QNT-4", InferLinear},
                 ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
                 {.hardware_tolerance = Ulp<1>}),
     OperatorRow(
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {kAddFields, kSupportBy<kAddRows>, "QLA-2", InferAdd},
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {kAddFields, "QLA-2", InferAdd},
         ElementWise{
             .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}),
 };
@@ -252,9 +231,6 @@ ConstTensorView ZeroPoints(const OperatorDesc& op, InputViews inputs, DataType t
 
 // --- QUANTIZE ------------------------------------------------------------------------------------
 
-constexpr DataTypes kQuantizedTypes = types::kInt8s | DataTypes{DataType::kInt4, DataType::kUint4};
-constexpr SupportRow kRows[] = {{Level(6, 3), 1, 8, {kFloats, kQuantizedTypes}}};
-
 constexpr auto kQuantized = field::Output("OutputTensor", kQuantizedType);
 constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kQuantizationType,
                                             &kQuantizationTensorCount, &kParameters, &kQuantized};
@@ -289,10 +265,10 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("QUANTIZE", {kQuantizeFields, kSupportBy<kRows>, "QZ-3", InferQuantize},
+    OperatorRow("QUANTIZE", {kQuantizeFields, "QZ-3", InferQuantize},
                 ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
                 {.hardware_tolerance = Ulp<1>}),
-    OperatorRow("DEQUANTIZE", {kDequantizeFields, kSupportBy<kRows>, "QZ-3", InferDequantize},
+    OperatorRow("DEQUANTIZE", {kDequantizeFields, "QZ-3", InferDequantize},
                 ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
                 {.hardware_tolerance = Ulp<1>}),
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the rows of element-wise operators: fields, tables of types, rules, checks.
+// Shared by the rows of element-wise operators: fields, rules, checks.
 #pragma once
 
 #include "core/ops/hardware_tolerance.h"
@@ -8,7 +8,6 @@
 namespace dmlop::element_wise {
 
 using F = ElementWiseFunction;
-using DataTypes = DataTypeSet;
 
 // --- fields --------------------------------------------------------------------------------------
 
@@ -21,26 +20,6 @@ inline constexpr auto kOtherOutput = field::Output("OutputTensor", TypeVariable:
 
 inline constexpr const Field* kGradientFields[] = {&kInputTensor, &kInputGradient,
                                                    &kOutputGradient};
-
-// --- types ---------------------------------------------------------------------------------------
-
-inline constexpr DataTypes kFloats = types::kFloats;
-inline constexpr DataTypes kSignedTo32 = {DataType::kInt32, DataType::kInt16, DataType::kInt8};
-inline constexpr DataTypes kSigned = kSignedTo32 | DataTypes{DataType::kInt64};
-inline constexpr DataTypes kUnsignedTo32 = {DataType::kUint32, DataType::kUint16, DataType::kUint8};
-inline constexpr DataTypes kUpTo64 = types::kUpTo32 | types::kInt64s;
-inline constexpr DataTypes kTruth = {DataType::kUint32, DataType::kUint8};
-
-inline constexpr SupportRow kFloatRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},
-    {Level(3, 0), 1, 8, {kFloats}},
-};
-inline constexpr SupportRow kNumberRows[] = {
-    {Level(1, 0), 4, 4, {kFloats}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(5, 0), 1, 8, {kUpTo64}},
-};
 
 // --- checks --------------------------------------------------------------------------------------
 
@@ -58,9 +37,8 @@ inline void Infer(const OperatorDesc& op, Inference& infer) {
 
 // --- rows ----------------------------------------------------------------------------------------
 
-constexpr OperatorInfo Unary(std::string_view name, std::span<const SupportTable> support,
-                             const ElementWise& family) {
-  return OperatorRow(name, {kUnaryFields, support, "ELW-1", Infer}, family, {.in_place = true});
+constexpr OperatorInfo Unary(std::string_view name, const ElementWise& family) {
+  return OperatorRow(name, {kUnaryFields, "ELW-1", Infer}, family, {.in_place = true});
 }
 
 constexpr OperatorInfo WithFields(std::span<const Field* const> fields, OperatorInfo info) {
@@ -68,14 +46,12 @@ constexpr OperatorInfo WithFields(std::span<const Field* const> fields, Operator
   return info;
 }
 
-constexpr OperatorInfo Scaled(std::string_view name, std::span<const SupportTable> support,
-                              const ElementWise& family) {
-  return WithFields(kScaledFields, Unary(name, support, family));
+constexpr OperatorInfo Scaled(std::string_view name, const ElementWise& family) {
+  return WithFields(kScaledFields, Unary(name, family));
 }
 
-constexpr OperatorInfo Binary(std::string_view name, std::span<const SupportTable> support,
-                              const ElementWise& family) {
-  return WithFields(kBinaryFields, Unary(name, support, family));
+constexpr OperatorInfo Binary(std::string_view name, const ElementWise& family) {
+  return WithFields(kBinaryFields, Unary(name, family));
 }
 
 // --- quantized tensors ---------------------------------------------------------------------------

@@ -19,14 +19,6 @@ constexpr const Field* kGatherFields[] = {&kInputTensor, &kIndicesTensor, &kOutp
                                           &kIndexDimensions};
 constexpr const Field* kElementsFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis};
 
-constexpr SupportRow kGatherRows[] = {
-    Row(Level(1, 0), 4, 4, types::kFloats, kUint32),
-    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
-    Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
-    Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
-};
-constexpr SupportTable kElementsSupport[] = {{std::span(kGatherRows).subspan(1)}};
-
 // --- GATHER --------------------------------------------------------------------------------------
 
 // A dimension of the output, and its origin.
@@ -110,9 +102,9 @@ void InferElements(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GATHER", {kGatherFields, kSupportBy<kGatherRows>, "MOV-1", InferGather},
-                GatherBy<GatherLinks>(), {.values_choose = true}),
-    OperatorRow("GATHER_ELEMENTS", {kElementsFields, kElementsSupport, "MOV-1", InferElements},
+    OperatorRow("GATHER", {kGatherFields, "MOV-1", InferGather}, GatherBy<GatherLinks>(),
+                {.values_choose = true}),
+    OperatorRow("GATHER_ELEMENTS", {kElementsFields, "MOV-1", InferElements},
                 GatherBy<ElementLinks>(), {.values_choose = true}),
 };
 
@@ -133,13 +125,6 @@ constexpr const Field* kFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTens
 constexpr const Field* kBatchFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor,
                                          &kIndexedDims, &kIndexDims,     &kBatchDims};
 
-constexpr SupportRow kRows[] = {
-    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
-    Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
-    Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
-};
-constexpr SupportTable kBatchSupport[] = {{std::span(kRows).subspan(1)}};
-
 constexpr TupleRules kTupleRules = {"GND-1", "GND-1", "GND-2", "GND-3", "GND-4", "GND-5"};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
@@ -147,9 +132,9 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GATHER_ND", {kFields, kSupportBy<kRows>, "MOV-1", Infer}, GatherBy<TupleLinks>(),
+    OperatorRow("GATHER_ND", {kFields, "MOV-1", Infer}, GatherBy<TupleLinks>(),
                 {.values_choose = true}),
-    OperatorRow("GATHER_ND1", {kBatchFields, kBatchSupport, "MOV-1", Infer}, GatherBy<TupleLinks>(),
+    OperatorRow("GATHER_ND1", {kBatchFields, "MOV-1", Infer}, GatherBy<TupleLinks>(),
                 {.values_choose = true}),
 };
 
@@ -170,12 +155,6 @@ using namespace indexing;
 
 constexpr const Field* kScatterFields[] = {&kInputTensor, &kIndicesTensor, &kUpdatesTensor,
                                            &kOutputTensor, &kAxis};
-constexpr SupportRow kScatterRows[] = {
-    Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
-    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
-    Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
-    Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
-};
 
 void InferScatter(const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
@@ -193,7 +172,6 @@ void InferScatter(const OperatorDesc& op, Inference& infer) {
 
 constexpr const Field* kTupleFields[] = {&kInputTensor,  &kIndicesTensor, &kUpdatesTensor,
                                          &kOutputTensor, &kIndexedDims,   &kIndexDims};
-constexpr SupportTable kTupleSupport[] = {{std::span(kScatterRows).subspan(1)}};
 
 void InferTuples(const OperatorDesc& op, Inference& infer) {
   infer.Output("SND-1", kOutputTensor, op.sizes(kInputTensor));
@@ -205,10 +183,6 @@ void InferTuples(const OperatorDesc& op, Inference& infer) {
 // --- MAX_UNPOOLING -------------------------------------------------------------------------------
 
 constexpr const Field* kUnpoolingFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor};
-constexpr SupportRow kUnpoolingRows[] = {
-    Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
-    Row(Level(5, 0), 4, 4, types::kUpTo32 | types::kInt64s, kUnsigned),
-};
 
 void InferUnpooling(const OperatorDesc& op, Inference& infer) {
   infer.RequireSizes("MUP-1", infer.tensor(kIndicesTensor), op.sizes(kInputTensor));
@@ -232,12 +206,11 @@ void WarnOfUnpooling(const OperatorDesc& op, InputViews inputs, Diagnostics& dia
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("SCATTER", {kScatterFields, kSupportBy<kScatterRows>, "MOV-1", InferScatter},
-                ScatterBy<ElementLinks>(), {.values_choose = true, .alias = "SCATTER_ELEMENTS"}),
-    OperatorRow("SCATTER_ND", {kTupleFields, kTupleSupport, "MOV-1", InferTuples},
-                ScatterBy<TupleLinks>(), {.values_choose = true}),
-    OperatorRow("MAX_UNPOOLING",
-                {kUnpoolingFields, kSupportBy<kUnpoolingRows>, "MOV-1", InferUnpooling},
+    OperatorRow("SCATTER", {kScatterFields, "MOV-1", InferScatter}, ScatterBy<ElementLinks>(),
+                {.values_choose = true, .alias = "SCATTER_ELEMENTS"}),
+    OperatorRow("SCATTER_ND", {kTupleFields, "MOV-1", InferTuples}, ScatterBy<TupleLinks>(),
+                {.values_choose = true}),
+    OperatorRow("MAX_UNPOOLING", {kUnpoolingFields, "MOV-1", InferUnpooling},
                 Computed{.run = Unpool,
                          .sources = UnpoolingSources,
                          .unsplittable_dims = AllDimensions,

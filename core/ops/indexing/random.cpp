@@ -14,10 +14,6 @@ constexpr auto kOutputState = field::Optional(field::Output("OutputStateTensor")
 constexpr auto kType =
     field::Enum("Type", {.prefix = "DML_RANDOM_GENERATOR_TYPE_", .names = kTypeNames});
 constexpr const Field* kFields[] = {&kInputState, &kOutputTensor, &kOutputState, &kType};
-constexpr SupportRow kRows[] = {
-    {Level(3, 0), 4, 4, {kUint32}},
-    {Level(4, 0), 1, 8, {kUint32}},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   const TensorAt state = infer.tensor(kInputState);
@@ -49,7 +45,7 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("RANDOM_GENERATOR", {kFields, kSupportBy<kRows>, "RNG-1", Infer},
+    OperatorRow("RANDOM_GENERATOR", {kFields, "RNG-1", Infer},
                 Computed{.run = Generate, .sources = Sources, .unsplittable_dims = AllDimensions}),
 };
 

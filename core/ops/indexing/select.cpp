@@ -19,13 +19,6 @@ constexpr auto kK = field::Uint("K", {.min = 1, .rule = "TPK-2"});
 constexpr const Field* kTopKFields[] = {&kInputTensor, &kValues, &kPlaces, &kAxis, &kK};
 constexpr const Field* kTopK1Fields[] = {&kInputTensor, &kValues, &kPlaces,
                                          &kAxis,        &kK,      &kAxisDirection};
-constexpr SupportRow kTopKRows[] = {
-    Row(Level(1, 0), 4, 4, types::kFloats, kUint32),
-    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
-    Row(Level(3, 1), 1, 8, types::kUpTo32, kUint32),
-    Row(Level(5, 0), 1, 8, types::kUpTo32 | types::kInt64s, kUnsigned),
-};
-constexpr SupportTable kTopK1Support[] = {{std::span(kTopKRows).subspan(1)}};
 
 void InferTopK(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kPlaces, DataType::kUint32);
@@ -56,10 +49,6 @@ constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex,
 constexpr auto kCoordinates =
     field::Output("OutputCoordinatesTensor", TypeVariable::kIndex, RankGroup::kOther);
 constexpr const Field* kNonzeroFields[] = {&kInputTensor, &kCount, &kCoordinates};
-constexpr SupportRow kNonzeroRows[] = {
-    Row(Level(3, 0), 4, 5, types::kUpTo32, kUint32),
-    {Level(4, 0), 1, 8, {types::kUpTo32, {}, {}, kUint32}, {{{1, 8}, {2, 8}}}},
-};
 
 size_t DimensionsWithoutLeadingOnes(const Sizes& sizes) {
   const auto first = std::find_if(sizes.begin(), sizes.end(), [](uint32_t n) { return n != 1; });
@@ -98,12 +87,12 @@ std::vector<SourceMap> NonzeroSources(const OperatorDesc& op) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
-        "NONZERO_COORDINATES", {kNonzeroFields, kSupportBy<kNonzeroRows>, "NZC-1", InferNonzero},
+        "NONZERO_COORDINATES", {kNonzeroFields, "NZC-1", InferNonzero},
         Computed{.run = Nonzero, .sources = NonzeroSources, .unsplittable_dims = AllDimensions},
         {.values_choose = true}),
-    OperatorRow("TOP_K", {kTopKFields, kSupportBy<kTopKRows>, "TPK-1", InferTopK},
+    OperatorRow("TOP_K", {kTopKFields, "TPK-1", InferTopK},
                 Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
-    OperatorRow("TOP_K1", {kTopK1Fields, kTopK1Support, "TPK-1", InferTopK},
+    OperatorRow("TOP_K1", {kTopK1Fields, "TPK-1", InferTopK},
                 Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
 };
 

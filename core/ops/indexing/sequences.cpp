@@ -28,12 +28,6 @@ IndexLinks SequenceLinks(const OperatorDesc& op, size_t rank, bool shares_data) 
 
 constexpr auto kLengths = field::Input("SequenceLengthsTensor", TypeVariable::kIndex);
 constexpr const Field* kReverseFields[] = {&kInputTensor, &kLengths, &kOutputTensor, &kAxis};
-constexpr SupportRow kReverseRows[] = {
-    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
-    Row(Level(3, 0), 4, 5, types::kUpTo32, kUint32),
-    Row(Level(4, 0), 1, 8, types::kUpTo32, kUint32),
-    Row(Level(5, 0), 1, 8, types::kAll, kUnsigned),
-};
 
 void InferReverse(const OperatorDesc& op, Inference& infer) {
   Sizes sizes = op.sizes(kInputTensor);
@@ -58,12 +52,6 @@ std::vector<SourceMap> ReverseSources(const OperatorDesc& op) {
 
 constexpr auto kValues = field::Input("ValuesTensor");
 constexpr const Field* kOneHotFields[] = {&kIndicesTensor, &kValues, &kOutputTensor, &kAxis};
-constexpr SupportRow kOneHotRows[] = {
-    Row(Level(2, 0), 4, 4, types::kFloats, kUint32),
-    Row(Level(2, 1), 4, 4, types::kUpTo32, kUint32),
-    Row(Level(3, 0), 1, 8, types::kUpTo32, kAnyIndex),
-    Row(Level(4, 1), 1, 8, types::kAll, kAnyIndex),
-};
 
 void InferOneHot(const OperatorDesc& op, Inference& infer) {
   const TensorAt indices = infer.tensor(kIndicesTensor);
@@ -95,11 +83,10 @@ std::vector<SourceMap> OneHotSources(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ONE_HOT", {kOneHotFields, kSupportBy<kOneHotRows>, "OHT-4", InferOneHot},
+    OperatorRow("ONE_HOT", {kOneHotFields, "OHT-4", InferOneHot},
                 Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
                 {.values_choose = true}),
-    OperatorRow("REVERSE_SUBSEQUENCES",
-                {kReverseFields, kSupportBy<kReverseRows>, "MOV-1", InferReverse},
+    OperatorRow("REVERSE_SUBSEQUENCES", {kReverseFields, "MOV-1", InferReverse},
                 Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
                 {.values_choose = true}),
 };
@@ -123,18 +110,6 @@ constexpr const Field* kSumFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &k
                                        &kExclusiveSum};
 constexpr const Field* kProductFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
                                            &kExclusiveProduct};
-
-constexpr DataTypeSet kUpTo32 = types::kFloats | types::kInt32s;
-constexpr SupportRow kSumRows[] = {
-    {Level(2, 1), 4, 4, {kUpTo32}},
-    {Level(4, 0), 1, 8, {kUpTo32}},
-    {Level(5, 0), 1, 8, {kUpTo32 | types::kInt64s}},
-};
-constexpr SupportRow kProductRows[] = {
-    {Level(3, 1), 4, 4, {kUpTo32}},
-    {Level(4, 0), 1, 8, {kUpTo32}},
-    {Level(5, 0), 1, 8, {kUpTo32 | types::kInt64s}},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferSameSizes("CUM-1", op, kInputTensor, infer);
@@ -189,13 +164,13 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CUMULATIVE_PRODUCT", {kProductFields, kSupportBy<kProductRows>, "CUM-1", Infer},
+    OperatorRow("CUMULATIVE_PRODUCT", {kProductFields, "CUM-1", Infer},
                 Computed{.run = Multiply,
                          .sources = Sources<kExclusiveProduct>,
                          .unsplittable_dims = TheAxis,
                          .formula = Meaning<ReduceFunction::kMultiply, kExclusiveProduct>},
                 {.in_place = true}),
-    OperatorRow("CUMULATIVE_SUMMATION", {kSumFields, kSupportBy<kSumRows>, "CUM-1", Infer},
+    OperatorRow("CUMULATIVE_SUMMATION", {kSumFields, "CUM-1", Infer},
                 Computed{.run = Sum,
                          .sources = Sources<kExclusiveSum>,
                          .unsplittable_dims = TheAxis,

@@ -16,18 +16,6 @@ inline constexpr auto kUpdatesTensor = field::Input("UpdatesTensor");
 inline constexpr auto kIndexedDims = field::Uint("InputDimensionCount", {.max = kMaxRank});
 inline constexpr auto kIndexDims = field::Uint("IndicesDimensionCount", {.max = kMaxRank});
 
-// --- support -------------------------------------------------------------------------------------
-
-inline constexpr DataTypeSet kUint32 = {DataType::kUint32};
-inline constexpr DataTypeSet kUnsigned = {DataType::kUint64, DataType::kUint32};
-inline constexpr DataTypeSet kAnyIndex = types::kInt64s | types::kInt32s;
-
-// A row with separate types for the index tensors.
-constexpr SupportRow Row(FeatureLevel since, size_t min_rank, size_t max_rank, DataTypeSet data,
-                         DataTypeSet index) {
-  return {since, min_rank, max_rank, {data, {}, {}, index}};
-}
-
 // --- links ---------------------------------------------------------------------------------------
 
 // Each walked element has its data element's coordinates, except on Axis, where its index selects.

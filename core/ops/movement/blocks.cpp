@@ -19,8 +19,6 @@ namespace {
 
 using namespace windows;
 
-constexpr SupportRow kRows[] = {{Level(6, 4), 3, 8, {types::kAll}}};
-
 void Infer(const OperatorDesc& op, Inference& infer) {
   const size_t count = op[kWindowSizes].size();
   const Sizes& input = op.sizes(kInputTensor);
@@ -88,7 +86,7 @@ WindowPlace PlaceOf(const OperatorDesc& op, const Dims& output_index) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("UNFOLD", {kFields, kSupportBy<kRows>, "UNF-5", Infer},
+    OperatorRow("UNFOLD", {kFields, "UNF-5", Infer},
                 Movement{.moves = Taps, .fill = Zero, .run = Unfold, .window = PlaceOf}),
 };
 
@@ -110,13 +108,6 @@ constexpr auto kBlockSize = field::Uint("BlockSize", {.min = 1, .rule = "DSP-1"}
 constexpr auto kOrder = field::Enum("Order", {"DML_DEPTH_SPACE_ORDER_", kOrderNames});
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize};
 constexpr const Field* kOrderedFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize, &kOrder};
-
-constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(5, 0), 4, 4, {types::kAll}},
-};
-constexpr SupportTable kOrderedSupport[] = {{std::span(kRows).subspan(1)}};
 
 constexpr size_t kRank = 4;
 
@@ -186,14 +177,10 @@ std::vector<TensorMove> ToDepth(const OperatorDesc& op, InputViews inputs, Outpu
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DEPTH_TO_SPACE", {kFields, kSupportBy<kRows>, "MOV-1", InferToSpace},
-                Movement{ToSpace}),
-    OperatorRow("SPACE_TO_DEPTH", {kFields, kSupportBy<kRows>, "MOV-1", InferToDepth},
-                Movement{ToDepth}),
-    OperatorRow("DEPTH_TO_SPACE1", {kOrderedFields, kOrderedSupport, "MOV-1", InferToSpace},
-                Movement{ToSpace}),
-    OperatorRow("SPACE_TO_DEPTH1", {kOrderedFields, kOrderedSupport, "MOV-1", InferToDepth},
-                Movement{ToDepth}),
+    OperatorRow("DEPTH_TO_SPACE", {kFields, "MOV-1", InferToSpace}, Movement{ToSpace}),
+    OperatorRow("SPACE_TO_DEPTH", {kFields, "MOV-1", InferToDepth}, Movement{ToDepth}),
+    OperatorRow("DEPTH_TO_SPACE1", {kOrderedFields, "MOV-1", InferToSpace}, Movement{ToSpace}),
+    OperatorRow("SPACE_TO_DEPTH1", {kOrderedFields, "MOV-1", InferToDepth}, Movement{ToDepth}),
 };
 
 }  // namespace

@@ -13,12 +13,6 @@ namespace {
 constexpr auto kValue = field::ScalarOf("Value");
 constexpr const Field* kFields[] = {&kOutputTensor, &kValueDataType, &kValue};
 
-constexpr SupportRow kRows[] = {
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(4, 0), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
-
 // The output's sizes follow from nothing else.
 void Infer(const OperatorDesc&, Inference&) {}
 
@@ -27,7 +21,7 @@ std::optional<ElementBytes> Value(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("FILL_VALUE_CONSTANT", {kFields, kSupportBy<kRows>, "ELW-4", Infer},
+    OperatorRow("FILL_VALUE_CONSTANT", {kFields, "ELW-4", Infer},
                 Movement{.moves = nullptr, .fill = Value}),
 };
 
@@ -54,14 +48,6 @@ constexpr auto kBegin = field::Int("DiagonalFillBegin");
 constexpr auto kEnd = field::Int("DiagonalFillEnd");
 constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kValueDataType,
                                            &kTypedValue,    &kBegin,        &kEnd};
-
-constexpr SupportRow kMatrixRows[] = {
-    {Level(2, 0), 4, 4, {types::kFloats}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(4, 0), 2, 4, {types::kUpTo32}},
-    {Level(5, 1), 2, 4, {types::kAll}},
-};
-constexpr SupportRow kMatrix1Rows[] = {{Level(5, 1), 2, 4, {types::kAll}}};
 
 void RequireMatrix(const OperatorDesc& op, Inference& infer) {
   if (!op[kOutputTensor].sizes) return;
@@ -103,9 +89,9 @@ DiagonalBand SomeDiagonals(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DIAGONAL_MATRIX", {kMatrixFields, kSupportBy<kMatrixRows>, "DIA-1", RequireMatrix},
+    OperatorRow("DIAGONAL_MATRIX", {kMatrixFields, "DIA-1", RequireMatrix},
                 Movement{.moves = nullptr, .fill = Zero, .band = OneDiagonal}),
-    OperatorRow("DIAGONAL_MATRIX1", {kMatrix1Fields, kSupportBy<kMatrix1Rows>, "MOV-1", Infer1},
+    OperatorRow("DIAGONAL_MATRIX1", {kMatrix1Fields, "MOV-1", Infer1},
                 Movement{.moves = Copy, .fill = ZeroWithoutInput, .band = SomeDiagonals}),
 };
 

@@ -18,21 +18,6 @@ constexpr auto kOutputTensors =
     field::Tensors("OutputTensors", TensorRole::kOutput, "SPLIT-1", "SPLIT-4");
 constexpr const Field* kSplitFields[] = {&kInputTensor, &kOutputCount, &kOutputTensors, &kAxis};
 
-constexpr DataTypeSet kUpTo16 = types::kFloats | types::kInt32s | types::kInt16s;
-constexpr SupportRow kJoinRows[] = {
-    {Level(1, 0), 4, 4, {kUpTo16}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(3, 0), 4, 5, {types::kUpTo32}},
-    {Level(3, 1), 1, 8, {types::kUpTo32}},  // the page lacks this row; see the level's history
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
-constexpr SupportRow kSplitRows[] = {
-    {Level(1, 0), 4, 4, {kUpTo16}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
-
 // Requires a part to have another tensor's sizes but along the axis. Returns whether ranks agree.
 bool RequirePart(std::string_view rank_code, std::string_view sizes_code, const TensorAt& part,
                  const TensorAt& like, uint32_t axis, Inference& infer) {
@@ -146,9 +131,8 @@ std::vector<TensorMove> Split(const OperatorDesc& op, InputViews inputs, OutputV
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("JOIN", {kJoinFields, kSupportBy<kJoinRows>, "JOIN-3", InferJoin}, Movement{Join}),
-    OperatorRow("SPLIT", {kSplitFields, kSupportBy<kSplitRows>, "SPLIT-2", InferSplit},
-                Movement{Split}),
+    OperatorRow("JOIN", {kJoinFields, "JOIN-3", InferJoin}, Movement{Join}),
+    OperatorRow("SPLIT", {kSplitFields, "SPLIT-2", InferSplit}, Movement{Split}),
 };
 
 }  // namespace

@@ -34,14 +34,6 @@ constexpr const Field* kPadding1Fields[] = {&kInputTensor,   &kOutputTensor, &kP
                                             &kValueDataType, &kTypedValue,   &kDimensionCount,
                                             &kStartPadding,  &kEndPadding};
 
-constexpr SupportRow kPaddingRows[] = {
-    {Level(1, 0), 4, 5, {types::kFloats}},
-    {Level(2, 1), 4, 5, {types::kUpTo32}},
-    {Level(3, 1), 1, 8, {types::kUpTo32}},
-    {Level(5, 0), 1, 8, {types::kAll}},
-};
-constexpr SupportRow kPadding1Rows[] = {{Level(5, 0), 1, 8, {types::kAll}}};
-
 void Infer(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
   for (size_t d = 0; d < op[kStartPadding].size(); ++d) {
@@ -175,9 +167,9 @@ std::optional<ElementBytes> TypedValue(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("PADDING", {kPaddingFields, kSupportBy<kPaddingRows>, "MOV-1", Infer},
+    OperatorRow("PADDING", {kPaddingFields, "MOV-1", Infer},
                 Movement{.moves = Pad, .fill = FloatValue}),
-    OperatorRow("PADDING1", {kPadding1Fields, kSupportBy<kPadding1Rows>, "MOV-1", Infer},
+    OperatorRow("PADDING1", {kPadding1Fields, "MOV-1", Infer},
                 Movement{.moves = Pad, .fill = TypedValue}),
 };
 
@@ -199,13 +191,6 @@ constexpr auto kRepeats = field::Uints("Repeats", {.min = 1,
                                                    .count_rule = "TIL-1",
                                                    .per_dimension = true});
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kRepeatsCount, &kRepeats};
-
-constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(2, 1), 4, 4, {types::kUpTo32}},
-    {Level(3, 1), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s}},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
@@ -229,7 +214,7 @@ std::vector<TensorMove> Tile(const OperatorDesc& op, InputViews inputs, OutputVi
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("TILE", {kFields, kSupportBy<kRows>, "MOV-1", Infer}, Movement{Tile}),
+    OperatorRow("TILE", {kFields, "MOV-1", Infer}, Movement{Tile}),
 };
 
 }  // namespace

@@ -30,13 +30,6 @@ constexpr auto kStrides = field::Uints("Strides", PerDimension("SLC-3", "SLC-1",
 constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
                                          &kOffsets,     &kSizes,        &kStrides};
 
-constexpr SupportRow kSliceRows[] = {
-    {Level(1, 0), 4, 5, {types::kFloats | types::kInt32s | types::kInt16s}},
-    {Level(2, 1), 4, 5, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
-
 void InferSlice(const OperatorDesc& op, Inference& infer) {
   const Sizes& input = op.sizes(kInputTensor);
   for (size_t d = 0; d < input.size(); ++d) {
@@ -65,17 +58,6 @@ constexpr const Field* kSlice1Fields[] = {&kInputTensor,   &kOutputTensor, &kDim
                                           &kWindowOffsets, &kWindowSizes,  &kWindowStrides};
 constexpr const Field* kGradFields[] = {&kInputGradient, &kOutputGradient, &kDimensionCount,
                                         &kWindowOffsets, &kWindowSizes,    &kWindowStrides};
-
-constexpr SupportRow kSlice1Rows[] = {
-    {Level(2, 1), 4, 5, {types::kUpTo32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
-constexpr SupportRow kGradRows[] = {
-    {Level(3, 0), 4, 5, {types::kUpTo32}},
-    {Level(3, 1), 1, 8, {types::kUpTo32}},
-    {Level(4, 1), 1, 8, {types::kAll}},
-};
 
 // Returns how many steps of its strides the window has in a tensor of `sizes`.
 std::optional<Sizes> MostSteps(const OperatorDesc& op, const Sizes& sizes, Inference& infer) {
@@ -156,11 +138,9 @@ std::optional<ElementBytes> Zero(const OperatorDesc&) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("SLICE", {kSliceFields, kSupportBy<kSliceRows>, "MOV-1", InferSlice},
-                Movement{Slice}),
-    OperatorRow("SLICE1", {kSlice1Fields, kSupportBy<kSlice1Rows>, "MOV-1", InferSlice1},
-                Movement{Slice1}),
-    OperatorRow("SLICE_GRAD", {kGradFields, kSupportBy<kGradRows>, "MOV-1", InferGrad},
+    OperatorRow("SLICE", {kSliceFields, "MOV-1", InferSlice}, Movement{Slice}),
+    OperatorRow("SLICE1", {kSlice1Fields, "MOV-1", InferSlice1}, Movement{Slice1}),
+    OperatorRow("SLICE_GRAD", {kGradFields, "MOV-1", InferGrad},
                 Movement{.moves = Grad, .fill = Zero}),
 };
 

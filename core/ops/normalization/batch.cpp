@@ -25,10 +25,6 @@ constexpr auto kSpatial = field::Bool("Spatial");
 constexpr const Field* kFields[] = {&kInputTensor, &kMeanTensor, &kVarianceTensor,
                                     &kScaleTensor, &kBiasTensor, &kOutputTensor,
                                     &kSpatial,     &kEpsilon,    &kFusedActivation};
-constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(3, 1), 1, 8, {types::kFloats}},
-};
 
 // Requires the input's height and width in the last two dimensions.
 void RequirePlanes(const TensorAt& parameter, const TensorAt& input, Inference& infer) {
@@ -79,7 +75,6 @@ constexpr auto kOutputVariance = field::Output("OutputVarianceTensor");
 constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kScaleTensor,  &kBiasTensor,
                                             &kFusedAddTensor, &kOutputTensor, &kOutputMean,
                                             &kOutputVariance, &kEpsilon,      &kFusedActivation};
-constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
 
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   return RepeatedDimensions(op.sizes(kScaleTensor));
@@ -129,11 +124,10 @@ FormulaNode TrainingMeaning(const OperatorDesc& op, const Region& element, Formu
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("BATCH_NORMALIZATION", {kFields, kSupportBy<kRows>, "BN-1", Infer},
+    OperatorRow("BATCH_NORMALIZATION", {kFields, "BN-1", Infer},
                 Computed{.run = Run, .sources = SourcesBy<kShapes>, .formula = Meaning},
                 {.hardware_tolerance = Ulp<6>}),
-    OperatorRow("BATCH_NORMALIZATION_TRAINING",
-                {kTrainingFields, kSupportBy<kTrainingRows>, "BNT-1", InferTraining},
+    OperatorRow("BATCH_NORMALIZATION_TRAINING", {kTrainingFields, "BNT-1", InferTraining},
                 Computed{.run = Train,
                          .sources = SourcesBy<kTrainingShapes>,
                          .unsplittable_dims = AxesOf,
@@ -165,8 +159,6 @@ constexpr const Field* kFields[] = {&kInputTensor,    &kInputGradient, &kMeanTen
 constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kInputGradient, &kMeanTensor,
                                             &kVarianceTensor, &kScaleTensor,   &kOutputGradient,
                                             &kScaleGradient,  &kBiasGradient,  &kEpsilon};
-constexpr SupportRow kRows[] = {{Level(3, 1), 1, 8, {types::kFloats}}};
-constexpr SupportRow kTrainingRows[] = {{Level(4, 1), 1, 8, {types::kFloats}}};
 
 // Returns 0 if it is left out.
 float EpsilonOf(const OperatorDesc& op) {
@@ -295,13 +287,12 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("BATCH_NORMALIZATION_GRAD", {kFields, kSupportBy<kRows>, "BNG-1", Infer<false>},
+    OperatorRow("BATCH_NORMALIZATION_GRAD", {kFields, "BNG-1", Infer<false>},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes<false>>,
                          .unsplittable_dims = AxesOf,
                          .formula = Meaning<false>}),
-    OperatorRow("BATCH_NORMALIZATION_TRAINING_GRAD",
-                {kTrainingFields, kSupportBy<kTrainingRows>, "BNG-1", Infer<true>},
+    OperatorRow("BATCH_NORMALIZATION_TRAINING_GRAD", {kTrainingFields, "BNG-1", Infer<true>},
                 Computed{.run = RunTraining,
                          .sources = SourcesBy<kShapes<true>>,
                          .unsplittable_dims = AxesOf,

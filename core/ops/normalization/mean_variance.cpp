@@ -29,13 +29,6 @@ constexpr const Field* kMomentsFields[] = {
     &kInputTensor, &kScaleTensor, &kBiasTensor,  &kOutputTensor, &kAxisCount,
     &kAxes,        &kUseMean,     &kUseVariance, &kEpsilon,      &kFusedActivation};
 
-constexpr SupportRow kChannelRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
-constexpr SupportRow kAxesRows[] = {
-    {Level(2, 1), 4, 4, {types::kFloats}},
-    {Level(3, 1), 1, 8, {types::kFloats}},
-};
-constexpr SupportRow kMomentsRows[] = {{Level(6, 3), 1, 8, {types::kFloats}}};
-
 bool FlagOf(const OperatorDesc& op, const FieldOf<bool>& field, bool otherwise) {
   const bool* flag = op.find_if_known(field);
   return flag == nullptr ? otherwise : *flag;
@@ -145,22 +138,19 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MEAN_VARIANCE_NORMALIZATION",
-                {kChannelFields, kSupportBy<kChannelRows>, "MVN-1", InferParameters},
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION", {kChannelFields, "MVN-1", InferParameters},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,
                          .formula = Meaning},
                 {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("MEAN_VARIANCE_NORMALIZATION1",
-                {kAxesFields, kSupportBy<kAxesRows>, "MVN-1", InferAxesByLevel},
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION1", {kAxesFields, "MVN-1", InferAxesByLevel},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,
                          .formula = Meaning},
                 {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("MEAN_VARIANCE_NORMALIZATION2",
-                {kMomentsFields, kSupportBy<kMomentsRows>, "MVN-1", InferAxes},
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION2", {kMomentsFields, "MVN-1", InferAxes},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,

@@ -17,13 +17,6 @@ using namespace normalization;
 constexpr const Field* kRowFields[] = {&kInputTensor, &kOutputTensor};
 constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kAxisCount, &kAxes};
 
-constexpr SupportRow kRowRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(2, 0), 4, 5, {types::kFloats}},
-    {Level(3, 0), 1, 8, {types::kFloats}},
-};
-constexpr SupportRow kSliceRows[] = {{Level(5, 1), 1, 8, {types::kFloats}}};
-
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
   if (axes != nullptr) return *axes;
@@ -91,7 +84,6 @@ constexpr OperatorInfo OfRows(std::string_view name) {
   return {
       .name = name,
       .fields = kRowFields,
-      .support = kSupportBy<kRowRows>,
       .type_rule = "SMX-1",
       .infer = InferRows,
       .family = FamilyOf<kFunction>(),
@@ -101,8 +93,7 @@ constexpr OperatorInfo OfRows(std::string_view name) {
 
 template <SoftmaxFunction kFunction>
 constexpr OperatorInfo OfSlices(std::string_view name) {
-  return OperatorRow(name, {kSliceFields, kSupportBy<kSliceRows>, "SMX-1", InferSlices},
-                     FamilyOf<kFunction>(),
+  return OperatorRow(name, {kSliceFields, "SMX-1", InferSlices}, FamilyOf<kFunction>(),
                      {.fusable = {kInMatrices<kFunction>, kInMatricesSince}});
 }
 
@@ -129,10 +120,6 @@ using namespace normalization;
 
 constexpr auto kP = field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"});
 constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
-constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(3, 1), 1, 8, {types::kFloats}},
-};
 
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   return {op[kAxis]};
@@ -169,7 +156,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("LP_NORMALIZATION", {kFields, kSupportBy<kRows>, "LPN-1", Infer},
+    OperatorRow("LP_NORMALIZATION", {kFields, "LPN-1", Infer},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AxesOf,
@@ -192,9 +179,6 @@ constexpr auto kIntegers = field::Output("OutputTensor", TypeVariable::kU);
 constexpr auto kScale = field::Output("OutputScaleTensor", TypeVariable::kV);
 constexpr auto kZeroPoint = field::Output("OutputZeroPointTensor", TypeVariable::kU);
 constexpr const Field* kFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPoint};
-constexpr SupportRow kRows[] = {
-    {Level(4, 0), 1, 8, {types::kFloats, types::kInt8s, DataTypeSet{DataType::kFloat32}}},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   const Sizes& sizes = op.sizes(kInputTensor);
@@ -263,7 +247,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kFields, kSupportBy<kRows>, "DQL-1", Infer},
+    OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kFields, "DQL-1", Infer},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .unsplittable_dims = AllDimensions,

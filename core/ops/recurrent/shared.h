@@ -107,10 +107,6 @@ inline constexpr std::string_view kDirectionNames[] = {"FORWARD", "BACKWARD", "B
 inline constexpr auto kDirection =
     field::Enum("Direction", {"DML_RECURRENT_NETWORK_DIRECTION_", kDirectionNames});
 
-inline constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats, {DataType::kUint32}}},
-};
-
 // The numbers of gates and activations of an operator.
 struct NetworkKind {
   uint32_t gates;
@@ -177,7 +173,7 @@ constexpr OperatorInfo Network(std::string_view name, std::span<const Field* con
           }};
   return OperatorRow(
       name,
-      {fields, kSupportBy<kRows>, "REC-1",
+      {fields, "REC-1",
        [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); }},
       family, {.values_choose = true, .implies_outputs = true});
 }

@@ -86,10 +86,6 @@ namespace {
 using namespace reduction;
 
 constexpr const Field* kFields[] = {&kInputTensor, &kOutput, &kAxisCount, &kAxes, &kAxisDirection};
-constexpr SupportRow kRows[] = {
-    {Level(3, 0), 1, 8, {types::kUpTo32, kIndexTypes}},
-    {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s, kIndexTypes}},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferIndexType(op, op.name(), infer);
@@ -102,10 +98,8 @@ ReductionCall Call(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ARGMAX", {kFields, kSupportBy<kRows>, "RED-2", Infer},
-                Reduction{Call<ReduceFunction::kArgMax>}),
-    OperatorRow("ARGMIN", {kFields, kSupportBy<kRows>, "RED-2", Infer},
-                Reduction{Call<ReduceFunction::kArgMin>}),
+    OperatorRow("ARGMAX", {kFields, "RED-2", Infer}, Reduction{Call<ReduceFunction::kArgMax>}),
+    OperatorRow("ARGMIN", {kFields, "RED-2", Infer}, Reduction{Call<ReduceFunction::kArgMin>}),
 };
 
 }  // namespace
@@ -124,51 +118,6 @@ using namespace reduction;
 constexpr auto kFunction =
     field::Enum("Function", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames});
 constexpr const Field* kFields[] = {&kFunction, &kInputTensor, &kOutput, &kAxisCount, &kAxes};
-
-constexpr DataTypeSet kFloatsAnd32 = types::kFloats | types::kInt32s;
-constexpr DataTypeSet kFloatsAnd32To64 = kFloatsAnd32 | types::kInt64s;
-constexpr DataTypeSet kUint32 = {DataType::kUint32};
-
-constexpr SupportRow kArgRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats, kUint32}},
-    {Level(2, 1), 4, 4, {types::kUpTo32, kUint32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32, kIndexTypes}},
-    {Level(4, 1), 1, 8, {types::kUpTo32 | types::kInt64s, kIndexTypes}},
-};
-constexpr SupportRow kFloatOnlyRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(3, 0), 1, 8, {types::kFloats}},
-};
-constexpr SupportRow kNormRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(3, 0), 1, 8, {types::kFloats}},
-    {Level(5, 0), 1, 8, {kFloatsAnd32To64}},
-};
-constexpr SupportRow kMinMaxRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(2, 1), 4, 4, {kFloatsAnd32}},
-    {Level(3, 0), 1, 8, {types::kUpTo32}},
-    {Level(5, 0), 1, 8, {types::kUpTo32 | types::kInt64s}},
-};
-constexpr SupportRow kSumRows[] = {
-    {Level(1, 0), 4, 4, {types::kFloats}},
-    {Level(2, 1), 4, 4, {kFloatsAnd32}},
-    {Level(3, 0), 1, 8, {kFloatsAnd32}},
-    {Level(5, 0), 1, 8, {kFloatsAnd32To64}},
-};
-
-template <typename... Functions>
-constexpr uint32_t SetOf(Functions... functions) {
-  return ((uint32_t{1} << static_cast<uint32_t>(functions)) | ...);
-}
-using F = ReduceFunction;
-constexpr SupportTable kSupport[] = {
-    {kArgRows, &kFunction, SetOf(F::kArgMin, F::kArgMax)},
-    {kFloatOnlyRows, &kFunction, SetOf(F::kAverage, F::kL2, F::kLogSum, F::kLogSumExp)},
-    {kNormRows, &kFunction, SetOf(F::kL1, F::kSumSquare)},
-    {kMinMaxRows, &kFunction, SetOf(F::kMin, F::kMax)},
-    {kSumRows, &kFunction, SetOf(F::kMultiply, F::kSum)},
-};
 
 ReduceFunction FunctionOf(const OperatorDesc& op) {
   return static_cast<ReduceFunction>(op[kFunction]);
@@ -221,7 +170,7 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("REDUCE", {kFields, kSupport, "RED-2", Infer}, Reduction{Call},
+    OperatorRow("REDUCE", {kFields, "RED-2", Infer}, Reduction{Call},
                 {.hardware_tolerance = HardwareTolerance}),
 };
 

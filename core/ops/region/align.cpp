@@ -22,14 +22,6 @@ constexpr const Field* kFields1[] = {&kInputTensor,       &kRegions,           &
                                      &kSpatialScaleX,     &kSpatialScaleY,     &kInputPixelOffset,
                                      &kOutputPixelOffset, &kOutsideValue,      &kMinimumSamples,
                                      &kMaximumSamples,    &kAlignToCorners};
-constexpr SupportRow kRows[] = {
-    Row(Level(3, 0), {DataType::kUint32}),
-    Row(Level(5, 0), {DataType::kUint64, DataType::kUint32}),
-};
-constexpr SupportRow kRows1[] = {
-    Row(Level(4, 0), {DataType::kUint32}),
-    Row(Level(5, 0), {DataType::kUint64, DataType::kUint32}),
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   const auto count = CheckRegions("RAL-1", op, infer);
@@ -108,10 +100,10 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_ALIGN", {kFields, kSupportBy<kRows>, "RAL-1", Infer},
+    OperatorRow("ROI_ALIGN", {kFields, "RAL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.values_choose = true}),
-    OperatorRow("ROI_ALIGN1", {kFields1, kSupportBy<kRows1>, "RAL-1", Infer},
+    OperatorRow("ROI_ALIGN1", {kFields1, "RAL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.values_choose = true}),
 };
@@ -131,7 +123,6 @@ constexpr auto kSpatialScale = field::Float("SpatialScale");
 constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"});
 constexpr const Field* kFields[] = {&kInputTensor, &kRegions, &kOutputTensor, &kSpatialScale,
                                     &kPooledSize};
-constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   if (op[kInputTensor].rank() != 4 || op[kRegions].rank() != 4) return;  // no level allows that
@@ -192,7 +183,7 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_POOLING", {kFields, kSupportBy<kRows>, "RPL-1", Infer},
+    OperatorRow("ROI_POOLING", {kFields, "RPL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.values_choose = true}),
 };

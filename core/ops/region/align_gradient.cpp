@@ -19,7 +19,6 @@ constexpr const Field* kFields[] = {
     &kImageGradient,  &kRegionGradient, &kReductionFunction, &kInterpolationMode,
     &kSpatialScaleX,  &kSpatialScaleY,  &kInputPixelOffset,  &kOutputPixelOffset,
     &kMinimumSamples, &kMaximumSamples, &kAlignToCorners};
-constexpr SupportRow kRows[] = {Row(Level(4, 1), {DataType::kUint32})};
 
 bool HasImage(const OperatorDesc& op) {
   return op.find(kImage) != nullptr;
@@ -236,7 +235,7 @@ void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_ALIGN_GRAD", {kFields, kSupportBy<kRows>, "RAG-1", Infer},
+    OperatorRow("ROI_ALIGN_GRAD", {kFields, "RAG-1", Infer},
                 Computed{.run = Run,
                          .sources = Sources,
                          .unsplittable_dims = AllDimensions,

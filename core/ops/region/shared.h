@@ -31,11 +31,6 @@ inline constexpr auto kMinimumSamples =
 inline constexpr auto kMaximumSamples = field::Uint("MaximumSamplesPerOutput");
 inline constexpr auto kAlignToCorners = field::Bool("AlignRegionsToCorners");
 
-// A row with the given types of batch indices.
-constexpr SupportRow Row(FeatureLevel since, DataTypeSet batches) {
-  return {since, 4, 4, {types::kFloats, {}, {}, batches}, {{{2, 4}, {1, 4}}}};
-}
-
 bool IsMax(const OperatorDesc& op);
 
 // Requires ROITensor {R, 4} and BatchIndicesTensor {R}, after leading 1s. Returns R if they fit.

@@ -25,12 +25,6 @@ constexpr const Field* kFields[] = {
     &kParameters,     &kFirstMoment,     &kSecondMoment, &kGradient, &kStep,  &kNewParameters,
     &kNewFirstMoment, &kNewSecondMoment, &kLearningRate, &kBeta1,    &kBeta2, &kEpsilon};
 
-constexpr DataTypeSet kUint32 = {DataType::kUint32};
-constexpr SupportRow kRows[] = {
-    {Level(3, 0), 4, 4, {types::kFloats, kUint32}, {{{1, 4}}}},
-    {Level(4, 0), 1, 8, {types::kFloats, kUint32}},
-};
-
 void Infer(const OperatorDesc& op, Inference& infer) {
   const Sizes& sizes = op.sizes(kParameters);
   for (const auto* field : {&kFirstMoment, &kSecondMoment, &kGradient}) {
@@ -141,7 +135,7 @@ void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ADAM_OPTIMIZER", {kFields, kSupportBy<kRows>, "ADAM-1", Infer},
+    OperatorRow("ADAM_OPTIMIZER", {kFields, "ADAM-1", Infer},
                 Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
                 {.in_place = true}),
 };

@@ -18,10 +18,6 @@ namespace {
 
 using namespace windows;
 
-constexpr SupportRow kRows[] = {
-    {Level(6, 4), 3, 8, {types::kUpTo32 | types::kInt64s}},
-};
-
 // The output's spatial sizes do not follow from the input.
 void Infer(const OperatorDesc& op, Inference& infer) {
   if (!op[kOutputTensor].sizes) return;
@@ -186,7 +182,7 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("FOLD", {kFields, kSupportBy<kRows>, "MOV-1", Infer},
+    OperatorRow("FOLD", {kFields, "MOV-1", Infer},
                 Computed{.run = Run, .sources = Sources, .weights = Source}),
 };
 

@@ -57,26 +57,6 @@ constexpr const Field* kGrad1Fields[] = {
     &kInputGradient,  &kOutputGradient, &kInterpolationMode, &kRoundingDirection,
     &kDimensionCount, &kScales,         &kInputPixelOffsets, &kOutputPixelOffsets};
 
-constexpr DataTypeSet kWithBytes = types::kFloats | types::kInt8s;
-constexpr SupportRow kUpsampleRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
-constexpr SupportRow kResampleRows[] = {
-    {Level(2, 0), 4, 4, {types::kFloats}},
-    {Level(5, 1), 1, 4, {types::kFloats}},
-    {Level(6, 2), 1, 4, {kWithBytes}},
-};
-constexpr SupportRow kResample1Rows[] = {
-    {Level(2, 1), 4, 4, {types::kFloats}},
-    {Level(5, 1), 1, 4, {types::kFloats}},
-    {Level(6, 2), 1, 4, {kWithBytes}},
-};
-constexpr SupportRow kResample3Rows[] = {{Level(6, 4), 1, 4, {kWithBytes}}};
-constexpr SupportRow kGradRows[] = {
-    {Level(3, 0), 4, 4, {types::kFloats}},
-    {Level(5, 1), 1, 4, {types::kFloats}},
-};
-constexpr SupportTable kResample2Support[] = {{std::span(kResample1Rows).subspan(1)}};
-constexpr SupportTable kGrad1Support[] = {{std::span(kGradRows).subspan(1)}};
-
 // --- rules ---------------------------------------------------------------------------------------
 
 void InferUpsample(const OperatorDesc& op, Inference& infer) {
@@ -251,19 +231,18 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("UPSAMPLE_2D", {kUpsampleFields, kSupportBy<kUpsampleRows>, "MOV-1", InferUpsample},
-                kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("RESAMPLE", {kResampleFields, kSupportBy<kResampleRows>, "MOV-1", InferResample},
-                kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("RESAMPLE1", {kResample1Fields, kSupportBy<kResample1Rows>, "MOV-1", InferResample},
-                kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("RESAMPLE2", {kResample2Fields, kResample2Support, "MOV-1", InferResample},
-                kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("RESAMPLE3", {kResample3Fields, kSupportBy<kResample3Rows>, "MOV-1", InferResample},
-                kForward, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("RESAMPLE_GRAD", {kGradFields, kSupportBy<kGradRows>, "MOV-1", InferGrad},
-                kBackward),
-    OperatorRow("RESAMPLE_GRAD1", {kGrad1Fields, kGrad1Support, "MOV-1", InferGrad}, kBackward),
+    OperatorRow("UPSAMPLE_2D", {kUpsampleFields, "MOV-1", InferUpsample}, kForward,
+                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE", {kResampleFields, "MOV-1", InferResample}, kForward,
+                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE1", {kResample1Fields, "MOV-1", InferResample}, kForward,
+                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE2", {kResample2Fields, "MOV-1", InferResample}, kForward,
+                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE3", {kResample3Fields, "MOV-1", InferResample}, kForward,
+                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("RESAMPLE_GRAD", {kGradFields, "MOV-1", InferGrad}, kBackward),
+    OperatorRow("RESAMPLE_GRAD1", {kGrad1Fields, "MOV-1", InferGrad}, kBackward),
 };
 
 }  // namespace

@@ -23,7 +23,6 @@ using namespace pooling;
 constexpr const Field* kFields[] = {
     &kInputGradient, &kOutputGradient,        &kDimensionCount,      &kWindows.strides,
     &kWindowSize,    &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
-constexpr SupportRow kRows[] = {{Level(3, 0), 4, 5, {types::kFloats}}};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferGradient("APG-1", kOutputGradient, op, infer);
@@ -298,7 +297,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("AVERAGE_POOLING_GRAD", {kFields, kSupportBy<kRows>, "POOL-1", Infer},
+    OperatorRow("AVERAGE_POOLING_GRAD", {kFields, "POOL-1", Infer},
                 Computed{.run = Run, .sources = Sources, .formula = Meaning}),
 };
 

@@ -19,9 +19,6 @@ constexpr const Field* kGradFields[] = {&kInputTensor,  &kInputGradient, &kOutpu
                                         &kCrossChannel, &kLocalSize,     &kAlpha,
                                         &kBeta,         &kBias};
 
-constexpr SupportRow kRows[] = {{Level(1, 0), 4, 4, {types::kFloats}}};
-constexpr SupportRow kGradRows[] = {{Level(3, 1), 4, 4, {types::kFloats}}};
-
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferEqualSizes(op.info().type_rule, op, infer);
 }
@@ -134,10 +131,9 @@ FormulaNode GradMeaning(const OperatorDesc& op, const Region& element, Formula& 
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
-        "LOCAL_RESPONSE_NORMALIZATION", {kFields, kSupportBy<kRows>, "LRN-1", Infer},
+        "LOCAL_RESPONSE_NORMALIZATION", {kFields, "LRN-1", Infer},
         Computed{.run = Run, .sources = Sources, .unsplittable_dims = Whole, .formula = Meaning}),
-    OperatorRow("LOCAL_RESPONSE_NORMALIZATION_GRAD",
-                {kGradFields, kSupportBy<kGradRows>, "LRG-1", Infer},
+    OperatorRow("LOCAL_RESPONSE_NORMALIZATION_GRAD", {kGradFields, "LRG-1", Infer},
                 Computed{.run = RunGrad,
                          .sources = GradSources,
                          .unsplittable_dims = Whole,

@@ -27,26 +27,6 @@ constexpr const Field* kFields2[] = {
     &kInputTensor,           &kOutputTensor,        &kIndices,
     &kDimensionCount,        &kWindows.strides,     &kWindowSize,
     &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
-constexpr SupportRow Row(FeatureLevel since, DataTypeSet data, DataTypeSet indices) {
-  return {since, 4, 5, {data, {}, {}, indices}};
-}
-constexpr DataTypeSet kFrom3_0 = types::kFloats | types::kInt8s;
-constexpr DataTypeSet kFrom5_0 = types::kFloats | kIntegers8To64;
-constexpr SupportRow kRows[] = {
-    {Level(1, 0), 4, 5, {types::kFloats}},
-    {Level(3, 0), 4, 5, {kFrom3_0}},
-    {Level(5, 0), 4, 5, {kFrom5_0}},
-};
-constexpr SupportRow kRows1[] = {
-    Row(Level(2, 0), types::kFloats, kUint32),
-    Row(Level(3, 0), kFrom3_0, kUint32),
-    Row(Level(5, 0), kFrom5_0, kUnsigned),
-};
-constexpr SupportRow kRows2[] = {
-    Row(Level(2, 1), types::kFloats, kUint32),
-    Row(Level(3, 0), kFrom3_0, kUint32),
-    Row(Level(5, 0), kFrom5_0, kUnsigned),
-};
 
 void InferWithIndices(const OperatorDesc& op, Inference& infer) {
   InferPooling(op, infer);
@@ -117,9 +97,9 @@ constexpr OperatorInfo WithIndices(OperatorInfo info) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    Pooling("MAX_POOLING", kFields, kSupportBy<kRows>, kFamily),
-    WithIndices(Pooling("MAX_POOLING1", kFields1, kSupportBy<kRows1>, kFamily)),
-    WithIndices(Pooling("MAX_POOLING2", kFields2, kSupportBy<kRows2>, kFamily)),
+    Pooling("MAX_POOLING", kFields, kFamily),
+    WithIndices(Pooling("MAX_POOLING1", kFields1, kFamily)),
+    WithIndices(Pooling("MAX_POOLING2", kFields2, kFamily)),
 };
 
 }  // namespace
@@ -139,10 +119,6 @@ constexpr const Field* kFields[] = {
     &kInputTensor,           &kInputGradient,       &kOutputGradient,
     &kDimensionCount,        &kWindows.strides,     &kWindowSize,
     &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
-constexpr SupportRow kRows[] = {
-    {Level(3, 0), 4, 4, {types::kFloats}},
-    {Level(4, 0), 4, 5, {types::kFloats}},
-};
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   infer.Output("MPG-1", kOutputGradient, op.sizes(kInputTensor));
@@ -197,7 +173,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MAX_POOLING_GRAD", {kFields, kSupportBy<kRows>, "MPG-1", Infer},
+    OperatorRow("MAX_POOLING_GRAD", {kFields, "MPG-1", Infer},
                 Computed{.run = Run, .sources = Sources, .formula = Meaning},
                 {.values_choose = true}),
 };

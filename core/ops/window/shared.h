@@ -29,13 +29,6 @@ inline constexpr auto kWindowSize = field::Uints("WindowSize", kSpatial);
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr auto kIncludePadding = field::Bool("IncludePadding");
 
-// --- support -------------------------------------------------------------------------------------
-
-inline constexpr DataTypeSet kUint32 = {DataType::kUint32};
-inline constexpr DataTypeSet kUnsigned = {DataType::kUint64, DataType::kUint32};
-inline constexpr DataTypeSet kIntegers8To64 =
-    types::kInt64s | types::kInt32s | types::kInt16s | types::kInt8s;
-
 // --- rules ---------------------------------------------------------------------------------------
 
 // Returns the sizes that pooling makes, following `pooled` where the rule allows one more.
@@ -83,8 +76,8 @@ FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims&
 // --- rows ----------------------------------------------------------------------------------------
 
 constexpr OperatorInfo Pooling(std::string_view name, std::span<const Field* const> fields,
-                               std::span<const SupportTable> support, const Computed& family) {
-  return OperatorRow(name, {fields, support, "POOL-1", InferPooling}, family);
+                               const Computed& family) {
+  return OperatorRow(name, {fields, "POOL-1", InferPooling}, family);
 }
 
 }  // namespace dmlop::pooling

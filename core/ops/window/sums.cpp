@@ -35,8 +35,6 @@ constexpr const Field* kNorm1Fields[] = {
     &kInputTensor,         &kOutputTensor,      &kDimensionCount,
     &kWindows.strides,     &kWindowSize,        &kWindows.start_padding,
     &kWindows.end_padding, &kWindows.dilations, &kP};
-constexpr SupportRow kRows[] = {{Level(1, 0), 4, 5, {types::kFloats}}};
-constexpr SupportRow kRows1[] = {{Level(6, 2), 4, 5, {types::kFloats}}};
 
 // --- averages ------------------------------------------------------------------------------------
 
@@ -117,12 +115,10 @@ constexpr Computed kAverage = {.run = RunAverage, .sources = Sources, .formula =
 constexpr Computed kNorm = {.run = RunNorm, .sources = Sources, .formula = NormMeaning};
 
 constexpr OperatorInfo kOperators[] = {
-    Granting(AverageTolerance,
-             Pooling("AVERAGE_POOLING", kAverageFields, kSupportBy<kRows>, kAverage)),
-    Granting(AverageTolerance,
-             Pooling("AVERAGE_POOLING1", kAverage1Fields, kSupportBy<kRows1>, kAverage)),
-    Granting(NormTolerance, Pooling("LP_POOLING", kNormFields, kSupportBy<kRows>, kNorm)),
-    Granting(NormTolerance, Pooling("LP_POOLING1", kNorm1Fields, kSupportBy<kRows1>, kNorm)),
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING", kAverageFields, kAverage)),
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", kAverage1Fields, kAverage)),
+    Granting(NormTolerance, Pooling("LP_POOLING", kNormFields, kNorm)),
+    Granting(NormTolerance, Pooling("LP_POOLING1", kNorm1Fields, kNorm)),
 };
 
 }  // namespace
@@ -156,9 +152,6 @@ constexpr const Field* kFields[] = {
     &kIncludePadding};
 constexpr const FieldOf<TensorDesc>* kOfChannels[] = {&kInputScale, &kInputZeroPoint, &kOutputScale,
                                                       &kOutputZeroPoint};
-constexpr SupportRow kRows[] = {
-    {Level(6, 2), 4, 5, {types::kInt8s, types::kInt8s, {DataType::kFloat32}}, {{{1, 5}}}},
-};
 
 // Returns whether the sizes are {1, C, 1, ..}, perhaps without leading or trailing 1s.
 bool IsOfChannels(const Sizes& sizes, uint32_t channels, size_t rank) {
@@ -235,7 +228,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("QUANTIZED_LINEAR_AVERAGE_POOLING", {kFields, kSupportBy<kRows>, "QAP-1", Infer},
+    OperatorRow("QUANTIZED_LINEAR_AVERAGE_POOLING", {kFields, "QAP-1", Infer},
                 Computed{.run = Run, .sources = Sources, .formula = Meaning}),
 };
 
