@@ -39,7 +39,7 @@ LIBRARIES = {
     "benchmark/": r"app/bench/bench_module\.cpp",
     "png.h": r"(app/text/picture|core/io/picture_file)\.cpp",
     "jpeglib.h": r"core/io/picture_file\.cpp",
-    "protozero/": r"core/(io/(tensor_proto\.cpp|wire_bytes\.h)|onnx/wire_message\.h)",
+    "protozero/": r"core/(io/(tensor_proto\.cpp|wire_bytes\.h)|onnx/onnx_model\.cpp)",
     "nettle/": r"app/files/reported_file\.cpp",
 }
 

@@ -17,7 +17,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/document/operator_case.h"
-#include "core/document/operator_object.h"
+#include "core/document/operator_document.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/io/temporary_file.h"

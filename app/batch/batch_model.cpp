@@ -11,7 +11,7 @@
 #include "app/run/runnable_model.h"
 #include "app/timing.h"
 #include "core/engine/copy/copy_views.h"
-#include "core/graph/node_ranges.h"
+#include "core/graph/graph_run.h"
 
 namespace dmlop {
 

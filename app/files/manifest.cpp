@@ -11,7 +11,7 @@
 #include "app/files/descriptor.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/document/operator_object.h"
+#include "core/document/operator_document.h"
 #include "core/io/json.h"
 
 namespace dmlop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/document/operator_object.h"
+#include "core/document/operator_document.h"
 
 #include <fmt/format.h>
 

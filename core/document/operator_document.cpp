@@ -3,13 +3,255 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <iterator>
 #include <set>
+#include <utility>
 
+#include "core/base/spelling.h"
 #include "core/document/value_reader.h"
 #include "core/io/file.h"
 
 namespace dmlop {
+
+namespace {
+
+// The fields of a tensor or an activation may be one level down.
+JsonCursor InnerFields(JsonCursor object) {
+  const auto desc = object.Find("desc");
+  return desc && desc->is_object() ? *desc : TensorFields(object);
+}
+
+// Returns true if `pointer` leads to that value or into it.
+bool LeadsTo(std::string_view value, std::string_view pointer) {
+  return pointer.starts_with(value) &&
+         (pointer.size() == value.size() || pointer[value.size()] == '/');
+}
+
+// Returns true for the fault of a file bound to a tensor that might have provided a field.
+bool IsFileOf(const Diagnostic& fault, std::string_view field) {
+  constexpr std::string_view kBindings = "/bindings/";
+  return fault.file_fault && fault.pointer.starts_with(kBindings) &&
+         LeadsTo(std::string_view(fault.pointer).substr(kBindings.size()), field);
+}
+
+// Returns true for a misspelled member in place of a missing one, or of the object around all.
+bool Hides(const Diagnostic& fault, std::string_view missing) {
+  if (fault.severity != Severity::kError || fault.code != "JSON-3") return false;
+  if (IsMisspelt(fault, missing)) return true;
+  const size_t slash = fault.pointer.rfind('/');
+  const std::string_view name = std::string_view(fault.pointer).substr(slash + 1);
+  return LeadsTo(std::string_view(fault.pointer).substr(0, slash), missing) &&
+         (IsNear(name, "Desc") || IsNear(name, "desc"));
+}
+
+// Returns true for misspelled bindings, if a bound file might provide what is missing.
+bool HidesBindings(const Diagnostic& fault, std::string_view of_operator) {
+  const bool is_of_tensor = of_operator.ends_with("/DataType") || of_operator.ends_with("/Sizes") ||
+                            of_operator.find("Tensors") != std::string_view::npos;
+  return is_of_tensor && fault.code == "JSON-3" && fault.pointer.rfind('/') == 0 &&
+         IsNear(std::string_view(fault.pointer).substr(1), "bindings");
+}
+
+// Returns true for a binding of no tensor whose name is similar to the tensor's or a part of it.
+bool IsMisspeltBinding(const Diagnostic& fault, std::string_view of_operator) {
+  constexpr std::string_view kBindings = "/bindings/";
+  if (fault.code != "JSON-3" || !fault.pointer.starts_with(kBindings)) return false;
+  const std::string_view name = std::string_view(fault.pointer).substr(kBindings.size());
+  const std::string_view tensor = of_operator.substr(0, of_operator.find('/'));
+  return tensor.find(name) != std::string_view::npos || IsNear(name, tensor);
+}
+
+// Returns true for a fault outside of the operator, which does not affect its fields.
+bool IsBeside(const Diagnostic& fault) {
+  constexpr std::string_view kBeside[] = {"/name", "/expect", "/tolerance"};
+  return std::any_of(std::begin(kBeside), std::end(kBeside),
+                     [&](std::string_view key) { return LeadsTo(key, fault.pointer); });
+}
+
+// Returns true for a sweep, whose values replace fields of the operator.
+bool IsSweep(const Diagnostic& fault) {
+  return fault.code == "JSON-3" && fault.pointer == "/sweep";
+}
+
+}  // namespace
+
+OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
+                               const ValueReader& values)
+    : object_(object), fields_(object), dialect_(values.dialect()) {
+  if (!values.Expect(object, JsonKind::kObject)) return;
+  const OperatorInfo* info = ReadOperatorType(object, values);
+  if (info == nullptr) return;
+  op_.emplace(*info);
+  const auto desc = values.FindEither(object, "Desc", "desc");
+  if (desc) fields_ = *desc;
+  const bool is_null = !desc && (object.Find("Desc") || object.Find("desc"));
+  if (is_null && values.dialect() == Dialect::kModel) {  // already reported
+    op_.reset();
+    return;
+  }
+  if (!values.Expect(fields_, JsonKind::kObject)) return;
+  ReadFields(fields_, values, *op_);
+  CheckKeys(object, fields_, *info, other_keys, values);
+}
+
+void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
+  ExplainNegativeAxes(diagnostics);
+  ReadScalars(fields_, ValueReader(diagnostics, dialect_), *op_);
+  std::vector<std::string> left_out;
+  for (const TensorSlot& slot : TensorSlots(std::as_const(*op_), TensorRole::kOutput)) {
+    if (slot.desc->complete()) continue;
+    const bool is_made_up = !slot.desc->data_type && !slot.desc->sizes;
+    left_out.push_back(slot.path + (is_made_up ? "" : slot.desc->sizes ? "/DataType" : "/Sizes"));
+  }
+  const bool may_be_unreadable = std::any_of(
+      diagnostics.list().begin(), diagnostics.list().end(),
+      [](const Diagnostic& d) { return d.severity == Severity::kError && !IsBeside(d); });
+  const Diagnostics found = Judge(level, may_be_unreadable);
+  // Faults of what was inferred from the other fields are theirs.
+  const auto is_implied = [&](const Diagnostic& diagnostic) {
+    return diagnostic.code != "JSON-2" &&
+           std::any_of(left_out.begin(), left_out.end(),
+                       [&](const std::string& path) { return LeadsTo(path, diagnostic.pointer); });
+  };
+  const bool fields_are_wrong =
+      may_be_unreadable || !std::all_of(found.list().begin(), found.list().end(), is_implied);
+  // A member that cannot be read has been reported, and is not missing.
+  std::vector<Diagnostic> unreadable = diagnostics.list();
+  std::erase_if(unreadable, [](const Diagnostic& d) { return d.pointer.empty(); });
+  for (Diagnostic diagnostic : found.list()) {
+    if (fields_are_wrong && is_implied(diagnostic)) continue;
+    const std::string of_operator = diagnostic.pointer;
+    Locate(diagnostic);
+    const bool is_repeated =
+        diagnostic.code == "JSON-2" &&
+        std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
+          return LeadsTo(earlier.pointer, diagnostic.pointer) ||
+                 LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator) ||
+                 Hides(earlier, diagnostic.pointer) || IsMisspeltBinding(earlier, of_operator) ||
+                 HidesBindings(earlier, of_operator) || HidesType(earlier, of_operator) ||
+                 IsSweep(earlier);
+        });
+    if (!is_repeated) diagnostics.Append(diagnostic);
+  }
+  diagnostics.Omit(found.omitted());
+}
+
+// Returns true for a misspelled field that would provide the type of tensors.
+bool OperatorObject::HidesType(const Diagnostic& fault, std::string_view of_operator) const {
+  if (!of_operator.ends_with("/DataType")) return false;
+  return std::any_of(op_->fields().begin(), op_->fields().end(), [&](const Field* field) {
+    return field->kind == FieldKind::kDataType &&
+           Hides(fault, fmt::format("{}/{}", fields_.pointer(), field->name));
+  });
+}
+
+// Negative axes were refused before their tensor was known; this adds what they mean.
+void OperatorObject::ExplainNegativeAxes(Diagnostics& diagnostics) const {
+  for (const std::string_view name : {"Axis", "Axes"}) {
+    const std::optional<JsonCursor> field = fields_.Find(name);
+    if (!field) continue;
+    ExplainNegativeAxis(*field, diagnostics);
+    for (auto axis = field->first_child(); axis; axis = axis->next()) {
+      ExplainNegativeAxis(*axis, diagnostics);
+    }
+  }
+}
+
+void OperatorObject::ExplainNegativeAxis(JsonCursor value, Diagnostics& diagnostics) const {
+  const std::string_view token = value.token();
+  int64_t axis = 0;
+  const auto error = std::from_chars(token.data(), token.data() + token.size(), axis).ec;
+  if (value.kind() != JsonKind::kInteger || error != std::errc() || axis >= 0) return;
+  for (Diagnostic& fault : diagnostics.list()) {
+    if (fault.code == "DOC-2" && fault.offset == value.offset()) fault.message = AxisFault(axis);
+  }
+}
+
+std::string OperatorObject::AxisFault(int64_t axis) const {
+  const std::string fault = fmt::format("{} is not an axis; axes are counted from 0", axis);
+  const std::vector<TensorSlot> inputs = TensorSlots(*op_, TensorRole::kInput);
+  if (inputs.empty() || !inputs.front().desc->sizes) return fault + ", and the last of n is n - 1";
+  const std::string tensor = DisplayName(inputs.front().path);
+  const int64_t rank = static_cast<int64_t>(inputs.front().desc->rank());
+  if (axis < -rank) return fmt::format("{}, and {} has {}", fault, tensor, rank);
+  return fmt::format("{}, and NumPy's axis {} of the {} that {} has is axis {}", fault, axis, rank,
+                     tensor, rank + axis);
+}
+
+void OperatorObject::WarnOfValues(std::span<const ConstTensorView> inputs,
+                                  Diagnostics& diagnostics) const {
+  Diagnostics found;
+  dmlop::WarnOfValues(*op_, inputs, found);
+  for (Diagnostic& warning : found.list()) {
+    Locate(warning);
+    diagnostics.Append(std::move(warning));
+  }
+}
+
+// If values cannot be read, faults count that occur with two very different replacements of them.
+Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) {
+  Diagnostics found;
+  if (!may_be_unreadable) {
+    dmlop::Check(*op_, level, found);
+    return found;
+  }
+  const auto judge = [&](const Placeholders& placeholders) {
+    OperatorDesc op = *op_;
+    Diagnostics of_op;
+    FillUnreadable(fields_, dialect_, placeholders, op);
+    dmlop::Check(op, level, of_op);
+    return of_op;
+  };
+  found = judge({1, DataType::kFloat32, false});
+  found.KeepOnlyThoseOf(judge({99'991, DataType::kUint8, true}));
+  return found;
+}
+
+// Returns the count of an array of tensors that is left out.
+std::optional<JsonCursor> OperatorObject::CountInPlaceOf(std::string_view field) const {
+  std::string_view count;
+  for (const Field* known : op_->fields()) {
+    if (known->kind == FieldKind::kCount) count = known->name;
+    if (known->kind != FieldKind::kTensors || known->name != field) continue;
+    return fields_.Find(field) ? std::nullopt : fields_.Find(count);
+  }
+  return std::nullopt;
+}
+
+// Follows a validator's path through the document as far as possible, through the "Desc" level that
+// a tensor or an activation may have. A field that was left out is reported at the object that
+// should have it.
+void OperatorObject::Locate(Diagnostic& diagnostic) const {
+  const std::string_view field =
+      std::string_view(diagnostic.pointer).substr(0, diagnostic.pointer.find('/'));
+  if (const auto count = CountInPlaceOf(field)) {
+    diagnostic.pointer = count->pointer();
+    diagnostic.offset = count->offset();
+    return;
+  }
+  JsonCursor at = fields_;
+  std::string_view rest = diagnostic.pointer;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    if (at.is_object()) at = InnerFields(at);
+    std::optional<JsonCursor> next;
+    if (at.is_object()) next = at.Find(name);
+    if (at.is_array()) {
+      size_t index = 0;
+      const auto error = std::from_chars(name.data(), name.data() + name.size(), index).ec;
+      if (error == std::errc()) next = at.first_child();  // else an array in place of an object
+      for (; next && index > 0; --index) next = next->next();
+    }
+    if (!next) break;
+    at = *next;
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+  }
+  diagnostic.pointer = at.pointer() + (rest.empty() ? "" : "/") + std::string(rest);
+  diagnostic.offset = at.offset();
+}
 
 OperatorDocument::OperatorDocument(JsonDocument json, std::string folder, Diagnostics& diagnostics)
     : json_(std::move(json)),

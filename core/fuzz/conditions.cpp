@@ -10,9 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/fuzz/class_study.h"
-#include "core/fuzz/derived_sizes.h"
 #include "core/fuzz/setting.h"
+#include "core/fuzz/studies.h"
 #include "core/fuzz/varied_runs.h"
 
 namespace dmlop {

@@ -13,7 +13,7 @@
 #include "core/base/parallel.h"
 #include "core/fuzz/kept_fields.h"
 #include "core/fuzz/random_desc.h"
-#include "core/fuzz/settings.h"
+#include "core/fuzz/setting.h"
 #include "core/fuzz/values.h"
 #include "core/ops/operator.h"
 

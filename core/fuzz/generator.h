@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/fuzz/settings.h"
+#include "core/fuzz/setting.h"
 #include "core/fuzz/values.h"
 #include "core/judge/descriptor_change.h"
 #include "core/ops/operator.h"

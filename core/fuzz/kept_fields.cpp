@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/document/document_json.h"
-#include "core/document/operator_object.h"
+#include "core/document/operator_document.h"
 #include "core/fuzz/case_change.h"
 #include "core/fuzz/field_value.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/graph/graph_reader.h"
+#include "core/graph/graph.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/graph/node_ranges.h"
 
 #include <algorithm>
 #include <map>

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/document/document_json.h"
-#include "core/document/operator_object.h"
+#include "core/document/operator_document.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/tensor/element.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
-#include "core/document/operator_object.h"
+#include "core/document/operator_document.h"
 #include "core/document/random_values.h"
 #include "core/document/value_reader.h"
 #include "core/graph/graph.h"

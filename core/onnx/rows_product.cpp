@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "core/base/text.h"
 #include "core/onnx/onnx_steps.h"
 
 namespace dmlop::onnx_product {
@@ -193,3 +195,215 @@ const OnnxRow kRows[] = {
 extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
 }  // namespace dmlop::onnx_fused
+
+// Einsum: sums of products over labels of dimensions.
+namespace dmlop::onnx_einsum {
+namespace {
+
+// The labels of the inputs and of the output; each label is a letter.
+struct Equation {
+  std::vector<std::string> inputs;
+  std::string output;
+};
+
+bool IsLabel(char c) {
+  return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+}
+
+bool Has(const std::string& labels, char label) {
+  return labels.find(label) != std::string::npos;
+}
+
+// Without an output, labels that occur once are its own, in the order of their codes.
+std::string ImpliedOutput(const std::vector<std::string>& inputs) {
+  std::map<char, int> counts;
+  for (const std::string& labels : inputs) {
+    for (const char label : labels) ++counts[label];
+  }
+  std::string output;
+  for (const auto& [label, count] : counts) {
+    if (count == 1) output += label;
+  }
+  return output;
+}
+
+Equation Parse(const OnnxCall& call) {
+  Equation equation{{""}, ""};
+  bool is_output = false;
+  const std::string_view text = call.Text("equation", "");
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == ' ') continue;
+    if (c == ',' && !is_output) {
+      equation.inputs.emplace_back();
+    } else if (text.substr(i).starts_with("->") && !is_output) {
+      is_output = true;
+      ++i;
+    } else if (IsLabel(c)) {
+      (is_output ? equation.output : equation.inputs.back()) += c;
+    } else {
+      call.Refuse("ONX-3", "the equation '{}'", text);
+    }
+  }
+  if (!is_output) equation.output = ImpliedOutput(equation.inputs);
+  return equation;
+}
+
+using Sizes = std::map<char, int64_t>;
+
+Sizes SizesOfInput(const OnnxCall& call, size_t input, const std::string& labels) {
+  const OnnxSizes& own = call.In(input).sizes;
+  if (labels.size() != own.size()) {
+    call.Refuse("ONX-4", "the labels '{}' for {}", labels, ToString(own));
+  }
+  Sizes sizes;
+  for (size_t d = 0; d < own.size(); ++d) {
+    if (sizes.emplace(labels[d], own[d]).first->second != own[d]) {
+      call.Refuse("ONX-4", "'{}' is {} and {}", labels[d], sizes[labels[d]], own[d]);
+    }
+  }
+  return sizes;
+}
+
+// Inputs of size 1 along a label are repeated along it if there are several inputs.
+Sizes SizesOf(const OnnxCall& call, const Equation& equation) {
+  if (equation.inputs.size() != call.input_count() || equation.inputs.size() > 2) {
+    call.Refuse("ONX-3", "{} with an equation of {}", Counted(call.input_count(), "input"),
+                equation.inputs.size());
+  }
+  Sizes sizes;
+  for (size_t i = 0; i < equation.inputs.size(); ++i) {
+    for (const auto& [label, own] : SizesOfInput(call, i, equation.inputs[i])) {
+      int64_t& size = sizes.emplace(label, own).first->second;
+      if (size == 1) size = own;  // it is repeated
+      if (own != size && own != 1) call.Refuse("ONX-4", "'{}' is {} and {}", label, size, own);
+    }
+  }
+  std::string seen;
+  for (const char label : equation.output) {
+    if (!sizes.contains(label) || Has(seen, label)) {
+      call.Refuse("ONX-3", "the output '{}'", equation.output);
+    }
+    seen += label;
+  }
+  return sizes;
+}
+
+// The sizes of labels, 1 for a blank.
+OnnxSizes Over(const std::string& labels, const Sizes& sizes) {
+  OnnxSizes over;
+  for (const char label : labels) over.push_back(label == ' ' ? 1 : sizes.at(label));
+  return over;
+}
+
+// A value whose dimensions have labels, laid out over others: its elements are repeated along those
+// that it has not, and a label that it has twice runs along its diagonal.
+OnnxOperand LaidOut(OnnxValue& value, const std::string& own, const std::string& over,
+                    const Sizes& sizes) {
+  const OnnxSizes packed = StridesOf(value.sizes);
+  OnnxSizes strides;
+  for (const char label : over) {
+    int64_t& stride = strides.emplace_back(0);
+    for (size_t d = 0; d < own.size(); ++d) {
+      if (own[d] == label && value.sizes[d] == sizes.at(label)) stride += packed[d];
+    }
+  }
+  return Strided(value, Over(over, sizes), strides);
+}
+
+// The labels that are summed, in the order of the inputs.
+std::string Summed(const Equation& equation) {
+  std::string summed;
+  for (const std::string& labels : equation.inputs) {
+    for (const char label : labels) {
+      if (!Has(equation.output, label) && !Has(summed, label)) summed += label;
+    }
+  }
+  return summed;
+}
+
+// Sums along what comes behind the output's own labels.
+void EmitSum(OnnxCall& call, OnnxOperand from, const Equation& equation, const Sizes& sizes) {
+  const auto kept = static_cast<int64_t>(equation.output.size());
+  const OnnxSizes all(from.desc.sizes->begin(), from.desc.sizes->end());
+  const OnnxSizes axes = CountedFrom(kept, static_cast<int64_t>(all.size()) - 1);
+  EmitReduce(call, "SUM", std::move(from), axes,
+             call.Out(0, call.In(0).type, Over(equation.output, sizes), ReducedSizes(all, axes)));
+}
+
+void EmitOne(OnnxCall& call, const Equation& equation, const Sizes& sizes) {
+  OnnxValue& x = call.In(0);
+  const std::string summed = Summed(equation);
+  const OnnxOperand from = LaidOut(x, equation.inputs[0], equation.output + summed, sizes);
+  if (!summed.empty()) return EmitSum(call, from, equation, sizes);
+  EmitUnary(call, "ELEMENT_WISE_IDENTITY", from, call.Out(0, x.type, Over(equation.output, sizes)));
+}
+
+// The first label of the output that an input has not; a blank if it has all.
+char FirstOutside(const std::string& output, const std::string& input) {
+  const auto found = std::ranges::find_if(output, [&](char label) { return !Has(input, label); });
+  return found == output.end() ? ' ' : *found;
+}
+
+// Both as matrices {.., h, k} and {.., w, k}.
+void EmitGemm(OnnxCall& call, const Equation& equation, const Sizes& sizes, char k) {
+  const std::string &a = equation.inputs[0], &b = equation.inputs[1], &c = equation.output;
+  const char h = FirstOutside(c, b), w = FirstOutside(c, a);
+  std::string batch = c;
+  std::erase(batch, h);
+  std::erase(batch, w);
+  batch.insert(0, 2 - std::min<size_t>(batch.size(), 2), ' ');
+  const OnnxOperand out = call.Out(0, call.In(0).type, Over(c, sizes));
+  call.Emit("GEMM", {{"ATensor", LaidOut(call.In(0), a, batch + h + k, sizes)},
+                     {"BTensor", LaidOut(call.In(1), b, batch + w + k, sizes)},
+                     {"OutputTensor", LaidOut(*out.value, c, batch + h + w, sizes)},
+                     {"TransA", "NONE"},
+                     {"TransB", "TRANSPOSE"},
+                     {"Alpha", 1},
+                     {"Beta", 0}});
+}
+
+bool HaveSameLabels(std::string a, std::string b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b;
+}
+
+void EmitTwo(OnnxCall& call, const Equation& equation, const Sizes& sizes) {
+  const std::string &a = equation.inputs[0], &b = equation.inputs[1];
+  const std::string summed = Summed(equation);
+  const bool is_product =
+      summed.size() == 1 && equation.output.size() <= 4 && !HaveSameLabels(a, b);
+  if (is_product) {
+    std::string batch = equation.output;
+    std::erase(batch, FirstOutside(equation.output, b));
+    std::erase(batch, FirstOutside(equation.output, a));
+    if (batch.size() <= 2) return EmitGemm(call, equation, sizes, summed[0]);
+  }
+  const std::string all = equation.output + summed;
+  const OnnxType type = call.In(0).type;
+  const OnnxOperand product =
+      EmitBinary(call, "ELEMENT_WISE_MULTIPLY", LaidOut(call.In(0), a, all, sizes),
+                 LaidOut(call.In(1), b, all, sizes),
+                 summed.empty() ? call.Out(0, type, Over(all, sizes))
+                                : call.Temporary(type, Over(all, sizes)));
+  if (!summed.empty()) EmitSum(call, product, equation, sizes);
+}
+
+void Einsum(OnnxCall& call) {
+  const Equation equation = Parse(call);
+  const Sizes sizes = SizesOf(call, equation);
+  if (equation.inputs.size() == 1) return EmitOne(call, equation, sizes);
+  EmitTwo(call, equation, sizes);
+}
+
+const OnnxRow kRows[] = {
+    {"Einsum", "12", "GEMM", Einsum,
+     "or ELEMENT_WISE_MULTIPLY, REDUCE; of one input or two, without '...'"},
+};
+
+}  // namespace
+
+extern const std::span<const OnnxRow> kOnnxRows = kRows;
+
+}  // namespace dmlop::onnx_einsum

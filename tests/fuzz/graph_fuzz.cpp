@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/graph_reader.h"
+#include "core/graph/graph.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/small_graph.h"
 

@@ -13,7 +13,7 @@
 #include "core/fuzz/entropy.h"
 #include "core/fuzz/field_value.h"
 #include "core/fuzz/random_desc.h"
-#include "core/fuzz/settings.h"
+#include "core/fuzz/setting.h"
 #include "core/ops/operator.h"
 #include "tests/support/random.h"
 

@@ -193,3 +193,250 @@ constexpr OperatorInfo kOperators[] = {
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::region_pooling
+
+// DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradient of ROI_ALIGN1 with respect to the images and the
+// corners of the regions.
+namespace dmlop::region_gradient {
+namespace {
+
+using namespace region;
+
+constexpr auto kImage = field::Optional(kInputTensor);
+constexpr auto kImageGradient = field::Optional(field::Output("OutputGradientTensor"));
+constexpr auto kRegionGradient =
+    field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide));
+constexpr const Field* kFields[] = {
+    &kImage,          &kInputGradient,  &kRegions,           &kBatches,
+    &kImageGradient,  &kRegionGradient, &kReductionFunction, &kInterpolationMode,
+    &kSpatialScaleX,  &kSpatialScaleY,  &kInputPixelOffset,  &kOutputPixelOffset,
+    &kMinimumSamples, &kMaximumSamples, &kAlignToCorners};
+
+bool HasImage(const OperatorDesc& op) {
+  return op.find(kImage) != nullptr;
+}
+
+// The sizes {N, C, H, W} of the images.
+const Sizes& ImageSizes(const OperatorDesc& op) {
+  return op.sizes(HasImage(op) ? kImage : kImageGradient);
+}
+
+void Infer(const OperatorDesc& op, Inference& infer) {
+  const bool of_image = op.Has(kImageGradient);
+  const bool of_regions = op.Has(kRegionGradient);
+  infer.Require(of_image || of_regions, "RAG-1", At(kImageGradient),
+                "neither this nor OutputROIGradientTensor is there");
+  infer.Require(HasImage(op) || !of_regions, "RAG-1", At(kImage),
+                "OutputROIGradientTensor needs it");
+  infer.Require(HasImage(op) || !IsMax(op), "RAG-1", At(kImage), "ReductionFunction MAX needs it");
+  if (of_image && HasImage(op)) infer.Output("RAG-1", kImageGradient, op.sizes(kImage));
+  if (of_regions) infer.Output("RAG-1", kRegionGradient, op.sizes(kRegions));
+  const auto count = CheckRegions("RAG-1", op, infer);
+  const bool has_sizes = HasImage(op) || (of_image && op[kImageGradient].sizes);
+  if (!count || !has_sizes || op[kInputGradient].rank() != 4 || ImageSizes(op).size() != 4) return;
+  const Sizes& outputs = op.sizes(kInputGradient);
+  infer.RequireSizes("RAG-1", infer.tensor(kInputGradient),
+                     {*count, ImageSizes(op)[1], outputs[2], outputs[3]});
+  CheckSamples(op, outputs, infer);
+}
+
+RegionTensors TensorsOf(const OperatorDesc& op, InputViews inputs) {
+  const size_t first = HasImage(op) ? 1 : 0;
+  RegionTensors tensors{{}, inputs[first + 1], inputs[first + 2]};
+  if (HasImage(op)) {
+    tensors.image = inputs[0];
+  } else {
+    const Sizes& sizes = ImageSizes(op);
+    tensors.image.layout.sizes = Dims(sizes.begin(), sizes.end());
+  }
+  return tensors;
+}
+
+void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+  const RegionTensors tensors = TensorsOf(op, inputs);
+  const RegionRule rule = RuleOf(op, op.sizes(kInputGradient));
+  const AlignmentGradient alignment{rule, IsMax(op), tensors, inputs[HasImage(op) ? 1 : 0]};
+  if (op.Has(kImageGradient)) GradientOfImage(alignment, outputs.front());
+  if (op.Has(kRegionGradient)) GradientOfCorners(alignment, outputs.back());
+}
+
+// The regions are values, so they may select pixels of any image to be read and written.
+std::vector<SourceMap> Sources(const OperatorDesc& op) {
+  const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
+  const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
+  std::vector<SourceMap> maps;
+  for (size_t input = 0; input < inputs.size(); ++input) {
+    const std::string_view path = inputs[input].path;
+    const Sizes sizes = *inputs[input].desc->sizes;
+    // Regions, if the tensor has any, lie along dimension `along`.
+    const bool has_regions = path != kImage.name;
+    const size_t along = path == kRegions.name   ? sizes.size() - 2
+                         : path == kBatches.name ? sizes.size() - 1
+                                                 : 0;
+    const bool has_channels = path == kImage.name || path == kInputGradient.name;
+    maps.push_back([=](const Region& output) {
+      const bool of_image = outputs[output.tensor].path == kImageGradient.name;
+      const Dims& begin = output.begin;
+      if (of_image && has_channels) {
+        return ChannelsOf(input, sizes, begin[1], output.sizes[1]);
+      }
+      if (!of_image && has_regions) {
+        const size_t row = begin.size() - 2;
+        return RegionsOf(input, sizes, along, begin[row], output.sizes[row]);
+      }
+      return Region{input, Dims::Filled(sizes.size(), 0), Dims(sizes.begin(), sizes.end())};
+    });
+  }
+  return maps;
+}
+
+// Builds the formula of one element of an output.
+class Meaning {
+ public:
+  Meaning(const OperatorDesc& op, Formula& formula)
+      : op_(op),
+        formula_(formula),
+        tensors_(TensorsOf(op, formula.inputs())),
+        rule_(RuleOf(op, op.sizes(kInputGradient))),
+        part_{0, rule_.height, 0, rule_.width} {}
+
+  // Adds up the shares of the gradients of all outputs whose samples include the pixel.
+  FormulaNode OfPixel(const Dims& pixel) {
+    for (int64_t region = 0; region < tensors_.count() && !formula_.is_too_long(); ++region) {
+      if (BatchOf(tensors_.batches, region, sizes()[0]) != pixel[0]) continue;
+      const RegionSamples samples = SamplesAt(region);
+      ForOutputs(samples, [&](size_t row, size_t column) {
+        const PlacedRuns runs = RunsOf(samples, pixel[1], row, column);
+        const double y = WeightOf(SpanOf(runs.y), pixel[2]);
+        const double x = WeightOf(SpanOf(runs.x), pixel[3]);
+        if (y == 0 || x == 0) return;
+        const FormulaNode gradient = GradientAt(samples, {region, pixel[1]}, row, column);
+        terms_.push_back(formula_.Product(
+            {gradient, formula_.Given(y, "weight of row"), formula_.Given(x, "weight of column")}));
+      });
+    }
+    return formula_.Named("sum of shares", formula_.Sum(terms_));
+  }
+
+  // Adds up how the samples change with corner 0 to 3 of a region.
+  FormulaNode OfCorner(int64_t region, int64_t corner) {
+    const RegionSamples samples = SamplesAt(region);
+    TellRegion(op_, samples, region, formula_);
+    for (int64_t channel = 0; channel < sizes()[1]; ++channel) {
+      ForOutputs(samples, [&](size_t row, size_t column) {
+        const PlacedRuns runs = RunsOf(samples, channel, row, column);
+        const FormulaNode gradient = GradientAt(samples, {region, channel}, row, column);
+        for (const SampleRun& y : runs.y) {
+          for (const SampleRun& x : runs.x) {
+            AddSlope({0, samples.batch, channel}, {y, x}, corner, gradient);
+          }
+        }
+      });
+    }
+    return formula_.Named("sum of slopes", formula_.Sum(terms_));
+  }
+
+ private:
+  // The samples that receive an output's gradient: all of them, or only the greatest.
+  struct PlacedRuns {
+    std::vector<SampleRun> y, x;
+  };
+  struct RegionChannel {
+    int64_t region, channel;
+  };
+
+  const Dims& sizes() const { return tensors_.image.layout.sizes; }
+
+  RegionSamples SamplesAt(int64_t region) const {
+    return SamplesOf(rule_, sizes(), tensors_.regions, tensors_.batches, region, part_);
+  }
+
+  template <typename Visit>
+  void ForOutputs(const RegionSamples& samples, Visit&& visit) const {
+    for (size_t row = 0; row < samples.rows.outputs.size(); ++row) {
+      for (size_t column = 0; column < samples.columns.outputs.size(); ++column) {
+        if (!formula_.is_too_long()) visit(row, column);
+      }
+    }
+  }
+
+  PlacedRuns RunsOf(const RegionSamples& samples, int64_t channel, size_t row,
+                    size_t column) const {
+    if (!IsMax(op_)) {
+      return {samples.rows.outputs[row].runs, samples.columns.outputs[column].runs};
+    }
+    const auto winner = WinnerOf(tensors_, channel, samples, row, column);
+    return winner ? PlacedRuns{{winner->y}, {winner->x}} : PlacedRuns{};
+  }
+
+  static double WeightOf(const PixelSpan& span, int64_t pixel) {
+    const int64_t k = pixel - span.first;
+    const bool is_inside = 0 <= k && k < std::ssize(span.weights);
+    return is_inside ? span.weights[static_cast<size_t>(k)] : 0;
+  }
+
+  // Returns the gradient of a single sample.
+  FormulaNode GradientAt(const RegionSamples& samples, const RegionChannel& place, size_t row,
+                         size_t column) {
+    const size_t input = HasImage(op_) ? 1 : 0;
+    const FormulaNode gradient = formula_.Element(
+        {input,
+         {place.region, place.channel, static_cast<int64_t>(row), static_cast<int64_t>(column)},
+         {1, 1, 1, 1}});
+    const Dyadic count = Dyadic(samples.rows.samples) * Dyadic(samples.columns.samples);
+    if (IsMax(op_) || (count - Dyadic(1)).Sign() == 0) return gradient;
+    return formula_.Quotient(gradient, formula_.Number(count));
+  }
+
+  // Adds the difference of the pixels between which the corner moves a sample, if not on a pixel.
+  void AddSlope(const ImagePlane& plane, const WinningSample& sample, int64_t corner,
+                FormulaNode gradient) {
+    const bool is_x = corner % 2 == 0;
+    const SampleRun& along = is_x ? sample.x : sample.y;
+    if (along.fraction == 0) return;
+    const auto [a, b, c, d] = PixelsAround(plane, sample.y, sample.x, formula_);
+    const Fraction across = is_x ? FractionOf(sample.y, "y", formula_)  //
+                                 : FractionOf(sample.x, "x", formula_);
+    const FormulaNode slope =
+        is_x ? Between(formula_.Difference(b, a), formula_.Difference(d, c), across, formula_)
+             : Between(formula_.Difference(c, a), formula_.Difference(d, b), across, formula_);
+    const double scale = static_cast<double>(op_[is_x ? kSpatialScaleX : kSpatialScaleY]);
+    FormulaNode part = formula_.Given((along.first_place + along.last_place) / 2, "t");
+    if (corner < 2) part = formula_.Difference(formula_.Number(1.0), part);
+    const FormulaNode product = formula_.Product({gradient, slope, formula_.Number(scale), part});
+    terms_.push_back(formula_.Scaled(sample.y.count * sample.x.count, product));
+  }
+
+  const OperatorDesc& op_;
+  Formula& formula_;
+  RegionTensors tensors_;
+  RegionRule rule_;
+  OutputPart part_;
+  std::vector<FormulaNode> terms_;
+};
+
+FormulaNode MeaningOf(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const TensorSlot output = TensorSlots(op, TensorRole::kOutput)[element.tensor];
+  Meaning meaning(op, formula);
+  if (output.path == kImageGradient.name) return meaning.OfPixel(element.begin);
+  return meaning.OfCorner(element.begin[element.begin.size() - 2], element.begin.back());
+}
+
+void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+  WarnOfBatches(inputs[HasImage(op) ? 3 : 2], ImageSizes(op)[0], diagnostics);
+}
+
+constexpr OperatorInfo kOperators[] = {
+    OperatorRow("ROI_ALIGN_GRAD", {kFields, "RAG-1", Infer},
+                Computed{.run = Run,
+                         .sources = Sources,
+                         .unsplittable_dims = AllDimensions,
+                         .warn = Warn,
+                         .formula = MeaningOf},
+                {.values_choose = true}),
+};
+
+}  // namespace
+
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
+
+}  // namespace dmlop::region_gradient

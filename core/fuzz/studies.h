@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of outputs that follow from fields and other sizes. A failure may hang on one of them, as
-// on the width of a convolution's output, though only what it follows from can be varied.
+// What a failure hangs on besides the settings that are varied: classes of values, and sizes that
+// follow from others.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,26 @@
 
 #include "core/fuzz/conditions.h"
 #include "core/fuzz/setting.h"
+#include "core/fuzz/varied_runs.h"
 
 namespace dmlop {
 
+// --- classes of values ---------------------------------------------------------------------------
+
+// The values of an input as a setting, and the classes that were seen of it.
+struct StudiedClasses {
+  Setting setting;
+  SeenValues seen;
+  bool is_cut = false;  // some classes were not tried, as the runs were used up
+};
+
+// Gives one input after another values of each class. A class passes if all its draws do.
+std::vector<StudiedClasses> StudyClasses(const CaseChanger& changer, VariedRuns& runs);
+
+// --- derived sizes -------------------------------------------------------------------------------
+
+// Sizes of outputs that follow from fields and other sizes. A failure may hang on one of them, as
+// on the width of a convolution's output, though only what it follows from can be varied.
 // A size that says by itself what was seen of several settings.
 struct TellingSize {
   Setting size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/fuzz/settings.h"
+#include "core/fuzz/setting.h"
 
 #include <fmt/format.h>
 
