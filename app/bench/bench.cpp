@@ -156,7 +156,7 @@ class Bench {
            static_cast<double>(sysconf(_SC_PAGESIZE));
   }
 
-  // Those of the operator and of its limit.
+  // The memory for the rows of the operator and for those of its limit.
   double BytesNeeded(const BenchCase& of) const {
     const int64_t bytes = OperatorRing::BytesOf(of);
     return 2 * static_cast<double>(bytes) * static_cast<double>(CopiesOf(bytes));

@@ -78,7 +78,7 @@ int64_t OutputBytesOf(const BenchCase& of) {
   return static_cast<int64_t>(bytes);
 }
 
-// Whether all inputs have made up values of one type.
+// Returns whether all inputs have made up values of one type.
 bool AreSamplesOfOneType(const std::vector<LoadedTensor>& inputs) {
   return std::ranges::all_of(inputs, [&](const LoadedTensor& input) {
     return input.view.data == nullptr && input.view.type == inputs.front().view.type;

@@ -49,7 +49,7 @@ bool MayBeCase(const std::string& text) {
   return is_other || OperatorIn(*json) != nullptr;
 }
 
-// Whether a character may begin or end anything that JsonEnd looks at.
+// True for the characters that may begin or end anything that JsonEnd looks at.
 constexpr std::array<bool, 256> kMarks = [] {
   std::array<bool, 256> marks{};
   for (const char c : {'{', '}', '[', ']', '"', '/'}) marks[static_cast<unsigned char>(c)] = true;

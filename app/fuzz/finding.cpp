@@ -146,7 +146,7 @@ bool AreEqual(const Computation& a, const Computation& b) {
   return OperatorJson(a.op) == OperatorJson(b.op) && HaveSameInputs(a, b);
 }
 
-// Whether all that is wrong is one value.
+// Returns whether all that is wrong is one value.
 bool HasOneWrongValue(const DeviceVerdict& verdict) {
   std::optional<double> value;
   for (const JudgedOutput& output : verdict.outputs) {

@@ -45,7 +45,7 @@ std::string KeyOfCause(const std::vector<std::string>& ids);
 FailureKey KeyOf(const NamedCase& one, const DeviceVerdict& verdict,
                  const std::vector<DiagnosedFile>& diagnoses);
 
-// Whether all that is wrong has one of these causes by itself.
+// Returns whether all that is wrong has one of these causes by itself.
 bool IsAccepted(const std::vector<DiagnosedFile>& diagnoses,
                 const std::vector<std::string>& accepted);
 
@@ -67,16 +67,17 @@ struct Finding {
   std::vector<std::string> other_codes{};
 
   std::string folder() const;  // "1-CONVOLUTION"
-  // Whether the cause in the key is that of the smallest case, too: another one is chance.
+  // Returns whether the cause in the key is that of the smallest case, too: another one is chance.
   bool has_cause() const;
 
-  // Whether another failure of the operator and class meets what this one hangs on.
+  // Returns whether another failure of the operator and class meets what this one hangs on.
   bool Covers(const NamedCase& other) const;
-  // Whether failures with a key, that meet what this one hangs on, are this fault.
+  // Returns whether failures with a key, that meet what this one hangs on, are this fault.
   bool HasKey(const FailureKey& one) const;
-  // Whether the smallest case of another one meets what this one hangs on, and has no other cause.
+  // Returns whether the smallest case of another one meets what this one hangs on, and has no other
+  // cause.
   bool Includes(const Finding& other) const;
-  // Whether both are one fault.
+  // Returns whether both are one fault.
   bool IsLike(const Finding& other) const;
 };
 
@@ -142,7 +143,7 @@ class FindingList {
   // one that is like it. Throws an Error if it cannot be written, and leaves no part of it.
   void Add(Finding finding);
 
-  // Whether a finding of this run is like this one, or includes it.
+  // Returns whether a finding of this run is like this one, or includes it.
   bool HasLike(const Finding& finding) const;
   bool Include(const Finding& finding) const;
 
@@ -193,8 +194,8 @@ class FindingMaker {
   FindingMaker(Device& device, int64_t most_runs, const CaseBounds& bounds)
       : device_(device), most_runs_(most_runs), bounds_(bounds) {}
 
-  // Where a signal comes, the finding is as far as it came, and is not minimal. It goes no further,
-  // either, once one of `known` includes it.
+  // If a signal ends the search, the finding is as far as it came, and is not minimal. So it is if
+  // one of `known` turns out to include it.
   Finding Make(const Failure& failure, const FindingList& known) const;
 
  private:

@@ -80,7 +80,7 @@ class SameFailure {
   }
 
  private:
-  // Whether the change that explained the first case explains this one.
+  // Returns whether the change that explained the first case explains this one.
   bool Reproduces(const NamedCase& one, const DeviceVerdict& verdict) const {
     try {
       const VariedRun varied("--as", cause_->ids);
@@ -108,7 +108,7 @@ class SameFailure {
     return as_changed.mismatches.empty() && unlike <= (1 - kEnoughOfCause) * wrong;
   }
 
-  // Whether the same cause, with other details, is among those of this case.
+  // Returns whether the same cause, with other details, is among those of this case.
   bool HasCause(const NamedCase& one, const DeviceVerdict& verdict) const {
     const std::string key = KeyOfCause(cause_->ids);
     for (const DiagnosedFile& file : device_.judge().Diagnose(one, verdict)) {

@@ -102,7 +102,7 @@ std::string ErrorText(const std::optional<double>& error);
 std::string ReportHtml(const std::vector<DeviceReport>& reports,
                        const std::vector<std::string>& by);
 
-// As servers of continuous integration read it: a suite for each device.
+// Writes what servers of continuous integration read: a suite for each device.
 std::string ReportJunit(const std::vector<DeviceReport>& reports);
 
 // The table of groups by itself.

@@ -64,7 +64,7 @@ class EqualElements {
            code_.At(memory_.data() + place) == element_;
   }
 
-  // As many elements as are looked for have one of those that are tried among them.
+  // Any run of as many elements as are looked for has one of those that are tried.
   void FindAt(int64_t residue) {
     for (int64_t tried = residue; tried + width_ <= std::ssize(memory_); tried += bytes_) {
       if (!IsAt(tried)) continue;

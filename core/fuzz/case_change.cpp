@@ -176,7 +176,7 @@ class Source {
   bool keeps_last_;
 };
 
-// Whether an index is the first one of those that share an element.
+// Returns whether an index is the first one of those that share an element.
 bool IsFirstOfRepeated(const Layout& layout, const Dims& index) {
   for (size_t d = 0; d < index.size(); ++d) {
     if (layout.strides[d] == 0 && index[d] != 0) return false;

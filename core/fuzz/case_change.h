@@ -96,7 +96,7 @@ class CaseChanger {
 // Returns the element of a type that is nearest to a number.
 ElementBytes ConvertedTo(DataType type, double value);
 
-// Whether nothing warns of the values of inputs, such as indices out of range.
+// Returns whether nothing warns of the values of inputs, such as indices out of range.
 bool HasSoundValues(const Computation& computation);
 
 // The rank of the first tensor.

@@ -60,7 +60,7 @@ std::string NamesOf(const std::vector<std::string>& settings) {
 
 class ConditionWords {
  public:
-  // Where several types may vary, each is told with its tensor.
+  // If several types may vary, each is told with its tensor.
   ConditionWords(const Condition& condition, bool names_types)
       : condition_(condition), of_(condition.of.front()), names_types_(names_types) {}
 

@@ -42,7 +42,7 @@ std::optional<int64_t> NumberAt(const OperatorDesc& op, std::string_view path);
 // Returns false if the path leads nowhere, or the value does not go there.
 bool SetValueAt(OperatorDesc& op, std::string_view path, const SettingValue& value);
 
-// Whether entries of a field name dimensions.
+// Returns whether entries of a field name dimensions.
 bool NamesAxes(const Field& field);
 
 // --- fields by their names -----------------------------------------------------------------------

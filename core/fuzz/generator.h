@@ -26,8 +26,8 @@ inline constexpr int kGeneratorVersion = 1;
 
 inline constexpr int64_t kMaxTermsOfElement = int64_t{1} << 16;
 
-// Whether no tensor of a valid descriptor has more elements, and no element more terms, than a case
-// may have.
+// Returns whether no tensor of a valid descriptor has more elements, and no element more terms,
+// than a case may have.
 bool IsWithinBounds(const OperatorDesc& op, int64_t max_elements);
 
 struct GeneratorOptions {

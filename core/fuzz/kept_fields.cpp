@@ -26,7 +26,7 @@ std::optional<SettingValue> AsSetting(const Json& value) {
   return std::nullopt;
 }
 
-// Whether a path leads to a tensor's type, sizes or strides as a whole.
+// Returns whether a path leads to a tensor's type, sizes or strides as a whole.
 bool IsMemberOfTensor(const OperatorInfo& info, std::string_view name, std::string_view rest) {
   constexpr std::string_view kMembers[] = {"DataType", "Sizes", "Strides"};
   return std::ranges::find(kMembers, rest) != std::end(kMembers) &&
@@ -66,7 +66,7 @@ const Field* FindField(const OperatorInfo& info, std::string_view name) {
   return found == info.fields.end() ? nullptr : *found;
 }
 
-// Whether a field, or a part of one, may be left out.
+// Returns whether a field, or a part of one, may be left out.
 bool MayBeLeftOut(const OperatorInfo& info, const std::vector<std::string>& names) {
   const Field* field = FindField(info, names[0]);
   return field != nullptr && (field->optional || names.size() > 1);

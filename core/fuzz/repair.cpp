@@ -47,7 +47,7 @@ std::vector<std::vector<int64_t>> SizesIn(std::string_view text) {
   return lists;
 }
 
-// Whether a message has the word.
+// Returns whether a message has the word.
 bool Names(std::string_view message, std::string_view word) {
   for (size_t at = message.find(word); at != message.npos; at = message.find(word, at + 1)) {
     const size_t end = at + word.size();

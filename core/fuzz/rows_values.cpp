@@ -103,7 +103,8 @@ Choice ChoiceOfFunction(const OperatorDesc& op) {
   return Choice::kNone;
 }
 
-// Whether a fused activation, or that of a gate, chooses, or a network cuts its numbers off.
+// Returns whether a fused activation, or that of a gate, chooses, or a network cuts its numbers
+// off.
 bool ActivationsChoose(const OperatorDesc& op) {
   for (const FieldValue& value : op.values()) {
     const auto* activations = std::get_if<std::vector<OperatorDesc>>(&value);

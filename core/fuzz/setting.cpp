@@ -96,7 +96,7 @@ class SymbolFinder {
   std::vector<Setting> symbols_;
 };
 
-// Whether a field is the number of axes in the next one.
+// Returns whether a field is the number of axes in the next one.
 bool CountsAxes(const OperatorDesc& op, size_t field) {
   return op.fields()[field]->kind == FieldKind::kCount && NamesAxes(*op.fields()[field + 1]);
 }

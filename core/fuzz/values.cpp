@@ -192,7 +192,7 @@ class InputDrawer {
   bool open_;
 };
 
-// Whether DirectML says what indices below 0 do.
+// Returns whether DirectML says what indices below 0 do.
 bool MayCountFromEnd(const OperatorDesc& op, const TensorSlot& input) {
   if (HasPlaces(op, input) || !IsSigned(*input.desc->data_type)) return false;
   const auto slots = TensorSlots(op, TensorRole::kInput);

@@ -36,12 +36,11 @@ std::optional<Computation> DrawInputs(const OperatorDesc& op, const ValueClasses
 
 // --- operators that need certain values ----------------------------------------------------------
 
-// What the values of inputs must be so that DirectML says what happens, and what they usually are.
-
 // The numbers that an input usually has, or must have.
 ValueDomain DomainOf(const OperatorDesc& op, const TensorSlot& input);
 
-// Among which numbers an operator chooses in a way that DirectML does not say where some are NaN.
+// The numbers among which an operator chooses in a way that DirectML does not define if some are
+// NaN.
 enum class Choice : uint8_t {
   kNone,      // it chooses none, or NaN does what IEEE 754 says
   kOfInputs,  // as they are: only NaN itself is open
@@ -50,13 +49,14 @@ enum class Choice : uint8_t {
 };
 Choice ChoiceOf(const OperatorDesc& op);
 
-// Whether an input has indices, whose range depends on sizes.
+// Returns whether an input has indices, whose range depends on sizes.
 bool HasIndices(const OperatorDesc& op, const TensorSlot& input);
 
-// Whether indices are tuples, along the last dimension.
+// Returns whether indices are tuples, along the last dimension.
 bool HasTuples(const OperatorDesc& op);
 
-// Whether the input has the places that an operator writes to. No two of them may be the same.
+// Returns whether the input has the places that an operator writes to. No two of them may be the
+// same.
 bool HasPlaces(const OperatorDesc& op, const TensorSlot& input);
 
 // Fills a tensor for which HasPlaces holds. Returns false if there are fewer places than elements,

@@ -47,7 +47,7 @@ class OnnxBuilder {
 
   size_t node_count() const { return graph_.nodes.size(); }
   const GraphNode& node(size_t node) const { return graph_.nodes[node]; }
-  // Whether all outputs have been computed.
+  // Returns whether all outputs have been computed.
   bool IsKnown(const GraphNode& node) const;
   void Rename(size_t node, std::string name) { graph_.nodes[node].name = std::move(name); }
 

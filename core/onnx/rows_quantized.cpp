@@ -34,7 +34,7 @@ OnnxSizes ParameterSizes(const OnnxCall& call, const OnnxValue& parameter, const
   return ones;
 }
 
-// Whether the newer operators do it, which know elements of 4 bits and blocks.
+// Returns whether the newer operators do it, which know elements of 4 bits and blocks.
 bool TakesNewer(const OnnxCall& call, DataType quantized) {
   return call.version() >= 21 && call.row().domain.empty() && BitWidth(quantized) <= 8;
 }
