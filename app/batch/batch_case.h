@@ -10,7 +10,6 @@
 
 #include "app/batch/batch_files.h"
 #include "app/batch/model_case.h"
-#include "app/compare/diagnosed_file.h"
 #include "app/compare/judgement.h"
 #include "app/exit_status.h"
 #include "app/files/manifest.h"
@@ -22,7 +21,7 @@
 
 namespace dmlop {
 
-// What the cases of a batch share.
+// The settings that the cases of a batch share.
 struct BatchSettings {
   BatchOptions options;
   std::string manifest;  // its path; empty if it is no file

@@ -18,7 +18,7 @@
 #include "app/files/output.h"
 #include "app/files/raw_form.h"
 #include "app/options/option_kinds.h"
-#include "app/run/kept_tensors.h"
+#include "app/run/model_tensors.h"
 #include "app/shell_word.h"
 #include "app/text/table_text.h"
 #include "app/text/tensor_text.h"

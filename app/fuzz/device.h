@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "app/compare/diagnosed_file.h"
 #include "app/compare/judgement.h"
 #include "app/fuzz/case_folder.h"
 #include "app/options/fuzz_options.h"
@@ -91,7 +90,8 @@ class CaseJudge {
   // The verdict on the outputs in a folder of a device that ended well.
   DeviceVerdict Judge(const NamedCase& one, const std::string& folder) const;
 
-  // Whether two verdicts have the same wrong elements, with values that agree within the tolerance.
+  // Returns whether two verdicts have the same wrong elements, with values that agree within the
+  // tolerance.
   bool AreAlike(const NamedCase& one, const DeviceVerdict& a, const DeviceVerdict& b) const;
 
   // Why the outputs differ that are wrong.
@@ -156,7 +156,7 @@ class Device {
   // The shortest list that was found whose last case still fails after the others.
   std::vector<NamedCase> SmallestCompany(std::vector<NamedCase> cases);
 
-  // Whether the last of several cases fails, or the engine.
+  // Returns whether the last of several cases fails, or the engine.
   bool FailsInCompany(std::span<const NamedCase> cases);
 
   // A time within which all that came back so far would have come back.

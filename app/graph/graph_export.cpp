@@ -11,7 +11,7 @@
 
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
-#include "app/run/kept_tensors.h"
+#include "app/run/model_tensors.h"
 #include "app/text/diagnostic_text.h"
 #include "core/base/error.h"
 #include "core/document/document_json.h"

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "app/commands.h"
-#include "app/options/command_options.h"
 #include "app/options/option_kinds.h"
 #include "core/base/error.h"
 

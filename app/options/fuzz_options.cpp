@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "app/commands.h"
-#include "app/options/command_options.h"
 #include "app/options/option_kinds.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -128,7 +127,7 @@ void AddFuzz(CLI::App& command, FuzzOptions& options) {
 }
 
 // The options as one may type them, without those that belong to one run only.
-std::vector<std::string> WordsOf(const CLI::App& command) {
+std::vector<std::string> TypedWords(const CLI::App& command) {
   constexpr std::string_view kOfOneRun[] = {"--engine", "--output", "--resume",  "--replay",
                                             "--write",  "--quiet",  "--verbose", "--color"};
   std::vector<std::string> words;
@@ -180,7 +179,7 @@ std::vector<std::string> JudgingWordsOf(const CLI::App& command) {
   CLI::App rules;
   ComparisonRules none;
   AddOperatorRules(rules, none);
-  std::vector<std::string> words = WordsOf(command);
+  std::vector<std::string> words = TypedWords(command);
   std::erase_if(words, [&](const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
     return !name.starts_with("--") || rules.get_option_no_throw(name) == nullptr;
@@ -222,7 +221,7 @@ Command DeclareFuzz(CLI::App& command, const CommonOptions& common) {
     RequireKnownCauses(options->accepted);
     TakeDefaultRules(command, options->findings.rules);
     options->findings.judging = JudgingWordsOf(command);
-    options->words = WordsOf(command);
+    options->words = TypedWords(command);
     options->has_timeout = command.count("--timeout") > 0;
     options->has_jobs = command.count("--jobs") > 0;
     if (!options->resumed.empty()) RequireOptionsOfEngine(command);

@@ -4,19 +4,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <functional>
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "app/exit_status.h"
 #include "app/options/options.h"
 #include "core/base/text.h"
 #include "core/tensor/data_type.h"
@@ -181,5 +183,40 @@ std::string WithoutGuard(std::string argument);
 
 // The fault that the library found in the options of `command`.
 std::string FaultOf(const CLI::ParseError& error, const CLI::App& command);
+
+}  // namespace dmlop
+
+// The options of each command.
+namespace dmlop {
+
+using Command = std::function<ExitStatus()>;
+
+// Declares the options of one command, which parsing fills in. The result runs the command with
+// them; it keeps a reference to `common`.
+using DeclareOptions = Command (*)(CLI::App& command, const CommonOptions& common);
+
+Command DeclareRun(CLI::App& command, const CommonOptions& common);
+Command DeclareValidate(CLI::App& command, const CommonOptions& common);
+Command DeclareBench(CLI::App& command, const CommonOptions& common);
+Command DeclareCompare(CLI::App& command, const CommonOptions& common);
+Command DeclareShow(CLI::App& command, const CommonOptions& common);
+Command DeclareExplain(CLI::App& command, const CommonOptions& common);
+Command DeclareDiagnose(CLI::App& command, const CommonOptions& common);
+Command DeclareFuzz(CLI::App& command, const CommonOptions& common);
+Command DeclareShrink(CLI::App& command, const CommonOptions& common);
+Command DeclareBatch(CLI::App& command, const CommonOptions& common);
+Command DeclareReport(CLI::App& command, const CommonOptions& common);
+Command DeclareOps(CLI::App& command, const CommonOptions& common);
+Command DeclareSchema(CLI::App& command, const CommonOptions& common);
+Command DeclareCompletion(CLI::App& command, const CommonOptions& common);
+
+struct CommandEntry {
+  const char* name;
+  const char* summary;
+  DeclareOptions declare;
+};
+
+// The commands in the order of --help.
+std::span<const CommandEntry> Commands();
 
 }  // namespace dmlop

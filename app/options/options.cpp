@@ -11,7 +11,6 @@
 
 #include "app/commands.h"
 #include "app/files/output.h"
-#include "app/options/command_options.h"
 #include "app/options/examples.txt.h"
 #include "app/options/option_kinds.h"
 #include "app/text/progress_text.h"

@@ -2,15 +2,269 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/files/file_roles.h"
 #include "app/files/output.h"
 #include "app/report/report_cases.h"
+#include "app/report/report_head.html.h"
 #include "app/text/table_text.h"
+#include "core/base/text.h"
+#include "core/compare/wrong_elements.h"
 
 namespace dmlop {
+
+// --- HTML ----------------------------------------------------------------------------------------
+
+// The page for a meeting. It has its style within it and loads nothing.
+
+namespace {
+
+constexpr size_t kMostShown = 12;  // cases of a cause that are shown in full
+
+// Column `words` and those before it hold words.
+std::string TableHtml(const ReportTable& table, size_t words) {
+  std::string html = "<div class=\"scroll\"><table>\n";
+  for (const auto& row : table.rows) {
+    const bool is_head = &row == &table.rows.front();
+    html += "<tr>";
+    for (size_t i = 0; i < row.size(); ++i) {
+      html += fmt::format("<{0}{1}>{2}</{0}>", is_head ? "th" : "td",
+                          i < words ? " class=\"word\"" : "", XmlText(row[i]));
+    }
+    html += "</tr>\n";
+  }
+  return html + "</table></div>\n";
+}
+
+int64_t CountIn(const Json& bin) {
+  return static_cast<int64_t>(NumberIn(bin, "count").value_or(0));
+}
+
+// The counts of a map by row; empty if they are none.
+std::vector<std::vector<double>> CellsIn(const Json& map) {
+  std::vector<std::vector<double>> cells;
+  const Json rows = MemberOf(map, "differenceCounts");
+  for (const Json& row : rows.is_array() ? rows : Json::array()) {
+    std::vector<double> line;
+    for (const Json& count : row) line.push_back(count.is_number() ? count.get<double>() : 0);
+    cells.push_back(std::move(line));
+  }
+  return cells;
+}
+
+// A bar for each entry of a histogram, which has a count and the largest error under `most`.
+std::string HistogramHtml(const Json& histogram, const char* most, std::string_view caption) {
+  if (!histogram.is_array() || histogram.empty()) return "";
+  int64_t largest = 1;
+  for (const Json& bin : histogram) largest = std::max(largest, CountIn(bin));
+  constexpr int kRow = 18;
+  constexpr int kBar = 180;
+  std::string rows;
+  int y = 0;
+  for (const Json& bin : histogram) {
+    const int64_t count = CountIn(bin);
+    const double width = kBar * static_cast<double>(count) / static_cast<double>(largest);
+    rows += fmt::format(
+        "<text x=\"72\" y=\"{}\" text-anchor=\"end\">&#8804; {:.4g}</text>"
+        "<rect class=\"bar\" x=\"80\" y=\"{}\" width=\"{:.1f}\" height=\"12\"/>"
+        "<text x=\"{:.1f}\" y=\"{}\">{}</text>\n",
+        y + 12, NumberIn(bin, most).value_or(0), y + 2, std::max(width, 1.0), 86 + width, y + 12,
+        count);
+    y += kRow;
+  }
+  return fmt::format(
+      "<figure><figcaption>{}</figcaption><svg width=\"340\" height=\"{}\" viewBox=\"0 0 340 {}\" "
+      "role=\"img\">{}</svg></figure>\n",
+      caption, y, y, rows);
+}
+
+// Draws where the differing elements lie: the darker a cell, the more of them.
+std::string MapHtml(const Json& map, const Json& sizes) {
+  const std::vector<std::vector<double>> counts = CellsIn(map);
+  double largest = 1;
+  size_t columns = 0;
+  for (const std::vector<double>& row : counts) {
+    columns = std::max(columns, row.size());
+    for (const double count : row) largest = std::max(largest, count);
+  }
+  if (columns == 0) return "";
+  constexpr size_t kCell = 8;
+  std::string cells;
+  for (size_t row = 0; row < counts.size(); ++row) {
+    for (size_t column = 0; column < counts[row].size(); ++column) {
+      if (counts[row][column] == 0) continue;
+      cells += fmt::format(
+          "<rect class=\"cell\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" "
+          "fill-opacity=\"{:.2f}\"/>",
+          kCell * column, kCell * row, kCell, kCell, 0.25 + 0.75 * counts[row][column] / largest);
+    }
+  }
+  const auto dimension = [&](const char* name) {
+    const auto number = NumberIn(map, name);
+    return number ? AxisName(sizes.size(), static_cast<size_t>(*number)) : "one element";
+  };
+  return fmt::format(
+      "<figure><figcaption>where: {} down, {} to the right, {} x {} elements</figcaption>"
+      "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\">{}"
+      "<rect class=\"frame\" x=\"0\" y=\"0\" width=\"{w}\" height=\"{h}\"/></svg></figure>\n",
+      dimension("rowDimension"), dimension("columnDimension"), NumberIn(map, "rows").value_or(1),
+      NumberIn(map, "columns").value_or(1), cells, fmt::arg("w", kCell * columns),
+      fmt::arg("h", kCell * counts.size()));
+}
+
+// "nan" and "inf" without the quotes of JSON.
+std::string NumberText(const Json& number) {
+  return number.is_string() ? number.get<std::string>() : number.dump();
+}
+
+std::string ElementHtml(const Json& worst) {
+  if (!worst.is_object()) return "";
+  return fmt::format("<p>worst element {}: actual <code>{}</code>, expected <code>{}</code></p>\n",
+                     XmlText(MemberOf(worst, "index").dump()),
+                     XmlText(NumberText(MemberOf(worst, "actual"))),
+                     XmlText(NumberText(MemberOf(worst, "expected"))));
+}
+
+std::string ErrorsText(const ReportedCase& one) {
+  std::string text = fmt::format("ULP {}, units {}", ErrorText(one.ulp()), ErrorText(one.units()));
+  const bool is_measured = one.ulp() || one.units();
+  if (one.mismatches() == 0) return text;
+  return fmt::format("{}{} of NaN or infinity", is_measured ? text + ", " : "",
+                     Counted(one.mismatches(), "mismatch"));
+}
+
+std::string CaseHtml(const ReportedCase& one) {
+  const Json& worst = *one.worst;
+  std::string html =
+      fmt::format("<details><summary><b>{}</b> {} {} {}: {}</summary>\n", XmlText(one.name),
+                  XmlText(one.operator_name()), XmlText(one.data_type()), XmlText(one.sizes()),
+                  XmlText(one.verdict == CaseVerdict::kFails || worst.is_null() ? one.error()
+                                                                                : ErrorsText(one)));
+  if (!one.error().empty()) html += fmt::format("<pre>{}</pre>\n", XmlText(one.error()));
+  if (!one.where().empty()) html += fmt::format("<p>{}</p>\n", XmlText(one.where()));
+  if (!one.tolerance().empty())
+    html += fmt::format("<p>allowed: {}</p>\n", XmlText(one.tolerance()));
+  html += ElementHtml(MemberOf(worst, "worst")) +
+          MapHtml(MemberOf(worst, "map"), MemberOf(worst, "sizes"));
+  html += HistogramHtml(MemberOf(worst, "ulpHistogram"), "mostUlp", "elements by ULP error");
+  html += HistogramHtml(MemberOf(MemberOf(worst, "units"), "histogram"), "mostUnits",
+                        "elements by units");
+  return html + "</details>\n";
+}
+
+// The words under which wrong cases stand together.
+std::string CauseOf(const ReportedCase& one) {
+  if (one.verdict == CaseVerdict::kFails) return "could not be run or compared";
+  const std::string cause = one.cause();
+  if (!cause.empty()) return cause;
+  return one.where().empty() ? "differs" : "no cause known: " + one.where();
+}
+
+std::string CausesHtml(const DeviceReport& report) {
+  std::vector<std::pair<std::string, std::vector<const ReportedCase*>>> causes;
+  for (const ReportedCase* one : WorstFirst(report)) {
+    const std::string cause = CauseOf(*one);
+    auto found =
+        std::ranges::find_if(causes, [&](const auto& known) { return known.first == cause; });
+    if (found == causes.end()) found = causes.insert(causes.end(), {cause, {}});
+    found->second.push_back(one);
+  }
+  std::string html;
+  for (const auto& [cause, cases] : causes) {
+    html += fmt::format("<h3>{}: {}</h3>\n", Counted(cases.size(), "case"), XmlText(cause));
+    const size_t shown = std::min(cases.size(), kMostShown);
+    for (size_t i = 0; i < shown; ++i) html += CaseHtml(*cases[i]);
+    if (shown < cases.size()) {
+      html += fmt::format("<p>and {} more, which the report has</p>\n", cases.size() - shown);
+    }
+  }
+  return html;
+}
+
+std::string SummaryHtml(const DeviceReport& report) {
+  DeviceCounts counts;
+  for (const ReportedCase& one : report.cases) counts.Add(one);
+  const auto& [passes, differs, fails, missing] = counts.counts;
+  return fmt::format(
+      "<p><b>{}</b>: {}, <span class=\"good\">{} pass</span>, <span class=\"bad\">{} differ, {} "
+      "failed</span>, {} missing</p>\n",
+      XmlText(report.device), Counted(counts.cases, "case"), passes, differs, fails, missing);
+}
+
+}  // namespace
+
+std::string XmlText(std::string_view text) {
+  constexpr std::pair<char, std::string_view> kEscapes[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+  std::string escaped;
+  for (const char c : text) {
+    const auto* const found =
+        std::ranges::find(kEscapes, c, &std::pair<char, std::string_view>::first);
+    const bool is_allowed = static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t';
+    if (found != std::end(kEscapes)) {
+      escaped += found->second;
+    } else if (is_allowed) {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string ReportHtml(const std::vector<DeviceReport>& reports,
+                       const std::vector<std::string>& by) {
+  std::string html = kReportHead;
+  for (const DeviceReport& report : reports) html += SummaryHtml(report);
+  html += "<h2>" + XmlText(fmt::format("By {}", fmt::join(by, " and "))) + "</h2>\n";
+  html += TableHtml(TableOf(reports, by), by.size());
+  for (const DeviceReport& report : reports) {
+    const std::string causes = CausesHtml(report);
+    if (causes.empty()) continue;
+    html += fmt::format("<h2>What differs on {}</h2>\n{}", XmlText(report.device), causes);
+  }
+  return html + "</body>\n</html>\n";
+}
+
+std::string ReportJunit(const std::vector<DeviceReport>& reports) {
+  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  for (const DeviceReport& report : reports) {
+    DeviceCounts counts;
+    std::string cases;
+    int64_t skipped = 0;  // with --skip-missing; another file that is missing is an error
+    double seconds = 0;
+    for (const ReportedCase& one : report.cases) {
+      counts.Add(one);
+      seconds += one.seconds;
+      cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
+                           XmlText(one.operator_name()), XmlText(one.name), one.seconds);
+      const bool differs = one.verdict == CaseVerdict::kDiffers;
+      const bool is_skipped = one.verdict == CaseVerdict::kIsMissing && one.error().empty();
+      skipped += is_skipped;
+      if (one.verdict == CaseVerdict::kPasses) {
+        cases += "/>\n";
+      } else if (is_skipped) {
+        cases += "><skipped message=\"the device has no output\"/></testcase>\n";
+      } else {
+        cases += fmt::format("><{0} message=\"{1}\">{2}</{0}></testcase>\n",
+                             differs ? "failure" : "error", XmlText(one.error()),
+                             XmlText(fmt::format("{}\n{}", one.where(), one.cause())));
+      }
+    }
+    const auto& [passes, differs, fails, missing] = counts.counts;
+    xml += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
+        "time=\"{:.6f}\">\n{}  </testsuite>\n",
+        XmlText(report.device), counts.cases, differs, fails + missing - skipped, skipped, seconds,
+        cases);
+  }
+  return xml + "</testsuites>\n";
+}
+
+// --- tables and reports --------------------------------------------------------------------------
+
 namespace {
 
 std::vector<std::string> TitlesOf(const std::string& prefix) {

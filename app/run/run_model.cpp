@@ -8,8 +8,7 @@
 
 #include "app/files/descriptor.h"
 #include "app/files/output.h"
-#include "app/run/judged_tensors.h"
-#include "app/run/kept_tensors.h"
+#include "app/run/model_tensors.h"
 #include "app/run/run_comparisons.h"
 #include "app/run/runnable_model.h"
 #include "app/timing.h"

@@ -12,7 +12,7 @@
 #include "app/compare/judgement.h"
 #include "app/files/output.h"
 #include "app/graph/graph_model.h"
-#include "app/run/kept_tensors.h"
+#include "app/run/model_tensors.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/compare/diagnosed_file.h"
+#include "app/compare/judgement.h"
 #include "core/compare/alignment.h"
 #include "core/compare/comparison.h"
 #include "core/compare/map_plane.h"

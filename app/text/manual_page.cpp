@@ -51,7 +51,7 @@ std::string Sentence(std::string text) {
   return text + ".";
 }
 
-std::string FieldsText(const OperatorInfo& info) {
+std::string FieldListText(const OperatorInfo& info) {
   std::string text = ".Pp\nFields:\n.Bl -tag -width DimensionCount -compact\n";
   for (const Field* field : info.fields) {
     const std::string elsewhere = ArgumentWords(info, *field);
@@ -149,7 +149,7 @@ std::string ManualPage(const OperatorGroup& group) {
       kDate, title, name, group.title);
   for (const OperatorInfo* info : group.operators) {
     page += fmt::format(".Ss {}\n{}", info->name, Filled(SummaryOf(*info)));
-    page += FieldsText(*info) + RulesText(*info) + SupportText(*info) + ElsewhereText(*info) +
+    page += FieldListText(*info) + RulesText(*info) + SupportText(*info) + ElsewhereText(*info) +
             ExampleBlock(*info);
   }
   return page +

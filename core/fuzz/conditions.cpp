@@ -12,7 +12,6 @@
 
 #include "core/fuzz/setting.h"
 #include "core/fuzz/studies.h"
-#include "core/fuzz/varied_runs.h"
 
 namespace dmlop {
 namespace {
@@ -112,7 +111,7 @@ class Study {
     See(trials, kFurtherDraws);
   }
 
-  // Those that leave other settings alone, if there are any.
+  // Prefers those that leave other settings alone, if there are any.
   std::vector<Trial> TrialsOf(Studied& one, bool many) {
     std::vector<Trial> alone;
     std::vector<Trial> others;
@@ -154,7 +153,7 @@ class Study {
     }
   }
 
-  // Whether another setting passes at a value for which the setting `of` stays as it is.
+  // Returns whether another setting passes at a value for which the setting `of` stays as it is.
   static bool PassesWithout(const std::vector<Studied>& studied, const std::string& of,
                             const SettingAt& change) {
     return std::ranges::any_of(studied, [&](const Studied& other) {
@@ -348,8 +347,8 @@ class Study {
     }
   }
 
-  // Whether the case fails where a setting has a value with which it passes alone, but another one
-  // leaves the size among those that fail: conditions on each of the two would not.
+  // Returns whether the case fails where a setting has a value with which it passes alone, but
+  // another one leaves the size among those that fail: conditions on each of the two would not.
   bool IsConfirmed(const TellingSize& telling) {
     std::vector<Computation> cases;
     for (const Studied* one : StudiedOf(telling.settings)) {

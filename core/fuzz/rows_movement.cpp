@@ -357,7 +357,7 @@ uint64_t ProductOf(const Sizes& sizes, size_t begin, size_t end) {
   return product;
 }
 
-// As many tuples as the first dimensions of the input have places, at most.
+// Leaves at most as many tuples as the first dimensions of the input have places.
 void LimitTuples(const Sizes& input, size_t input_dims, Sizes& indices) {
   const size_t first = input.size() - input_dims;
   const uint64_t most = ProductOf(input, first, first + indices.back());

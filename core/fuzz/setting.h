@@ -91,8 +91,8 @@ std::vector<CaseDraft> DraftsWith(const CaseDraft& begun, const Setting& setting
 std::optional<Computation> Varied(const CaseChanger& changer, const Setting& setting,
                                   const SettingValue& value, const ValueClasses& classes);
 
-// Whether a variation of one setting leaves the other ones alone, apart from sizes and types, which
-// may hang on it.
+// Returns whether a variation of one setting leaves the other ones alone, apart from sizes and
+// types, which may hang on it.
 bool LeavesOthers(const std::vector<Setting>& settings, const Setting& varied,
                   const OperatorDesc& op);
 

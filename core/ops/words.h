@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of operators in words, from the tables in words/: what they compute, their rules,
-// what fields mean, examples, and names in ONNX, WebNN and PyTorch.
+// The tables in words/ say about operators what they compute, their rules, what their fields mean,
+// examples, and names in ONNX, WebNN and PyTorch.
 #pragma once
 
 #include <span>
