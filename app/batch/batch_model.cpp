@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases that are models: their outputs are written, or compared as those of operators are.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -2,7 +2,6 @@
 #include "app/bench/bench_library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <filesystem>
 

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <optional>
 
 #include "core/base/error.h"
 #include "core/compare/alignment.h"

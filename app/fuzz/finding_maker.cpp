@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/fuzz/finding.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/base/error.h"

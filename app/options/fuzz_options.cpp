@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/options/fuzz_options.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 
 #include "app/commands.h"
 #include "app/options/option_kinds.h"
 #include "core/base/error.h"
+#include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/fuzz/field_value.h"
 #include "core/judge/varied_run.h"

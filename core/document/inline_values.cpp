@@ -6,7 +6,6 @@
 // If strides give several elements one place, initializers fill the places of the buffer instead.
 //
 //   DOC-4   the values do not have the tensor's shape
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

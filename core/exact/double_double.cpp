@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/exact/double_double.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 

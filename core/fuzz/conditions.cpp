@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -85,7 +84,7 @@ class Study {
 
   // --- one setting alone -------------------------------------------------------------------------
 
-  // With `many`, the numbers of which one has passed.
+  // With `many`, tries the numbers of which one has passed.
   void Vary(bool many) {
     std::vector<Trial> trials;
     for (Studied& one : studied_) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "core/fuzz/field_value.h"
 #include "core/fuzz/random_desc.h"
@@ -15,7 +14,7 @@ namespace dmlop {
 namespace window_rows {
 namespace {
 
-// Usually few taps; paddings may be longer than windows.
+// Draws few taps usually; paddings may be longer than windows.
 void DrawWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
   const bool is_wide = from.OneIn(6);
   Set(op, "WindowSize", from.Numbers(count, 1, is_wide ? 9 : 3));

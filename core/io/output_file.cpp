@@ -2,7 +2,6 @@
 #include "core/io/output_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/xattr.h>
 

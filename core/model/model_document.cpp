@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/model_document.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <filesystem>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of elements that are more than one descriptor, or take numbers from inputs.
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numbers>
