@@ -116,7 +116,7 @@ std::string RunsText(const Finding& finding) {
   return finding.is_minimal || finding.shrink_runs == 0 ? runs : runs + ", not minimal";
 }
 
-// How a reader sees the fault again.
+// Tells a reader how to see the fault again.
 std::string CommandOf(const Finding& finding, const std::string& folder) {
   const std::string own = folder + "/" + finding.folder();
   if (!finding.company.empty()) {

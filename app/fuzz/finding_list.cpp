@@ -281,7 +281,7 @@ class FindingFolder {
     return text;
   }
 
-  // How the worst element of an output comes about.
+  // Explains how the worst element of an output comes about.
   std::string TextOf(const JudgedOutput& output) const {
     const Comparison& comparison = output.judgement.comparison;
     if (output.judgement.passes() || !comparison.worst) return "";

@@ -118,7 +118,7 @@ std::string ExtraArgument(const std::string& argument, const CLI::App& command) 
   return fmt::format("'{}' is one argument too many{}", argument, hint);
 }
 
-// For "--threads: 1 required N missing" or "--threads: At Most 1 required but received 2".
+// Rewords "--threads: 1 required N missing" and "--threads: At Most 1 required but received 2".
 std::string WrongCount(std::string_view said, const CLI::App& command) {
   const std::string name(said.substr(0, said.find(':')));
   const CLI::Option* option = command.get_option_no_throw(name);
@@ -128,14 +128,14 @@ std::string WrongCount(std::string_view said, const CLI::App& command) {
              : fmt::format("{} needs a value: {} {}", name, name, option->get_type_name());
 }
 
-// For "Could not convert: --quiet = often", which only flags cause: other options take text.
+// Rewords "Could not convert: --quiet = often", which only flags cause: other options take text.
 std::string FlagWithValue(std::string_view said) {
   const size_t begin = said.find("--");
   if (begin == std::string_view::npos) return std::string(said);
   return fmt::format("{} takes no value", said.substr(begin, said.find(' ', begin) - begin));
 }
 
-// For options or arguments that are not accepted, or are missing.
+// Names options or arguments that are not accepted, or are missing.
 std::string WrongArguments(const CLI::ParseError& error, const CLI::App& command) {
   // A misspelt option is reported before what the library finds wrong because of it.
   std::vector<std::string> not_taken = command.remaining();

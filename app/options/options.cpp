@@ -212,13 +212,13 @@ class CommandLine {
     return option != nullptr && option->get_type_name() == kBoundFile;
   }
 
-  // In reverse order, as the library expects them.
+  // The library expects arguments in reverse order.
   static std::vector<std::string> ForParsing(const std::vector<std::string>& given) {
     std::vector<std::string> arguments;
     bool are_options = true;
     for (const std::string& text : given) {
       if (text == "--") are_options = false;
-      // As with long options, an "=" after a short option does not belong to its value.
+      // An "=" after a short option does not belong to its value, as after a long one.
       const bool is_assigned =
           are_options && text.size() > 2 && text[0] == '-' && text[1] != '-' && text[2] == '=';
       if (is_assigned && text.size() == 3) {

@@ -48,7 +48,7 @@ class FilledTensors {
   // The tensors of a graph have the names of their nodes in front: "Conv_0.Y".
   explicit FilledTensors(const NamedGraph& graph);
 
-  // In the order in which they are filled.
+  // The tensors are in the order in which they are filled.
   const std::vector<One>& all() const { return all_; }
 
   // The numbers of the tensors called `name`, one for each dispatchable and each as it is last

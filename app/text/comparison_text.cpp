@@ -238,7 +238,7 @@ std::string PassingUlpText(const Comparison& comparison) {
   return fmt::format("passes with --ulp {}\n", *comparison.smallest_passing_ulp);
 }
 
-// To three digits.
+// Rounds to three digits.
 double RoundedUp(double units) {
   const double step = std::pow(10.0, std::floor(std::log10(std::max(units, 1e-3))) - 2);
   return std::ceil(units / step) * step;

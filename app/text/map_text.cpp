@@ -30,7 +30,7 @@ struct Character {
 
 using Shades = std::vector<std::string_view>;
 
-// From the minimum to the maximum.
+// The shades go from the minimum to the maximum.
 inline Shades ValueShades(bool unicode) {
   if (unicode) return {" ", "░", "▒", "▓", "█"};
   return {" ", ".", ":", "-", "=", "+", "*", "#", "%", "@"};

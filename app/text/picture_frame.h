@@ -37,7 +37,8 @@ struct Picture {
 // `sizes` are the tensors'.
 Picture PictureOf(const DifferenceMap& map, const Dims& sizes);
 
-// From black at the minimum to white at the maximum; NaN is red, inf orange, -inf blue.
+// The colors go from black at the minimum to white at the maximum; NaN is red, inf orange, -inf
+// blue.
 Picture PictureOf(const ValueMap& map, const Dims& sizes);
 
 std::string PngBytes(const Picture& picture);

@@ -29,7 +29,7 @@ struct ProgressState {
 // `unicode` says whether the terminal shows more than ASCII.
 std::string ProgressText(const ProgressState& state, size_t width, bool unicode);
 
-// As above for any parts, at least one.
+// Takes any parts, at least one.
 std::string ProgressText(const std::string& what, const std::vector<std::string>& parts,
                          size_t width, bool unicode);
 

@@ -158,7 +158,7 @@ Value Power(const Value& base, const Value& exponent) {
   return Approximately(power < 0 ? -value : value);
 }
 
-// To a float type. Digits beyond both parts may decide what seems to be a tie.
+// Rounds to a float type. Digits beyond both parts may decide what seems to be a tie.
 template <typename T>
 Value RoundTo(const Value& x) {
   if (!std::isfinite(x.number.head) || x.number.head == 0) return Special(x.number.head);

@@ -106,7 +106,7 @@ Dyadic FlooredQuotient(const Dyadic& a, const Dyadic& b) {
   return b.Sign() < 0 ? FloorQuotient(-a, -b) : FloorQuotient(a, b);
 }
 
-// As % of Python where it floors, else as fmod of C.
+// Computes % of Python if it floors, else fmod of C.
 Value Remainder(bool floors, const Value& a, const Value& b) {
   if (IsFinite(a) && IsFinite(b) && !IsZero(a) && !IsZero(b)) {
     const Dyadic x = ToDyadic(a), y = ToDyadic(b);

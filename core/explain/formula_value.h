@@ -32,7 +32,7 @@ bool IsFar(const FormulaValue& value);
 // The order of maxima and minima: -0 is less than +0.
 bool IsLess(const FormulaValue& a, const FormulaValue& b);
 
-// As comparisons have it, for which all zeros are equal.
+// These compare as the operators do, for which all zeros are equal.
 bool IsGreater(const FormulaValue& a, const FormulaValue& b);
 bool IsAtLeast(const FormulaValue& a, const FormulaValue& b);
 
@@ -43,7 +43,7 @@ FormulaValue Negated(const FormulaValue& x);
 
 // --- operations that lead to whole numbers -------------------------------------------------------
 
-// As kRound and the like of FormulaOperation.
+// These compute kRound and the like of FormulaOperation.
 FormulaValue Round(const FormulaValue& x);
 FormulaValue Truncate(const FormulaValue& x);
 FormulaValue WholeQuotient(bool floors, const FormulaValue& a, const FormulaValue& b);
@@ -63,7 +63,7 @@ inline constexpr int64_t kMostProductBits = 1 << 15;
 // x^exponent of finite numbers, x not 0; none where it has no end, or too many digits.
 std::optional<Dyadic> ExactPower(double x, double exponent);
 
-// As ExactElement, which gives `value`, finite and not 0; none where it is irrational.
+// Returns what ExactElement does, which gives `value`, finite and not 0; none if it is irrational.
 std::optional<Dyadic> ExactValueOf(ElementWiseFunction function, std::span<const double> elements,
                                    std::span<const double> numbers, const HeadTail& value);
 

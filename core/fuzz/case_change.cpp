@@ -184,8 +184,8 @@ bool IsFirstOfRepeated(const Layout& layout, const Dims& index) {
   return true;
 }
 
-// How elements become those of another tensor: of its type, and whole numbers as remainders, so
-// that indices and lengths are in range again.
+// Says how elements become those of another tensor: of its type, and whole numbers as remainders,
+// so that indices and lengths are in range again.
 struct Conversion {
   DataType from;
   DataType to;

@@ -36,7 +36,7 @@ struct DrawnDesc {
   ValueClasses classes;
 };
 
-// How much a case takes.
+// Returns how much a case takes.
 struct CaseSize {
   int64_t most_input = 0, most_output = 0;  // elements of the largest tensor
   int64_t elements = 0;                     // of all tensors

@@ -145,7 +145,7 @@ void DrawSliceGrad(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op
 
 // --- RESAMPLE and its gradient -------------------------------------------------------------------
 
-// Usually a quotient of small numbers, rounded to FLOAT32.
+// Draws a quotient of small numbers usually, rounded to FLOAT32.
 float DrawScale(const DescEntropy& from) {
   const float plain[] = {1.0f, 2.0f, 0.5f, 0.25f, 3.0f, 0.499f, 1.5f};
   if (from.OneIn(2)) return from.OneOf(plain);
@@ -188,7 +188,7 @@ void DrawResampleGrad(const DescEntropy& from, const Sizes& sizes, OperatorDesc&
 
 // --- PADDING and TILE ----------------------------------------------------------------------------
 
-// Usually no padding, or a few elements; sometimes far more than the input has.
+// Draws no padding usually, or a few elements; sometimes far more than the input has.
 void DrawPadding(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   for (const char* field : {"StartPadding", "EndPadding"}) {
     Sizes padding;

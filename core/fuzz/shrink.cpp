@@ -46,7 +46,7 @@ double DistanceFromDefault(const PlainValue& plain) {
   return number == nullptr ? 1 : 1 + RoughnessOf(*number);
 }
 
-// How large a case is, in the order in which that counts.
+// Returns the measures of how large a case is, those that count most first.
 std::array<double, 8> MeasureOf(const Computation& computation) {
   const OperatorDesc& op = computation.op;
   std::array<double, 8> measure{};

@@ -255,7 +255,7 @@ int64_t SizesThatDiffer(const OperatorDesc& from, TensorRole role, const Operato
   return differ;
 }
 
-// How many sizes and plain values were changed beside what the draft asked for.
+// Counts how many sizes and plain values were changed beside what the draft asked for.
 int64_t ChangesBeside(const CaseDraft& draft, const OperatorDesc& original,
                       const OperatorDesc& op) {
   int64_t changes = SizesThatDiffer(draft.op, TensorRole::kInput, op);

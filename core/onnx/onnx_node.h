@@ -114,13 +114,13 @@ Scalar ScalarOf(DataType type, double number);
 // The desc of sizes without gaps; a scalar is [1].
 TensorDesc PackedDesc(DataType type, const OnnxSizes& sizes);
 
-// As it is, without gaps; a scalar is [1].
+// The value as it is, without gaps; a scalar is [1].
 OnnxOperand Packed(OnnxValue& value);
 // The same elements in other sizes with as many.
 OnnxOperand Reshaped(OnnxValue& value, const OnnxSizes& sizes);
-// In the given sizes and strides.
+// The value in the given sizes and strides.
 OnnxOperand Strided(OnnxValue& value, const OnnxSizes& sizes, const OnnxSizes& strides);
-// With 1s in front, up to a rank.
+// The value with 1s in front of its sizes, up to a rank.
 OnnxOperand AtRank(OnnxValue& value, size_t rank);
 // Repeated to other sizes by strides of 0, as NumPy broadcasts.
 OnnxOperand BroadcastTo(OnnxValue& value, const OnnxSizes& sizes);

@@ -68,7 +68,7 @@ struct OnnxProduct {
   size_t rank() const { return laid_out.size(); }
 };
 
-// As NumPy's matmul takes them: a vector is one row, or as the second operand one column.
+// Operands as NumPy's matmul takes them: a vector is one row, or one column as the second one.
 OnnxProduct ProductOf(const OnnxCall& call, OnnxValue& a, OnnxValue& b);
 
 // Joins dimensions in front of the last two, which are equal in all tensors, until there are at

@@ -345,7 +345,7 @@ char FirstOutside(const std::string& output, const std::string& input) {
   return found == output.end() ? ' ' : *found;
 }
 
-// Both as matrices {.., h, k} and {.., w, k}.
+// Takes both operands as matrices {.., h, k} and {.., w, k}.
 void EmitGemm(OnnxCall& call, const Equation& equation, const Sizes& sizes, char k) {
   const std::string &a = equation.inputs[0], &b = equation.inputs[1], &c = equation.output;
   const char h = FirstOutside(c, b), w = FirstOutside(c, a);

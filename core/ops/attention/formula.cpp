@@ -115,7 +115,7 @@ class AttentionFormula {
     return formula_.Number(0.0);
   }
 
-  // As the cache has it.
+  // Returns the component as the cache has it.
   FormulaNode Rounded(const Tokens& tokens, const Component& component) {
     const FormulaNode x = At(tokens, component);
     if (formula_.operation(x) != FormulaOperation::kSum) return x;

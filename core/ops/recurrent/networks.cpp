@@ -97,7 +97,7 @@ std::vector<FormulaNode> NewStateTerms(UnitStep& step, FormulaNode reset) {
   return terms;
 }
 
-// As the cell computes it, for one unit.
+// Computes for one unit what the cell does.
 UnitStates Cell(UnitStep& step, bool) {
   Formula& formula = step.formula();
   const auto gate = [&](std::string_view name, Gate number) {
@@ -157,7 +157,7 @@ std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc& op, const CellParameters& 
 
 constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
 
-// As the cell computes it, for one unit.
+// Computes for one unit what the cell does.
 class UnitFormula {
  public:
   explicit UnitFormula(UnitStep& step) : step_(step), formula_(step.formula()) {}
