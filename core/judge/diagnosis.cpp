@@ -21,9 +21,8 @@
 namespace dmlop {
 namespace {
 
-// A cause reproduces at least this share.
-constexpr double kEnough = 0.9;
-constexpr double kMost = 0.5;  // if it is to be nearer only
+// The share of elements that are to be nearer only.
+constexpr double kMost = 0.5;
 constexpr size_t kMostCauses = 5;
 // A sample has elements of so many products on either side.
 constexpr int64_t kMostProducts = 10'000'000;
@@ -80,7 +79,7 @@ struct Counted {
   Rank rank;
   const SampledElements* sample = nullptr;  // that it has been counted on
 
-  bool is_cause() const { return score.share() >= kEnough; }
+  bool is_cause() const { return score.share() >= hypothesis.enough; }
   bool is_complete() const { return score.explained == score.of && score.broken == 0; }
 
   // Shares that are nearly equal are taken for equal, so that rounding does not decide, but what
@@ -257,16 +256,18 @@ class Diagnostician {
     constexpr size_t kFewestDifferent = 2;
     if (evidence_.count() < kFewestTold || evidence_.wrong.size() < kFewestDifferent) return;
     if (MayBeAnything(evidence_.wrong.front())) return;
-    if (FindAmongNoise(Criterion::kBits, kEnough)) return;
+    if (FindAmongNoise(Criterion::kBits, std::nullopt)) return;
     // If most are as near as roundings can be, nothing is nearer but by chance.
     if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kMost);
   }
 
-  bool FindAmongNoise(Criterion criterion, double least) {
+  bool FindAmongNoise(Criterion criterion, std::optional<double> least) {
     evidence_.criterion = criterion;
     counted_.clear();
     Count(HypothesesOf(evidence_, few_, Stage::kAmongNoise));
-    std::erase_if(counted_, [&](const Counted& one) { return one.score.share() < least; });
+    std::erase_if(counted_, [&](const Counted& one) {
+      return one.score.share() < least.value_or(one.hypothesis.enough);
+    });
     const bool is_healthy =
         std::ranges::any_of(counted_, [&](const Counted& one) { return IsHealthy(one); });
     if (is_healthy) {

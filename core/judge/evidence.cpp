@@ -105,7 +105,8 @@ class Scoring {
     if (!HasOwnUnits(evidence_, hypothesis_) || is_quick) return Count(sample, varied);
     if (evidence_.count() > kManyElements) {
       const Score score = Count(sample, varied);
-      if (score.explained == score.of && score.broken == 0) return score;
+      const bool is_complete = score.explained == score.of && score.broken == 0;
+      if (is_complete || score.share() < kLittle) return score;
     }
     own_units_ = hypothesis_.units();
     if (own_units_) {
@@ -116,8 +117,10 @@ class Scoring {
   }
 
  private:
-  // If its own units take long, the right ones are tried first.
+  // If its own units take long, the right ones are tried first, and these suffice if a hypothesis
+  // explains next to nothing by them.
   static constexpr int64_t kManyElements = 100'000;
+  static constexpr double kLittle = 0.1;
 
   Score Count(const SampledElements& sample, const std::vector<VariedElement>& varied) {
     score_ = {};

@@ -85,6 +85,8 @@ struct Hypothesis {
   // The units of the changed output; null: those of the right one.
   std::function<std::optional<ErrorUnits>()> units = nullptr;
   bool is_slow = false;  // computes by formulas, which takes many times as long
+  // A cause reproduces at least this share; more where a part was searched for that fits best.
+  double enough = 0.9;
 };
 
 // A changed computation as a hypothesis about an output.

@@ -44,7 +44,11 @@ class Omission {
   virtual ~Omission() = default;
 
   // Computes nothing if there is no such computation.
-  virtual Hypothesis Without(const AxisPart& part) const = 0;
+  Hypothesis Without(const AxisPart& part) const {
+    Hypothesis hypothesis = Omitting(part);
+    hypothesis.enough = 0.99;
+    return hypothesis;
+  }
 
   // The few elements, by which parts are found; empty if there is no such computation.
   virtual std::vector<double> ValuesWithout(const AxisPart& part,
@@ -68,6 +72,8 @@ class Omission {
   int64_t size() const { return axis_.size; }
 
  protected:
+  virtual Hypothesis Omitting(const AxisPart& part) const = 0;
+
   std::string TextOf(const AxisPart& part) const {
     const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
     const std::string among = axis_.is_of_taps ? "taps" : fmt::format("along axis {}", axis_.axis);
@@ -86,7 +92,7 @@ class OtherInput : public Omission {
   OtherInput(const Evidence& evidence, const TermAxis& axis, const std::vector<TermAxis>* all)
       : Omission(evidence, axis), all_(all) {}
 
-  Hypothesis Without(const AxisPart& part) const override {
+  Hypothesis Omitting(const AxisPart& part) const override {
     const Computation& original = evidence_.computation;
     auto changed = all_ == nullptr ? WithZeros(original, axis_, part)
                                    : dmlop::Without(original, axis_, *all_, part);
@@ -139,7 +145,7 @@ class WithoutTerms : public Omission {
                std::shared_ptr<const OmittedTerms> terms, bool divides_by_all)
       : Omission(evidence, axis), terms_(std::move(terms)), divides_by_all_(divides_by_all) {}
 
-  Hypothesis Without(const AxisPart& part) const override {
+  Hypothesis Omitting(const AxisPart& part) const override {
     const std::string counted = divides_by_all_ ? ", but counted" : "";
     return {{IdOf(axis_, part, divides_by_all_ ? ",terms,counted" : ",terms")},
             TextOf(part) + counted,
@@ -196,9 +202,17 @@ class PartSearch {
   static constexpr int64_t kPoints = 16;
   static constexpr int64_t kMostTried = 6'000'000;
   static constexpr int64_t kFewestTries = 2 * kPoints;  // that end anywhere
+  static constexpr int64_t kFewTries = 512;
 
   bool IsAnyRight(const std::vector<AxisPart>& parts) {
     return std::ranges::any_of(parts, [&](const AxisPart& part) { return IsRight(part); });
+  }
+
+  // Whether there are too few tries to go on where the first ones do not come nearer: of parts that
+  // overlap with the right one, one at least leaves much less than it does.
+  bool IsHopeless(const AxisPart& best) {
+    constexpr double kNearer = 0.99;
+    return tries_ < kFewTries && Rest(best) > kNearer * Rest({0, 0});
   }
 
   AxisPart Tail() {
@@ -215,6 +229,7 @@ class PartSearch {
     constexpr int kRounds = 3;
     tries_left_ = tries_;
     AxisPart part = BestRow();
+    if (IsHopeless(part)) return part;
     for (int round = 0; round < kRounds && !IsRight(part) && tries_left_ > 0; ++round) {
       const AxisPart before = part;
       part = Best([&](int64_t to) { return AxisPart{part.from, to}; }, part.from + 1, size_);
@@ -232,16 +247,17 @@ class PartSearch {
     constexpr int64_t kMostBlocks = 20;
     int64_t blocks = std::min<int64_t>(size_, kMostBlocks);
     while (blocks > 2 && blocks * (blocks + 1) > tries_left_) --blocks;
-    std::vector<AxisPart> rows = {{0, size_ / blocks}};
-    for (int64_t first = 0; first < blocks; ++first) {
-      for (int64_t past = first + 1; past <= blocks; ++past) {
-        rows.push_back({first * size_ / blocks, past * size_ / blocks});
+    AxisPart best{0, size_ / blocks};
+    for (int64_t length = 1; length <= blocks; ++length) {
+      std::vector<AxisPart> rows;
+      for (int64_t first = 0; first + length <= blocks; ++first) {
+        rows.push_back({first * size_ / blocks, (first + length) * size_ / blocks});
       }
-    }
-    Try(rows);
-    AxisPart best = rows[0];
-    for (const AxisPart& row : rows) {
-      if (IsBetter(row, best)) best = row;
+      Try(rows);
+      for (const AxisPart& row : rows) {
+        if (IsBetter(row, best)) best = row;
+      }
+      if (IsHopeless(best)) break;
     }
     return best;
   }
@@ -300,13 +316,15 @@ class PartSearch {
     int64_t best = first;
     while (true) {
       const int64_t step = std::max<int64_t>((last - first) / kPoints, 1);
+      std::vector<int64_t> ends = {last};
+      for (int64_t end = first; end < last; end += step) ends.push_back(end);
       std::vector<AxisPart> points;
-      for (int64_t end = first; end <= last; end += step) points.push_back(part_of(end));
+      for (const int64_t end : ends) points.push_back(part_of(end));
       Try(points);
-      for (int64_t end = first; end <= last; end += step) {
+      for (const int64_t end : ends) {
         if (IsBetter(part_of(end), part_of(best))) best = end;
       }
-      if (step == 1) return part_of(best);
+      if (step == 1 || IsHopeless(part_of(best))) return part_of(best);
       first = std::max(first, best - step);
       last = std::min(last, best + step);
     }

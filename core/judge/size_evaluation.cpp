@@ -54,6 +54,7 @@ class SliceEvaluation {
  public:
   SliceEvaluation(const OperatorDesc& op, InputViews inputs, const Region& slice)
       : slice_(slice), shared_(op, inputs, ElementOf(slice, 0)), fixed_(shared_.formula()) {
+    EvaluateLongSums();
     last_ = SlotOf(*shared_.last());
   }
 
@@ -81,6 +82,8 @@ class SliceEvaluation {
   }
 
  private:
+  static constexpr size_t kBlock = size_t{1} << 15;  // of terms
+
   // A node that moves, and the slots of its value and its operands among all values.
   struct Step {
     Node node;
@@ -90,6 +93,44 @@ class SliceEvaluation {
 
   static Region ElementOf(const Region& slice, int64_t i) {
     return {slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
+  }
+
+  // Evaluates the terms of long sums side by side, each sum after those that they are made of.
+  void EvaluateLongSums() {
+    const Formula& formula = shared_.formula();
+    for (Node node = 0; node <= *shared_.last(); ++node) {
+      const bool is_long = formula.operands(node).size() > kBlock;
+      const bool is_sum = formula.operation(node) == FormulaOperation::kSum ||
+                          formula.operation(node) == FormulaOperation::kMean;
+      if (is_long && is_sum && !shared_.Moves(node)) fixed_.Keep(node, LongSum(node));
+    }
+  }
+
+  Magnitude LongSum(Node list) {
+    const Formula& formula = shared_.formula();
+    const auto terms = formula.operands(list);
+    fixed_.At(terms[0]);  // keeps what all of them are made of
+    std::vector<Magnitude> sum;
+    for (size_t first = 0; first < terms.size(); first += kBlock) {
+      AddTo(sum, terms.subspan(first, std::min(kBlock, terms.size() - first)));
+    }
+    if (formula.operation(list) == FormulaOperation::kSum) return sum[0];
+    sum.push_back(MagnitudeArithmetic::Number(static_cast<double>(terms.size()), std::nullopt));
+    return MagnitudeArithmetic::Apply(FormulaOperation::kQuotient, sum);
+  }
+
+  // `sum` is empty, or the sum of the terms so far.
+  void AddTo(std::vector<Magnitude>& sum, std::span<const Node> terms) const {
+    constexpr int64_t kPiece = 1024;
+    const size_t before = sum.size();
+    sum.resize(before + terms.size());
+    ParallelFor(std::ssize(terms), kPiece, 0, [&](int64_t begin, int64_t end) {
+      auto evaluation = fixed_;
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        sum[before + i] = evaluation.At(terms[i]);
+      }
+    });
+    sum = {MagnitudeArithmetic::Apply(FormulaOperation::kSum, sum)};
   }
 
   // Plans a node, after those that it is made of, or evaluates it if it does not move.

@@ -278,6 +278,9 @@ class FormulaEvaluation {
     return known_.emplace(node, Evaluate(node)).first->second;
   }
 
+  // Takes the value of a node that was evaluated elsewhere.
+  void Keep(Formula::Node node, Value value) { known_.emplace(node, std::move(value)); }
+
  private:
   // Values of named nodes, which may be used repeatedly, and of long operations are kept.
   bool IsKept(Formula::Node node) const {

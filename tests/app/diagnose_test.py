@@ -264,6 +264,7 @@ FOLD = {"type": "FOLD", "WindowSizes": [3, 3], "Strides": [1, 1], "Dilations": [
 MVN = {"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [2], "NormalizeVariance": True, "Epsilon": 0.01}
 
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
+IMAGE = numbers(1, 1, 100, 100)
 MAXIMA = np.maximum(FEW, FEW_MORE)
 MOSTLY_OTHER = np.where(FEW + FEW_MORE == 0, SQUARE, OTHER)
 HALVES = CUBE.astype(np.float16)
@@ -483,6 +484,7 @@ HEALTHY = {
 
 UNEXPLAINED = {
     "all a little larger": (gemm(), [A, B], AB * F4(1.01)),
+    "a normalization a little larger": (MVN | {"Axes": [2, 3], "Epsilon": 1e-5}, [IMAGE], (IMAGE - IMAGE.mean()) / IMAGE.std() * F4(1.01)),
     "other numbers here and there": (gemm(), [A, B], np.where(numbers(*AB.shape, seed=4) > 1, numbers(*AB.shape, seed=5), AB)),
     "another function": ({"type": "ACTIVATION_SIGMOID"}, [CUBE], np.arctan(CUBE)),
     "another one of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7))),
