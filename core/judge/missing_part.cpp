@@ -101,14 +101,17 @@ class OtherInput : public Omission {
                          *std::move(changed), evidence_.output);
   }
 
-  // The input is copied, and elements are computed by parts or as a whole.
+  // The input is copied, and elements are computed with those that come along, or with all.
   int64_t WorkOf(size_t elements) const override {
-    constexpr int64_t kCall = 5000;
-    constexpr int64_t kFaster = 8;  // than formulas, unless there are functions
+    constexpr double kCall = 5000;
+    constexpr double kFaster = 8;  // than formulas
     const auto& [op, inputs, storage] = evidence_.computation;
-    const int64_t whole = dmlop::WorkOf(op) * (HasFunctions() ? kFaster : 1);
-    const int64_t parts = static_cast<int64_t>(elements) * (whole / evidence_.count() + kCall);
-    return (Product(inputs[axis_.input].layout.sizes) + std::min(whole, parts)) / kFaster;
+    const double whole = static_cast<double>(dmlop::WorkOf(op)) * (HasFunctions() ? 2 : 1);
+    const auto together = static_cast<double>(ComputedWith(op, evidence_.At(0)).count());
+    const double each = whole * together / static_cast<double>(evidence_.count()) + kCall;
+    const auto copied = static_cast<double>(Product(inputs[axis_.input].layout.sizes));
+    const double computed = std::min(whole, static_cast<double>(elements) * each);
+    return static_cast<int64_t>((copied + computed) / kFaster);
   }
 
  private:
@@ -177,9 +180,10 @@ class PartSearch {
         work_(std::max<int64_t>(omission.WorkOf(few.size()), 1)),
         tries_(kMostTried / work_) {}
 
+  bool HasTries() const { return tries_ >= kFewestTries; }
+
   // Returns the best ones, one of which leaves much less than the right computation does.
   std::vector<AxisPart> Best() {
-    if (tries_ < kFewestTries) return {};
     std::vector<AxisPart> parts = {Tail(), Head()};
     if (!IsAnyRight(parts)) {
       for (const AxisPart& part : omission_.Known()) parts.push_back(part);
@@ -443,9 +447,10 @@ class OmissionList {
   }
 
   bool Search(const Omission& omission, const std::vector<int64_t>& elements) {
-    if (work_ > kMostWork || omission.size() < 2 || !omission.Without({0, 1}).compute) return false;
-    if (!omission.IsLookedUp() && IsRefuted(omission)) return false;
     PartSearch search(evidence_, omission, elements);
+    if (work_ > kMostWork || omission.size() < 2 || !search.HasTries()) return false;
+    if (!omission.Without({0, 1}).compute) return false;
+    if (!omission.IsLookedUp() && IsRefuted(omission)) return false;
     bool is_right = false;
     for (const AxisPart& part : search.Best()) {
       Hypothesis hypothesis = omission.Without(part);
