@@ -46,6 +46,13 @@ bool HasOwnUnits(const Evidence& evidence, const Hypothesis& hypothesis) {
   return hypothesis.units && IsFloat(evidence.actual.type);
 }
 
+// How far a device is off; where no number, or an infinite one, is right, by all that it has.
+double ErrorOf(const Evidence& evidence, int64_t element) {
+  const double actual = evidence.actual.Value(element);
+  const double error = std::abs(actual - evidence.expected.Value(element));
+  return std::isfinite(error) ? error : std::abs(actual);
+}
+
 // Whether a varied value is so much nearer to the actual one than the right value is that rounding
 // may account for the rest.
 bool IsNearer(const Evidence& evidence, int64_t element, double varied, bool is_rounded) {
@@ -53,8 +60,7 @@ bool IsNearer(const Evidence& evidence, int64_t element, double varied, bool is_
   if (AreEqual(actual, varied)) return true;
   const bool needs_bits = !is_rounded || evidence.criterion == Criterion::kBits;
   if (needs_bits || !std::isfinite(varied)) return false;
-  const double error = std::abs(actual - evidence.expected.Value(element));
-  return std::abs(actual - varied) <= error / 4;
+  return std::abs(actual - varied) <= ErrorOf(evidence, element) / 4;
 }
 
 // Whether a right element would be wrong, however its units change.

@@ -321,10 +321,10 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return BoxText(sizes_, StretchesOf(sizes_, elements));
   }
 
-  // The wrong element at the distance whose value is there; the element itself if it is right.
+  // The element at the distance whose value is there; the element itself if it is right.
   int64_t PartnerOf(const Dims& index, const Dims& distance) const {
     const int64_t element = NumberOf(index);
-    if (!std::ranges::binary_search(evidence_.wrong, element)) return element;
+    if (!IsWrong(element)) return element;
     for (const int64_t sign : {1, -1}) {
       const int64_t partner = AtDistance(index, distance, sign);
       if (partner >= 0 && IsValueOf(element, partner)) return partner;
@@ -332,13 +332,19 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return element;
   }
 
+  // One that is wrong, too, or has the value of this one by rounding.
   int64_t AtDistance(Dims index, const Dims& distance, int64_t sign) const {
+    const int64_t element = NumberOf(index);
     for (size_t d = 0; d < index.size(); ++d) {
       index[d] += sign * distance[d];
       if (index[d] < 0 || index[d] >= sizes_[d]) return -1;
     }
     const int64_t partner = NumberOf(index);
-    return std::ranges::binary_search(evidence_.wrong, partner) ? partner : -1;
+    return IsWrong(partner) || IsValueOf(partner, element) ? partner : -1;
+  }
+
+  bool IsWrong(int64_t element) const {
+    return std::ranges::binary_search(evidence_.wrong, element);
   }
 
   bool IsValueOf(int64_t element, int64_t partner) const {

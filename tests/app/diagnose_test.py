@@ -70,6 +70,12 @@ def tiles_exchanged(product):
     return device
 
 
+def columns_exchanged(sums):
+    device = sums.copy()
+    device[:, :8], device[:, 16:24] = sums[:, 16:24], sums[:, :8]
+    return device
+
+
 def unwritten(product, box, value=0):
     device = product.copy()
     device[box] = value
@@ -263,6 +269,11 @@ FOLD = {"type": "FOLD", "WindowSizes": [3, 3], "Strides": [1, 1], "Dilations": [
         "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 3, 10, 10]}}
 MVN = {"type": "MEAN_VARIANCE_NORMALIZATION1", "Axes": [2], "NormalizeVariance": True, "Epsilon": 0.01}
 
+# Any small number is within noise of the sums in the middle.
+CANCELLED, CANCELLING = (numbers(32, 32, seed=seed) / 8 for seed in (0, 1))
+CANCELLED[:, 16:24] += F4(2**20)
+CANCELLING[:, 16:24] = -F4(2**20)
+
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
 IMAGE = numbers(1, 1, 100, 100)
 MAXIMA = np.maximum(FEW, FEW_MORE)
@@ -399,6 +410,9 @@ FAULTS = {
     "the first matrix of a batch taken for all": (gemm(), [BATCH, OTHER_BATCH], BATCH @ OTHER_BATCH[:, :1], "/desc/BTensor/Strides=[2160,0,24,1]"),
     "softmax of fast exponentials": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE) * (1 + numbers(3, 8, 40, seed=2) * F4(2**-19)), "fast-functions"),
     "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
+    "exchanged for sums that cancel": ({"type": "ELEMENT_WISE_ADD"}, [CANCELLED, CANCELLING], columns_exchanged(CANCELLED + CANCELLING), "exchanged:[0,16],block=[*, 0..7]"),
+    "logarithms without a scale, which has none": ({"type": "ELEMENT_WISE_LOG", "ScaleBias": {"Scale": -2, "Bias": 0}}, [1 + np.abs(CUBE)], np.log(1 + np.abs(CUBE)),
+                                                   "/desc/ScaleBias=null"),
     # inputs
     "a matrix read by columns": (gemm(), [A, B], A.reshape(64, 40).T @ B, "other-layout"),
     "an image read with channels last": (conv(), [X, FILTER], convolution(X.reshape(2, 12, 14, 5).transpose(0, 3, 1, 2), FILTER, (1, 1), (1, 1)),
