@@ -20,12 +20,12 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
       : evidence_(evidence), sizes_(evidence.expected.sizes), strides_(PackedStrides(sizes_)) {}
 
   std::vector<Hypothesis> All() {
-    const auto value = MostFrequentValue();
+    const auto value = MostFrequent(evidence_.actual, SampleOf(evidence_, kLooked).wrong);
     if (!value) return {};
     value_ = *value;
     elements_ = evidence_.wrong;
     std::erase_if(elements_, [&](int64_t element) { return !IsUnwritten(element); });
-    if (IsByChance()) return {};
+    if (IsByChance() || IsAnotherValue()) return {};
     AddBox();
     AddRun();
     AddBlocks();
@@ -33,16 +33,26 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
   }
 
  private:
-  // The value that most wrong elements have; none if it is only one of many.
-  std::optional<ElementBytes> MostFrequentValue() const {
-    constexpr size_t kLooked = 1000;
+  static constexpr size_t kLooked = 1000;
+
+  // The value that most elements have; none if it is only one of many.
+  static std::optional<ElementBytes> MostFrequent(const PackedOutput& output,
+                                                  const std::vector<int64_t>& elements) {
     std::map<ElementBytes, int> counts;
-    for (const int64_t element : SampleOf(evidence_, kLooked).wrong) {
-      ++counts[evidence_.actual.Bytes(element)];
-    }
+    for (const int64_t element : elements) ++counts[output.Bytes(element)];
     const auto most =
         std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
     return most == counts.end() || most->second < 2 ? std::nullopt : std::optional(most->first);
+  }
+
+  // Whether nearly all should have one value: where a device has another one, which memory does not
+  // have of itself, it has written.
+  bool IsAnotherValue() const {
+    if (IsUntouchedPattern()) return false;
+    const auto right = MostFrequent(evidence_.expected, elements_);
+    const auto others = std::ranges::count_if(
+        elements_, [&](int64_t element) { return evidence_.expected.Bytes(element) != right; });
+    return 10 * others <= std::ssize(elements_);
   }
 
   // Integers are equal by chance where there are few values, and beside one another where wrong

@@ -499,6 +499,7 @@ HEALTHY = {
 UNEXPLAINED = {
     "all a little larger": (gemm(), [A, B], AB * F4(1.01)),
     "a normalization a little larger": (MVN | {"Axes": [2, 3], "Epsilon": 1e-5}, [IMAGE], (IMAGE - IMAGE.mean()) / IMAGE.std() * F4(1.01)),
+    "another number everywhere": ({"type": "ELEMENT_WISE_CLIP", "Min": 3, "Max": 4}, [CUBE / 8], np.full_like(CUBE, 3.06)),
     "other numbers here and there": (gemm(), [A, B], np.where(numbers(*AB.shape, seed=4) > 1, numbers(*AB.shape, seed=5), AB)),
     "another function": ({"type": "ACTIVATION_SIGMOID"}, [CUBE], np.arctan(CUBE)),
     "another one of few integers": ({"type": "ELEMENT_WISE_MAX"}, [FEW, FEW_MORE], replaced(MAXIMA, (5, 7))),
