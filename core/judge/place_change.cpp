@@ -166,6 +166,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
         // One element has many others to be equal to.
         if (evidence_.wrong.size() == 1) return found_.pop_back();
         NameBlock(found_.back());
+        shifts_of_blocks_.push_back(shift);
       }
       ++count;
     };
@@ -298,17 +299,33 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return From("permuted:" + text, "written with the axes in the order " + text, source);
   }
 
-  // The most frequent distance of values from their places is that of two blocks.
+  // The most frequent distance of values from their places is that of two blocks. Where values
+  // repeat, this may be another one, but one of the blocks is shifted.
   void Exchanges() {
-    const auto distance = MostFrequentDistance();
-    if (!distance) return;
-    const std::string text = fmt::format("[{}]", fmt::join(*distance, ","));
-    const auto source = [this, distance = *distance](const Dims& index) {
-      return PartnerOf(index, distance);
+    std::set<std::vector<int64_t>> distances;
+    const auto add = [&](const Dims& distance) {
+      distances.emplace(distance.begin(), distance.end());
     };
-    const auto count = static_cast<double>(evidence_.wrong.size());
-    TryOneOf(count * count, From(fmt::format("exchanged:{},block={}", text, FirstBlock(*distance)),
-                                 "two blocks exchanged, " + text + " apart", source));
+    if (const auto most = MostFrequentDistance()) add(*most);
+    for (const Dims& shift : shifts_of_blocks_) add(Forward(shift));
+    for (const auto& numbers : distances) {
+      const Dims distance(numbers.begin(), numbers.end());
+      const std::string text = fmt::format("[{}]", fmt::join(distance, ","));
+      const auto source = [this, distance](const Dims& index) {
+        return PartnerOf(index, distance);
+      };
+      const auto count = static_cast<double>(evidence_.wrong.size());
+      TryOneOf(count * count, From(fmt::format("exchanged:{},block={}", text, FirstBlock(distance)),
+                                   "two blocks exchanged, " + text + " apart", source));
+    }
+  }
+
+  // The first number that is not 0 is positive.
+  static Dims Forward(Dims distance) {
+    const auto* const first = std::ranges::find_if(distance, [](int64_t x) { return x != 0; });
+    if (*first > 0) return distance;
+    for (int64_t& along : distance) along = -along;
+    return distance;
   }
 
   // The elements whose partners are behind them.
@@ -416,14 +433,10 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   std::pair<std::vector<int64_t>, bool> DistanceOf(int64_t from, int64_t to) const {
     const Dims begin = IndexOf(sizes_, from);
     const Dims end = IndexOf(sizes_, to);
-    std::vector<int64_t> distance;
-    for (size_t d = 0; d < begin.size(); ++d) distance.push_back(end[d] - begin[d]);
-    const auto first = std::ranges::find_if(distance, [](int64_t x) { return x != 0; });
-    const bool is_forward = *first > 0;
-    if (!is_forward) {
-      for (int64_t& x : distance) x = -x;
-    }
-    return {distance, is_forward};
+    Dims distance = end;
+    for (size_t d = 0; d < begin.size(); ++d) distance[d] -= begin[d];
+    const Dims forward = Forward(distance);
+    return {{forward.begin(), forward.end()}, forward == distance};
   }
 
   const Evidence& evidence_;
@@ -434,6 +447,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   std::vector<size_t> axes_;  // those with more than one coordinate
   std::vector<Hypothesis> found_;
   std::optional<Distances> distances_;
+  std::vector<Dims> shifts_of_blocks_;     // that do not hold elsewhere
   std::map<ElementBytes, double> shares_;  // of all elements that have, or nearly have, a value
 };
 

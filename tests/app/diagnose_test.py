@@ -277,6 +277,7 @@ CANCELLING[:, 16:24] = -F4(2**20)
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
 IMAGE = numbers(1, 1, 100, 100)
 MAXIMA = np.maximum(FEW, FEW_MORE)
+REPEATED = np.random.default_rng(1).integers(0, 20, (40, 300)).astype(np.int32)
 MOSTLY_OTHER = np.where(FEW + FEW_MORE == 0, SQUARE, OTHER)
 HALVES = CUBE.astype(np.float16)
 FACTORS = (1 + CUBE / 8).astype(np.float16)
@@ -410,6 +411,8 @@ FAULTS = {
     "the first matrix of a batch taken for all": (gemm(), [BATCH, OTHER_BATCH], BATCH @ OTHER_BATCH[:, :1], "/desc/BTensor/Strides=[2160,0,24,1]"),
     "softmax of fast exponentials": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE) * (1 + numbers(3, 8, 40, seed=2) * F4(2**-19)), "fast-functions"),
     "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
+    "blocks of few values exchanged": ({"type": "ELEMENT_WISE_IDENTITY"}, [REPEATED], np.take(REPEATED, [*range(13, 19), *range(6, 13), *range(6), *range(19, 40)], 0),
+                                       "exchanged:[13,0],block=[0..5, *]"),
     "exchanged for sums that cancel": ({"type": "ELEMENT_WISE_ADD"}, [CANCELLED, CANCELLING], columns_exchanged(CANCELLED + CANCELLING), "exchanged:[0,16],block=[*, 0..7]"),
     "logarithms without a scale, which has none": ({"type": "ELEMENT_WISE_LOG", "ScaleBias": {"Scale": -2, "Bias": 0}}, [1 + np.abs(CUBE)], np.log(1 + np.abs(CUBE)),
                                                    "/desc/ScaleBias=null"),
