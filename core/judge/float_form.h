@@ -30,7 +30,7 @@ struct FloatForm {
   }
 };
 
-inline constexpr FloatForm kBfloat16 = {8, -125, 128};
+inline constexpr FloatForm kFormOfBfloat16 = {8, -125, 128};
 
 inline FloatForm FormOf(DataType type) {
   switch (type) {

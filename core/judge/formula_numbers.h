@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of nodes of formulas, to about 100 bits.
+#pragma once
+
+#include <span>
+
+#include "core/exact/double_double.h"
+#include "core/judge/float_format.h"
+#include "core/ops/formula.h"
+
+namespace dmlop::formula_numbers {
+
+// By node, or by place where nodes are places.
+using Values = std::span<const DoubleDouble>;
+
+// The value, or its head if that is beyond the range of both parts.
+DoubleDouble Checked(double head, DoubleDouble value);
+
+DoubleDouble Sum(std::span<const FormulaNode> terms, Values values);
+DoubleDouble Product(std::span<const FormulaNode> factors, Values values);
+
+// The value of a node whose operands have these values, or of one with other operands.
+DoubleDouble Evaluated(const Formula& formula, FormulaNode node, Values values);
+DoubleDouble Evaluated(const Formula& formula, FormulaNode node,
+                       std::span<const FormulaNode> operands, Values values);
+
+DoubleDouble Rounded(const FloatRounding& rounding, DoubleDouble value);
+
+// --- kinds of nodes ------------------------------------------------------------------------------
+
+constexpr bool IsLeaf(FormulaOperation operation) {
+  return operation == FormulaOperation::kElement || operation == FormulaOperation::kNumber;
+}
+
+inline bool IsSumOfList(const Formula& formula, FormulaNode node) {
+  const FormulaOperation operation = formula.operation(node);
+  return (operation == FormulaOperation::kSum || operation == FormulaOperation::kMean) &&
+         formula.HasList(node);
+}
+
+}  // namespace dmlop::formula_numbers
