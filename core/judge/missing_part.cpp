@@ -2,8 +2,6 @@
 // Terms that are left out along an axis of an input. Where a part is missing, each element is off
 // by the sum of its terms, so that the squares of what remains fall toward the right ends of the
 // part from either side, and these are found by search. In sums of products, they are looked up.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,154 +17,12 @@
 #include "core/judge/axis_sums.h"
 #include "core/judge/element_formula.h"
 #include "core/judge/evidence.h"
+#include "core/judge/omission.h"
 #include "core/judge/omitted_terms.h"
-#include "core/judge/varied_values.h"
 #include "core/ops/fused.h"
 
 namespace dmlop {
 namespace {
-
-// `how` says how the terms are left out.
-std::string IdOf(const TermAxis& axis, const AxisPart& part, std::string_view how) {
-  const bool has_end = part.to != axis.size;
-  const char* name = !has_end ? "tail" : part.from == 0 ? "head" : "part";
-  std::string id = fmt::format("{}-missing:", name);
-  id += axis.is_of_taps ? "taps" : fmt::format("axis={}", axis.axis);
-  if (part.from > 0) id += fmt::format(",from={}", part.from);
-  if (has_end) id += fmt::format(",to={}", part.to);
-  return id + std::string(how);
-}
-
-// A computation without a part of an input's axis.
-class Omission {
- public:
-  Omission(const Evidence& evidence, const TermAxis& axis) : evidence_(evidence), axis_(axis) {}
-  virtual ~Omission() = default;
-
-  // Computes nothing if there is no such computation.
-  Hypothesis Without(const AxisPart& part) const {
-    Hypothesis hypothesis = Omitting(part);
-    hypothesis.enough = 0.99;
-    return hypothesis;
-  }
-
-  // The few elements, by which parts are found; empty if there is no such computation.
-  virtual std::vector<double> ValuesWithout(const AxisPart& part,
-                                            const std::vector<int64_t>& few) const {
-    const Hypothesis without = Without(part);
-    std::vector<double> values;
-    if (!without.compute) return values;
-    for (const VariedElement& varied : without.compute(few)) {
-      values.push_back(ValueOf(evidence_.actual.type, varied.bytes.data()));
-    }
-    return values;
-  }
-
-  // The work of computing so many elements without a part, in operations of formulas.
-  virtual int64_t WorkOf(size_t elements) const = 0;
-
-  // Parts that need not be searched for.
-  virtual std::vector<AxisPart> Known() const { return {}; }
-  virtual bool IsLookedUp() const { return false; }
-
-  int64_t size() const { return axis_.size; }
-
- protected:
-  virtual Hypothesis Omitting(const AxisPart& part) const = 0;
-
-  std::string TextOf(const AxisPart& part) const {
-    const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
-    const std::string among = axis_.is_of_taps ? "taps" : fmt::format("along axis {}", axis_.axis);
-    return fmt::format("{} to {} of the {} {} of {} left out", part.from, part.to - 1, axis_.size,
-                       among, DisplayName(slots[axis_.input].path));
-  }
-
-  const Evidence& evidence_;
-  TermAxis axis_;
-};
-
-// Another input takes the place of the one: its part is 0, or it is shorter.
-class OtherInput : public Omission {
- public:
-  // `all` are the axes of inputs that may be shorter together; null for zeros.
-  OtherInput(const Evidence& evidence, const TermAxis& axis, const std::vector<TermAxis>* all)
-      : Omission(evidence, axis), all_(all) {}
-
-  Hypothesis Omitting(const AxisPart& part) const override {
-    const Computation& original = evidence_.computation;
-    auto changed = all_ == nullptr ? WithZeros(original, axis_, part)
-                                   : dmlop::Without(original, axis_, *all_, part);
-    if (!changed) return {};
-    return OfComputation(IdOf(axis_, part, all_ == nullptr ? "" : ",shorter"), TextOf(part),
-                         *std::move(changed), evidence_.output);
-  }
-
-  // The input is copied, and elements are computed with those that come along, or with all.
-  int64_t WorkOf(size_t elements) const override {
-    constexpr double kCall = 5000;
-    constexpr double kFaster = 8;  // than formulas
-    const auto& [op, inputs, storage] = evidence_.computation;
-    const double whole = static_cast<double>(dmlop::WorkOf(op)) * (HasFunctions() ? 2 : 1);
-    const auto together = static_cast<double>(ComputedWith(op, evidence_.At(0)).count());
-    const double each = whole * together / static_cast<double>(evidence_.count()) + kCall;
-    const auto copied = static_cast<double>(Product(inputs[axis_.input].layout.sizes));
-    const double computed = std::min(whole, static_cast<double>(elements) * each);
-    return static_cast<int64_t>((copied + computed) / kFaster);
-  }
-
- private:
-  bool HasFunctions() const {
-    return evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kGenerous;
-  }
-
-  const std::vector<TermAxis>* all_;
-};
-
-// Zeros in sums of products.
-class ZerosInSums : public OtherInput {
- public:
-  ZerosInSums(const Evidence& evidence, const TermAxis& axis, std::shared_ptr<const AxisSums> sums)
-      : OtherInput(evidence, axis, nullptr), sums_(std::move(sums)) {}
-
-  std::vector<double> ValuesWithout(const AxisPart& part,
-                                    const std::vector<int64_t>&) const override {
-    return sums_->Without(part);
-  }
-
-  int64_t WorkOf(size_t elements) const override { return static_cast<int64_t>(elements); }
-  std::vector<AxisPart> Known() const override { return sums_->Fitting(); }
-  bool IsLookedUp() const override { return true; }
-
- private:
-  std::shared_ptr<const AxisSums> sums_;
-};
-
-// The terms of sums that an element's formula has are left out.
-class WithoutTerms : public Omission {
- public:
-  WithoutTerms(const Evidence& evidence, const TermAxis& axis,
-               std::shared_ptr<const OmittedTerms> terms, bool divides_by_all)
-      : Omission(evidence, axis), terms_(std::move(terms)), divides_by_all_(divides_by_all) {}
-
-  Hypothesis Omitting(const AxisPart& part) const override {
-    const std::string counted = divides_by_all_ ? ", but counted" : "";
-    return {{IdOf(axis_, part, divides_by_all_ ? ",terms,counted" : ",terms")},
-            TextOf(part) + counted,
-            [terms = terms_, part, all = divides_by_all_](std::span<const int64_t> elements) {
-              return terms->Without(part, all, elements);
-            },
-            nullptr,
-            /*is_slow=*/true};
-  }
-
-  int64_t WorkOf(size_t elements) const override {
-    return static_cast<int64_t>(elements) * evidence_.formula_work;
-  }
-
- private:
-  std::shared_ptr<const OmittedTerms> terms_;
-  bool divides_by_all_;
-};
 
 // Finds the parts whose omission leaves least on a few elements. Where each takes much work, only
 // some of each kind are tried.
@@ -388,12 +244,12 @@ class OmissionList {
     const LinearElements linear(evidence_, passed);
     for (const TermAxis& axis : axes_) {
       const auto sums = linear.Along(axis);
-      if (sums ? Search(ZerosInSums(evidence_, axis, sums), passed)
-               : Search(OtherInput(evidence_, axis, nullptr), some_)) {
+      if (sums ? Search(*OmissionInSums(evidence_, axis, sums), passed)
+               : Search(*OmissionInInput(evidence_, axis, nullptr), some_)) {
         return true;
       }
       const bool may_be_shorter = !sums || linear.HasMeans();
-      if (may_be_shorter && Search(OtherInput(evidence_, axis, &axes_), some_)) return true;
+      if (may_be_shorter && Search(*OmissionInInput(evidence_, axis, &axes_), some_)) return true;
     }
     return false;
   }
@@ -428,7 +284,7 @@ class OmissionList {
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
       for (const bool divides_by_all : {false, true}) {
         if (divides_by_all && !terms->HasMeans()) continue;
-        if (Search(WithoutTerms(evidence_, axis, terms, divides_by_all), some_)) return true;
+        if (Search(*OmissionOfTerms(evidence_, axis, terms, divides_by_all), some_)) return true;
       }
     }
     return false;

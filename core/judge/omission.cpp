@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/judge/omission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace dmlop {
+namespace {
+
+// `how` says how the terms are left out.
+std::string IdOf(const TermAxis& axis, const AxisPart& part, std::string_view how) {
+  const bool has_end = part.to != axis.size;
+  const char* name = !has_end ? "tail" : part.from == 0 ? "head" : "part";
+  std::string id = fmt::format("{}-missing:", name);
+  id += axis.is_of_taps ? "taps" : fmt::format("axis={}", axis.axis);
+  if (part.from > 0) id += fmt::format(",from={}", part.from);
+  if (has_end) id += fmt::format(",to={}", part.to);
+  return id + std::string(how);
+}
+
+// Another input takes the place of the one: its part is 0, or it is shorter.
+class OtherInput : public Omission {
+ public:
+  // `all` are the axes of inputs that may be shorter together; null for zeros.
+  OtherInput(const Evidence& evidence, const TermAxis& axis, const std::vector<TermAxis>* all)
+      : Omission(evidence, axis), all_(all) {}
+
+  Hypothesis Omitting(const AxisPart& part) const override {
+    const Computation& original = evidence_.computation;
+    auto changed = all_ == nullptr ? WithZeros(original, axis_, part)
+                                   : dmlop::Without(original, axis_, *all_, part);
+    if (!changed) return {};
+    return OfComputation(IdOf(axis_, part, all_ == nullptr ? "" : ",shorter"), TextOf(part),
+                         *std::move(changed), evidence_.output);
+  }
+
+  // The input is copied, and elements are computed with those that come along, or with all.
+  int64_t WorkOf(size_t elements) const override {
+    constexpr double kCall = 5000;
+    constexpr double kFaster = 8;  // than formulas
+    const auto& [op, inputs, storage] = evidence_.computation;
+    const double whole = static_cast<double>(dmlop::WorkOf(op)) * (HasFunctions() ? 2 : 1);
+    const auto together = static_cast<double>(ComputedWith(op, evidence_.At(0)).count());
+    const double each = whole * together / static_cast<double>(evidence_.count()) + kCall;
+    const auto copied = static_cast<double>(Product(inputs[axis_.input].layout.sizes));
+    const double computed = std::min(whole, static_cast<double>(elements) * each);
+    return static_cast<int64_t>((copied + computed) / kFaster);
+  }
+
+ private:
+  bool HasFunctions() const {
+    return evidence_.units && evidence_.units->bound == ErrorUnits::Bound::kGenerous;
+  }
+
+  const std::vector<TermAxis>* all_;
+};
+
+// Zeros in sums of products.
+class ZerosInSums : public OtherInput {
+ public:
+  ZerosInSums(const Evidence& evidence, const TermAxis& axis, std::shared_ptr<const AxisSums> sums)
+      : OtherInput(evidence, axis, nullptr), sums_(std::move(sums)) {}
+
+  std::vector<double> ValuesWithout(const AxisPart& part,
+                                    const std::vector<int64_t>&) const override {
+    return sums_->Without(part);
+  }
+
+  int64_t WorkOf(size_t elements) const override { return static_cast<int64_t>(elements); }
+  std::vector<AxisPart> Known() const override { return sums_->Fitting(); }
+  bool IsLookedUp() const override { return true; }
+
+ private:
+  std::shared_ptr<const AxisSums> sums_;
+};
+
+// The terms of sums that an element's formula has are left out.
+class WithoutTerms : public Omission {
+ public:
+  WithoutTerms(const Evidence& evidence, const TermAxis& axis,
+               std::shared_ptr<const OmittedTerms> terms, bool divides_by_all)
+      : Omission(evidence, axis), terms_(std::move(terms)), divides_by_all_(divides_by_all) {}
+
+  Hypothesis Omitting(const AxisPart& part) const override {
+    const std::string counted = divides_by_all_ ? ", but counted" : "";
+    return {{IdOf(axis_, part, divides_by_all_ ? ",terms,counted" : ",terms")},
+            TextOf(part) + counted,
+            [terms = terms_, part, all = divides_by_all_](std::span<const int64_t> elements) {
+              return terms->Without(part, all, elements);
+            },
+            nullptr,
+            /*is_slow=*/true};
+  }
+
+  int64_t WorkOf(size_t elements) const override {
+    return static_cast<int64_t>(elements) * evidence_.formula_work;
+  }
+
+ private:
+  std::shared_ptr<const OmittedTerms> terms_;
+  bool divides_by_all_;
+};
+
+}  // namespace
+
+std::vector<double> Omission::ValuesWithout(const AxisPart& part,
+                                            const std::vector<int64_t>& few) const {
+  const Hypothesis without = Without(part);
+  std::vector<double> values;
+  if (!without.compute) return values;
+  for (const VariedElement& varied : without.compute(few)) {
+    values.push_back(ValueOf(evidence_.actual.type, varied.bytes.data()));
+  }
+  return values;
+}
+
+std::string Omission::TextOf(const AxisPart& part) const {
+  const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
+  const std::string among = axis_.is_of_taps ? "taps" : fmt::format("along axis {}", axis_.axis);
+  return fmt::format("{} to {} of the {} {} of {} left out", part.from, part.to - 1, axis_.size,
+                     among, DisplayName(slots[axis_.input].path));
+}
+
+std::unique_ptr<Omission> OmissionInInput(const Evidence& evidence, const TermAxis& axis,
+                                          const std::vector<TermAxis>* all) {
+  return std::make_unique<OtherInput>(evidence, axis, all);
+}
+
+std::unique_ptr<Omission> OmissionInSums(const Evidence& evidence, const TermAxis& axis,
+                                         std::shared_ptr<const AxisSums> sums) {
+  return std::make_unique<ZerosInSums>(evidence, axis, std::move(sums));
+}
+
+std::unique_ptr<Omission> OmissionOfTerms(const Evidence& evidence, const TermAxis& axis,
+                                          std::shared_ptr<const OmittedTerms> terms,
+                                          bool divides_by_all) {
+  return std::make_unique<WithoutTerms>(evidence, axis, std::move(terms), divides_by_all);
+}
+
+}  // namespace dmlop

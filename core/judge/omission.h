@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computations that leave out a part of an input's axis, each in a way of its own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/judge/axis_sums.h"
+#include "core/judge/evidence.h"
+#include "core/judge/omitted_terms.h"
+
+namespace dmlop {
+
+// A computation without a part of an input's axis.
+class Omission {
+ public:
+  Omission(const Evidence& evidence, const TermAxis& axis) : evidence_(evidence), axis_(axis) {}
+  virtual ~Omission() = default;
+
+  // Computes nothing if there is no such computation.
+  Hypothesis Without(const AxisPart& part) const {
+    Hypothesis hypothesis = Omitting(part);
+    hypothesis.enough = 0.99;
+    return hypothesis;
+  }
+
+  // The few elements, by which parts are found; empty if there is no such computation.
+  virtual std::vector<double> ValuesWithout(const AxisPart& part,
+                                            const std::vector<int64_t>& few) const;
+
+  // The work of computing so many elements without a part, in operations of formulas.
+  virtual int64_t WorkOf(size_t elements) const = 0;
+
+  // Parts that need not be searched for.
+  virtual std::vector<AxisPart> Known() const { return {}; }
+  virtual bool IsLookedUp() const { return false; }
+
+  int64_t size() const { return axis_.size; }
+
+ protected:
+  virtual Hypothesis Omitting(const AxisPart& part) const = 0;
+
+  std::string TextOf(const AxisPart& part) const;
+
+  const Evidence& evidence_;
+  TermAxis axis_;
+};
+
+// The input is shorter, with those axes of `all` that must be as long, or has zeros if that is
+// null. `all` must outlive this.
+std::unique_ptr<Omission> OmissionInInput(const Evidence& evidence, const TermAxis& axis,
+                                          const std::vector<TermAxis>* all);
+
+// Zeros in sums of products, whose parts are known.
+std::unique_ptr<Omission> OmissionInSums(const Evidence& evidence, const TermAxis& axis,
+                                         std::shared_ptr<const AxisSums> sums);
+
+// The terms of sums that an element's formula has are left out. Means divide by the number of all
+// terms or of those that are left.
+std::unique_ptr<Omission> OmissionOfTerms(const Evidence& evidence, const TermAxis& axis,
+                                          std::shared_ptr<const OmittedTerms> terms,
+                                          bool divides_by_all);
+
+}  // namespace dmlop
