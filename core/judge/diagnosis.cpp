@@ -12,7 +12,6 @@
 #include "core/base/parallel.h"
 #include "core/compare/alignment.h"
 #include "core/compare/comparison.h"
-#include "core/engine/copy/copy_views.h"
 #include "core/judge/evidence.h"
 #include "core/judge/units.h"
 #include "core/judge/varied_values.h"
@@ -36,14 +35,6 @@ constexpr int64_t kFewestOfLong = 8;
 constexpr size_t kFew = 24;
 constexpr size_t kSome = 100;
 constexpr size_t kMostCounted = 12;
-
-PackedOutput Packed(const ConstTensorView& view) {
-  PackedOutput packed{Buffer(static_cast<size_t>(view.element_bytes())), view.type,
-                      view.layout.sizes};
-  const Move move{view, {packed.buffer.data(), view.type, PackedLayout(packed.sizes)}};
-  CopyAll({&move, 1});
-  return packed;
-}
 
 ErrorFigures FiguresOf(std::vector<double> errors) {
   const auto at = [&](size_t percent) {
@@ -236,8 +227,9 @@ class Diagnostician {
 
   void FindCauses() {
     result_.verdict = DiagnosisVerdict::kUnknown;
-    for (const Stage stage : {Stage::kSimple, Stage::kInputs, Stage::kPairs,
-                              Stage::kChangeAndArithmetic, Stage::kLastResort}) {
+    for (const Stage stage :
+         {Stage::kSimple, Stage::kInputs, Stage::kPairs, Stage::kChangeAndArithmetic,
+          Stage::kTwoArithmetics, Stage::kLastResort}) {
       Count(HypothesesOf(evidence_, few_, stage));
       if (counted_.empty() || !counted_.front().is_cause()) continue;
       result_.verdict = DiagnosisVerdict::kCause;

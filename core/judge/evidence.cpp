@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/compare/alignment.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -167,8 +168,9 @@ class Scoring {
     score_.hash = Mixed(score_.hash, varied.bytes);
     ++(varied.is_known() ? score_.of : score_.unknown);
     if (!varied.is_known()) return;
-    score_.exact += varied.bytes == evidence_.actual.Bytes(element);
-    if (!Reproduces(element, varied)) return;
+    const bool is_exact = varied.bytes == evidence_.actual.Bytes(element);
+    score_.exact += is_exact;
+    if (hypothesis_.needs_bits ? !is_exact : !Reproduces(element, varied)) return;
     ++score_.explained;
     const double units = UnitsOf(element, varied);
     score_.rest += units * units;
@@ -209,6 +211,14 @@ ElementBytes PackedOutput::Bytes(int64_t element) const {
   ElementBytes bytes{};
   std::memcpy(bytes.data(), at(element), ByteWidth(type));
   return bytes;
+}
+
+PackedOutput Packed(const ConstTensorView& view) {
+  PackedOutput packed{Buffer(static_cast<size_t>(view.element_bytes())), view.type,
+                      view.layout.sizes};
+  const Move move{view, {packed.buffer.data(), view.type, PackedLayout(packed.sizes)}};
+  CopyAll({&move, 1});
+  return packed;
 }
 
 bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element, double actual,

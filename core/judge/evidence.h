@@ -30,6 +30,8 @@ struct PackedOutput {
   ConstTensorView view() const { return {buffer.data(), type, PackedLayout(sizes)}; }
 };
 
+PackedOutput Packed(const ConstTensorView& view);
+
 // The ways in which a hypothesis can reproduce an element.
 enum class Criterion {
   kRounding,  // to the bit, or as if it had been rounded in another order
@@ -84,7 +86,8 @@ struct Hypothesis {
   std::function<std::vector<VariedElement>(std::span<const int64_t> elements)> compute;
   // The units of the changed output; null: those of the right one.
   std::function<std::optional<ErrorUnits>()> units = nullptr;
-  bool is_slow = false;  // computes by formulas, which takes many times as long
+  bool is_slow = false;     // computes by formulas, which takes many times as long
+  bool needs_bits = false;  // of what is wrong, as it is one of many
   // A cause reproduces at least this share; more where a part was searched for that fits best.
   double enough = 0.9;
 };
@@ -166,6 +169,7 @@ enum class Stage {
   kInputs,  // inputs in another layout, parts of them, and paddings
   kPairs,   // two changes of the descriptor
   kChangeAndArithmetic,
+  kTwoArithmetics,
   kLastResort,  // functions that are not accurate
   kAmongNoise,  // only arithmetics, whose bits count
 };

@@ -83,6 +83,12 @@ class HypothesisList {
       case Stage::kChangeAndArithmetic:
         if (TakesAllPairs()) ArithmeticsOfChanges();
         break;
+      case Stage::kTwoArithmetics:
+        if (MayHaveTwo()) {
+          ArithmeticsOfRoundedInputs();
+          ArithmeticsOfRest();
+        }
+        break;
       case Stage::kLastResort:
         FastFunctions();
         break;
@@ -208,13 +214,12 @@ class HypothesisList {
     return static_cast<size_t>(std::clamp(kMostNodes / evidence_.formula_work, kLeast, kMost));
   }
 
-  // All are tried on the few elements at once.
+  static constexpr int64_t kTooLong = int64_t{1} << 17;  // a formula
+
   std::vector<NumberedVariation> PromisingArithmeticsOf(const Computation& computation) const {
     const auto& [op, inputs, storage] = computation;
     std::vector<ArithmeticVariation> all = ArithmeticVariationsOf(op, inputs, evidence_.output);
-    constexpr int64_t kLong = 2000, kTooLong = int64_t{1} << 17;
-    const SampledElements few =
-        evidence_.formula_work > kLong ? SampleOf(evidence_, FewerOfLong()) : few_;
+    constexpr int64_t kLong = 2000;
     if (evidence_.formula_work > kTooLong) {
       std::erase_if(all, [type = evidence_.actual.type](const ArithmeticVariation& v) {
         return NeedsFormula(v, type) || Chooses(v.kind, type);
@@ -227,11 +232,21 @@ class HypothesisList {
         return v.inputs == RoundedInputs::kWithComputed;
       });
     }
+    const bool is_long = evidence_.formula_work > kLong;
+    return PromisingOf(all, computation, is_long ? SampleOf(evidence_, FewerOfLong()) : few_,
+                       evidence_.units.has_value());
+  }
+
+  // All are tried on the few elements at once. `are_rounded`: see ArePromising.
+  std::vector<NumberedVariation> PromisingOf(const std::vector<ArithmeticVariation>& all,
+                                             const Computation& computation,
+                                             const SampledElements& few, bool are_rounded) const {
     const std::vector<int64_t> elements = few.all();
-    const auto values = ComputeVaried(op, inputs, all, evidence_.output, elements);
+    const auto values =
+        ComputeVaried(computation.op, computation.inputs, all, evidence_.output, elements);
     std::vector<NumberedVariation> promising;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (ArePromising(evidence_, few, Varied(values[i], elements), evidence_.units.has_value())) {
+      if (ArePromising(evidence_, few, Varied(values[i], elements), are_rounded)) {
         promising.push_back({all[i], i});
       }
     }
@@ -261,6 +276,100 @@ class HypothesisList {
         Add(OfBoth(*changed, computation, variation), kPair);
       }
     }
+  }
+
+  // Neither a network, whose elements all take as long as the whole, nor a few elements by chance.
+  bool MayHaveTwo() const {
+    constexpr size_t kFewestWrong = 7;
+    return evidence_.units && evidence_.wrong.size() >= kFewestWrong &&
+           evidence_.formula_work <= kTooLong && !IsNetwork(evidence_.computation.op);
+  }
+
+  // A device that rounds inputs may round what it makes of them, too. So many pairs are told from
+  // noise by their bits.
+  void ArithmeticsOfRoundedInputs() {
+    const auto& [op, inputs, storage] = evidence_.computation;
+    const size_t output = evidence_.output;
+    const std::vector<bool> factors = FactorsOf(op, inputs, output);
+    for (const ArithmeticVariation& variation : ArithmeticVariationsOf(op, inputs, output)) {
+      const bool is_of_all =
+          variation.inputs == RoundedInputs::kFactors || variation.inputs == RoundedInputs::kAll;
+      if (variation.kind != ArithmeticKind::kInputs || !is_of_all) continue;
+      const auto rounded = std::make_shared<const Computation>(
+          WithChangedInputs(evidence_.computation, variation, factors));
+      std::vector<ArithmeticVariation> others =
+          ArithmeticVariationsOf(rounded->op, rounded->inputs, output);
+      std::erase_if(others, [](const ArithmeticVariation& other) { return !RoundsResults(other); });
+      const Hypothesis inputs_alone = Of(variation);
+      for (const auto& [other, number] : PromisingOf(others, *rounded, fewest_, false)) {
+        Hypothesis both = OfBoth(inputs_alone, rounded, other);
+        both.needs_bits = true;
+        // Inputs of the format in which the rest is done are more likely than others.
+        const bool is_alike = other.format == variation.format;
+        list_.push_back({std::move(both), {kPair, is_alike ? 0 : list_.size() + 1}});
+      }
+    }
+  }
+
+  // Sums in FLOAT32 and the like are those of right devices.
+  static bool RoundsResults(const ArithmeticVariation& variation) {
+    switch (variation.kind) {
+      case ArithmeticKind::kSums:
+      case ArithmeticKind::kSteps:
+      case ArithmeticKind::kThrough:
+        return variation.format != FloatFormat::kFloat32;
+      default:
+        return variation.kind == ArithmeticKind::kTowardZero ||
+               variation.kind == ArithmeticKind::kProductRounded;
+    }
+  }
+
+  // Elements that are not written leave the others to another arithmetic.
+  void ArithmeticsOfRest() {
+    constexpr size_t kMostOfOne = 20;  // times fewer elements are not worth another cause
+    for (const Hypothesis& place : UnwrittenOf(evidence_)) {
+      if (place.ids.front().starts_with("not-written:blocks")) continue;
+      const auto rest = std::make_shared<const Evidence>(RestOf(place));
+      const size_t explained = evidence_.wrong.size() - rest->wrong.size();
+      if (rest->wrong.empty() || kMostOfOne * explained < evidence_.wrong.size()) continue;
+      const SampledElements few = SampleOf(*rest, few_.wrong.size());
+      for (RankedHypothesis& found : HypothesesOf(*rest, few, Stage::kAmongNoise)) {
+        Add(WithRest(place, rest, std::move(found.hypothesis)), kPair);
+      }
+    }
+  }
+
+  Evidence RestOf(const Hypothesis& place) const {
+    Evidence rest{evidence_.computation, evidence_.output, Packed(evidence_.actual.view()),
+                  Packed(evidence_.expected.view()), evidence_.units};
+    rest.in_bfloat16 = evidence_.in_bfloat16;
+    rest.formula_work = evidence_.formula_work;
+    rest.right = evidence_.right;
+    const auto varied = place.compute(evidence_.wrong);
+    for (size_t i = 0; i < varied.size(); ++i) {
+      const int64_t element = evidence_.wrong[i];
+      if (varied[i].bytes != evidence_.actual.Bytes(element)) rest.wrong.push_back(element);
+    }
+    return rest;
+  }
+
+  Hypothesis WithRest(const Hypothesis& place, std::shared_ptr<const Evidence> rest,
+                      Hypothesis arithmetic) const {
+    Hypothesis both{{place.ids.front(), arithmetic.ids.front()},
+                    place.text + " and " + arithmetic.text,
+                    nullptr,
+                    nullptr,
+                    arithmetic.is_slow};
+    both.compute = [rest = std::move(rest), of_place = place.compute,
+                    of_rest = arithmetic.compute](std::span<const int64_t> elements) {
+      std::vector<VariedElement> varied = of_place(elements);
+      const std::vector<VariedElement> others = of_rest(elements);
+      for (size_t i = 0; i < varied.size(); ++i) {
+        if (varied[i].bytes == rest->expected.Bytes(elements[i])) varied[i] = others[i];
+      }
+      return varied;
+    };
+    return both;
   }
 
   Hypothesis OfBoth(const Hypothesis& change, std::shared_ptr<const Computation> computation,

@@ -336,6 +336,11 @@ FAULTS = {
     # arithmetics
     "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
     "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
+    "inputs and sums in FLOAT16": (gemm(), [A, B], added_in_order(A_HALVES, B_HALVES).astype(F4), "inputs-float16 + sums-float16:unfused"),
+    "inputs in bfloat16 and results through FLOAT16": (gemm(), [A, B], (through_bfloat16(A) @ through_bfloat16(B)).astype(F2).astype(F4),
+                                                       "inputs-bfloat16 + through-float16"),
+    "sums in FLOAT16 and rows that are not written": (gemm(), [A_HALVES, B_HALVES], unwritten(added_in_order(A_HALVES, B_HALVES), np.s_[8:16]),
+                                                      "not-written:[8..15, *] + sums-float16:unfused"),
     "steps and the factor in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES], HALVES * np.float16(0.3) + np.float16(0.75),
                                         "float16-steps:rounded-constants"),
     "steps of a softmax in FLOAT16": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [HALVES], softmax(HALVES), "float16-steps:whole-sums"),
