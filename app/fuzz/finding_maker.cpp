@@ -96,10 +96,11 @@ class SameFailure {
     Buffer buffer(static_cast<size_t>(actual.element_bytes()));
     const TensorView view{buffer.data(), actual.type, PackedLayout(actual.layout.sizes)};
     varied.RunInto(changed, output.number, view);
-    const Judgement as_changed =
-        CompareWith({}, output.actual, Side::kActual, AsConst(view), output.judgement.tolerance,
-                    device_.judge().rules().leniency)
-            .judgement;
+    Leniency leniency = device_.judge().rules().leniency;
+    leniency.cuts_to_bfloat16 = varied.RoundsTowardZero();
+    const Judgement as_changed = CompareWith({}, output.actual, Side::kActual, AsConst(view),
+                                             output.judgement.tolerance, leniency)
+                                     .judgement;
     const auto unlike = static_cast<double>(as_changed.comparison.difference_count);
     const auto wrong = static_cast<double>(output.judgement.comparison.difference_count);
     return as_changed.mismatches.empty() && unlike <= (1 - kEnoughOfCause) * wrong;

@@ -289,7 +289,8 @@ class OperatorRun {
     const std::string& path = beside.file.path;
     comparisons_.Compare(
         {DisplayName(output.slot.path), AsConst(output.tensor.view()),
-         ToleranceFor(options_.rules, *document_, output.tensor.type()), UnitsOf(output)},
+         ToleranceFor(options_.rules, *document_, output.tensor.type()), UnitsOf(output),
+         /*is_bool=*/false, varied_.RoundsTowardZero()},
         path, [&] { return LoadCompared(path, *output.slot.desc, options_.rules.shapes); },
         beside.side, ExplainCommand());
   }

@@ -28,11 +28,13 @@ void RunComparisons::Compare(const Computed& computed, const std::string& path,
         MissingFile({computed.name, path, ""}, side, computed.view.layout.element_count()));
   } else {
     const LoadedTensor tensor = load();
+    Leniency leniency = options_.rules.leniency;
+    leniency.cuts_to_bfloat16 = computed.is_cut;
     const bool is_reported = !options_.report.empty() || options_.format == TextFormat::kJson;
     all_.push_back(
         CompareWith({computed.name, path, is_reported ? Sha256(tensor.file_bytes) : std::string()},
-                    tensor, side, computed.view, computed.tolerance, options_.rules.leniency,
-                    computed.units, computed.is_bool, drawing_.details()));
+                    tensor, side, computed.view, computed.tolerance, leniency, computed.units,
+                    computed.is_bool, drawing_.details()));
   }
   const ComparedFile& compared = all_.back();
   status_ = std::max(status_, StatusOf(compared.judgement));

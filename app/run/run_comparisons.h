@@ -31,6 +31,7 @@ class RunComparisons {
     Tolerance tolerance;
     OutputUnits units{};
     bool is_bool = false;
+    bool is_cut = false;  // rounded toward zero, which bfloat16 is to be, too
   };
 
   // Compares and tells the tensor that `load` reads from a file; a file that is not there fails.

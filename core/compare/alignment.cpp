@@ -86,7 +86,7 @@ void AlignBfloat16(const Leniency& leniency, AlignedTensors& aligned) {
   const bool is_any_float = is_expected && leniency.float_types && IsFloat(other.view.type);
   if (other.view.type != DataType::kFloat32 && !is_any_float) return;
   if (!other.is_bfloat16) {
-    const auto rounded = RoundedToBfloat16(other.view);
+    const auto rounded = RoundedToBfloat16(other.view, leniency.cuts_to_bfloat16);
     other.view = {rounded->data(), DataType::kFloat32, PackedLayout(other.view.layout.sizes)};
     aligned.storage.push_back(rounded);
   }
@@ -172,11 +172,12 @@ float ToOddFloat(double value) {
 
 }  // namespace
 
-float RoundedToBfloat16(double value) {
+float RoundedToBfloat16(double value, bool is_cut) {
   const uint32_t bits = std::bit_cast<uint32_t>(ToOddFloat(value));
   if (std::isnan(value)) return std::numeric_limits<float>::quiet_NaN();
   const uint32_t is_odd = (bits >> kLowerBits) & 1;
-  return std::bit_cast<float>((bits + 0x7FFF + is_odd) >> kLowerBits << kLowerBits);
+  const uint32_t added = is_cut ? 0 : 0x7FFF + is_odd;
+  return std::bit_cast<float>((bits + added) >> kLowerBits << kLowerBits);
 }
 
 uint64_t InStepsOfBfloat16(uint64_t float_ulp) {
@@ -210,7 +211,7 @@ void CountInSteps(Comparison& comparison) {
 
 }  // namespace
 
-std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor) {
+std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor, bool is_cut) {
   const Layout& layout = tensor.layout;
   const auto buffer =
       std::make_shared<Buffer>(static_cast<size_t>(layout.element_count()) * sizeof(float));
@@ -219,7 +220,8 @@ std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor) {
     Dims index = Dims::Filled(layout.rank(), 0);
     for (int64_t i = 0; i < layout.element_count(); ++i) {
       to[i] = RoundedToBfloat16(
-          AsDouble(ElementOf<T>(tensor.data + OffsetOf(layout, index) * int64_t{sizeof(T)})));
+          AsDouble(ElementOf<T>(tensor.data + OffsetOf(layout, index) * int64_t{sizeof(T)})),
+          is_cut);
       Advance(layout.sizes, index);
     }
   });

@@ -20,6 +20,9 @@ struct Leniency {
   bool unit_sizes = false;     // dimensions of size 1
   bool integer_types = false;  // integers of any type, by their values
   bool float_types = false;    // floats of any type, by their values
+  // What is compared with bfloat16 is cut to it, as what is judged was; otherwise it is rounded to
+  // the nearest number.
+  bool cuts_to_bfloat16 = false;
 };
 
 enum class Side { kActual, kExpected };
@@ -54,11 +57,11 @@ inline constexpr double kFloatStepsOfBfloat16 = 65536;
 // Returns a distance in numbers of FLOAT32 as one in numbers of bfloat16.
 uint64_t InStepsOfBfloat16(uint64_t float_ulp);
 
-// Rounds once to the nearest bfloat16, ties to even.
-float RoundedToBfloat16(double value);
+// Rounds once to the nearest bfloat16, ties to even, or toward zero.
+float RoundedToBfloat16(double value, bool is_cut = false);
 
 // Returns packed FLOAT32 elements: each float rounded to bfloat16.
-std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor);
+std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor, bool is_cut = false);
 
 // Compares tensors that have been aligned without mismatches. ULP, of the tolerance too, are those
 // of bfloat16 if the tensors are compared in it.

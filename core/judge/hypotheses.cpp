@@ -11,7 +11,9 @@
 
 #include "core/base/parallel.h"
 #include "core/judge/descriptor_change.h"
+#include "core/judge/float_format.h"
 #include "core/judge/varied_values.h"
+#include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {
@@ -246,7 +248,8 @@ class HypothesisList {
         ComputeVaried(computation.op, computation.inputs, all, evidence_.output, elements);
     std::vector<NumberedVariation> promising;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (ArePromising(evidence_, few, Varied(values[i], elements), are_rounded)) {
+      if (ArePromising(evidence_, few, Varied(values[i], elements, all[i], evidence_),
+                       are_rounded)) {
         promising.push_back({all[i], i});
       }
     }
@@ -380,10 +383,10 @@ class HypothesisList {
                     change.units,
                     true};
     both.compute = [computation, variation,
-                    output = evidence_.output](std::span<const int64_t> elements) {
+                    &evidence = evidence_](std::span<const int64_t> elements) {
       return Varied(
-          ComputeVaried(computation->op, computation->inputs, variation, output, elements),
-          elements);
+          ComputeVaried(computation->op, computation->inputs, variation, evidence.output, elements),
+          elements, variation, evidence);
     };
     return both;
   }
@@ -407,17 +410,30 @@ class HypothesisList {
   }
 
   static std::vector<VariedElement> Varied(const std::vector<ElementBytes>& values,
-                                           std::span<const int64_t> elements) {
+                                           std::span<const int64_t> elements,
+                                           const ArithmeticVariation& variation,
+                                           const Evidence& evidence) {
+    const bool is_cut = evidence.in_bfloat16 && variation.kind == ArithmeticKind::kTowardZero;
     std::vector<VariedElement> varied;
-    for (size_t i = 0; i < values.size(); ++i) varied.push_back({values[i], elements[i]});
+    for (size_t i = 0; i < values.size(); ++i) {
+      varied.push_back(
+          {is_cut ? CutToBfloat16(values[i], evidence.actual.type) : values[i], elements[i]});
+    }
     return varied;
+  }
+
+  // A result in bfloat16 is rounded toward zero to that.
+  static ElementBytes CutToBfloat16(const ElementBytes& element, DataType type) {
+    const FloatRounding rounding(FloatFormat::kBfloat16, RoundingMode::kTowardZero);
+    return ConvertElement(static_cast<float>(rounding(ValueOf(type, element.data()))), type);
   }
 
   Hypothesis Of(const ArithmeticVariation& variation) const {
     Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr, true};
     hypothesis.compute = [&evidence = evidence_, variation](std::span<const int64_t> elements) {
       const auto& [op, inputs, storage] = evidence.computation;
-      return Varied(ComputeVaried(op, inputs, variation, evidence.output, elements), elements);
+      return Varied(ComputeVaried(op, inputs, variation, evidence.output, elements), elements,
+                    variation, evidence);
     };
     return hypothesis;
   }

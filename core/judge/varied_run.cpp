@@ -177,6 +177,11 @@ const ArithmeticVariation* VariedRun::within() const {
   return found == arithmetics_.end() ? nullptr : &*found;
 }
 
+bool VariedRun::RoundsTowardZero() const {
+  const ArithmeticVariation* variation = within();
+  return variation != nullptr && variation->kind == ArithmeticKind::kTowardZero;
+}
+
 void VariedRun::RequireConcern(const Computation& computation) const {
   for (const ArithmeticVariation& variation : arithmetics_) {
     if (Concerns(variation, computation)) continue;

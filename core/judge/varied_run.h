@@ -26,6 +26,9 @@ class VariedRun {
 
   bool empty() const { return ids_.empty(); }
 
+  // Whether results are rounded toward zero, as those in bfloat16 are to be then, too.
+  bool RoundsTowardZero() const;
+
   // Each by itself.
   const std::vector<std::string>& ids() const { return ids_; }
 

@@ -341,6 +341,7 @@ FAULTS = {
                                                        "inputs-bfloat16 + through-float16"),
     "sums in FLOAT16 and rows that are not written": (gemm(), [A_HALVES, B_HALVES], unwritten(added_in_order(A_HALVES, B_HALVES), np.s_[8:16]),
                                                       "not-written:[8..15, *] + sums-float16:unfused"),
+    "cut to bfloat16": (gemm(), [A, B], in_bfloat16((AB.view("u4") >> 16 << 16).view(F4)), "toward-zero"),
     "steps and the factor in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES], HALVES * np.float16(0.3) + np.float16(0.75),
                                         "float16-steps:rounded-constants"),
     "steps of a softmax in FLOAT16": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [HALVES], softmax(HALVES), "float16-steps:whole-sums"),
