@@ -126,7 +126,7 @@ std::vector<AxisPart> AxisSums::Fitting() const {
 
 LinearElements::LinearElements(const Evidence& evidence, std::span<const int64_t> few)
     : evidence_(evidence) {
-  const auto& [op, inputs, storage] = evidence.computation;
+  const auto& [op, inputs, storage, sources] = evidence.computation;
   if (FormulaWork(op, inputs, evidence.output) > kMostWork) return;
   for (const int64_t element : few) {
     known_.push_back({element, ElementFormula::Of(op, inputs, evidence.At(element))});

@@ -249,6 +249,20 @@ class ChangeList {
       for (const int value : {0, 1}) Add("/bindings/" + slots[i].path, value);
     }
     for (const TensorSlot& slot : slots) Reread("/desc/" + slot.path, *slot.desc);
+    Outputs();
+  }
+
+  // Of many, only neighbours are exchanged.
+  void Outputs() {
+    constexpr size_t kMany = 8;
+    const std::vector<TensorSlot> slots = TensorSlots(op_, TensorRole::kOutput);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const size_t past = slots.size() > kMany ? std::min(i + 2, slots.size()) : slots.size();
+      for (size_t k = i + 1; k < past; ++k) {
+        if (!AreExchangeable(*slots[i].desc, *slots[k].desc)) continue;
+        AddExchange("/desc/" + slots[i].path, "/desc/" + slots[k].path);
+      }
+    }
   }
 
   // Readings of the same bytes: as numbers of the other signedness, with other strides, or the

@@ -82,7 +82,8 @@ Buffer WholeOutput(const Computation& computation, size_t output) {
   const DataType type = OutputType(computation, output);
   Buffer buffer(static_cast<size_t>(layout.element_count()) * ByteWidth(type));
   RunPart(computation.op, computation.inputs,
-          {output, Dims::Filled(layout.rank(), 0), layout.sizes}, {buffer.data(), type, layout});
+          {computation.SourceOf(output), Dims::Filled(layout.rank(), 0), layout.sizes},
+          {buffer.data(), type, layout});
   return buffer;
 }
 
@@ -90,7 +91,8 @@ std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t outp
                                      std::span<const int64_t> elements) {
   const Dims sizes = OutputSizes(computation, output);
   const DataType type = OutputType(computation, output);
-  const Region whole{output, Dims::Filled(sizes.size(), 0), sizes};
+  const size_t source = computation.SourceOf(output);
+  const Region whole{source, Dims::Filled(sizes.size(), 0), sizes};
   const bool by_parts = PartsAreCheaper(computation.op, whole, elements.size());
   std::vector<size_t> order(elements.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -100,7 +102,7 @@ std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t outp
   for (const size_t i : order) {
     const Dims index = IndexOf(sizes, elements[i]);
     if (!part || !part->Has(index)) {
-      const Region one{output, index, Dims::Filled(sizes.size(), 1)};
+      const Region one{source, index, Dims::Filled(sizes.size(), 1)};
       part.emplace(computation, by_parts ? ComputedWith(computation.op, one) : whole, type);
     }
     values[i] = part->At(index);

@@ -18,6 +18,10 @@ struct Computation {
   OperatorDesc op;
   std::vector<ConstTensorView> inputs;
   std::vector<std::shared_ptr<const void>> storage{};
+  // The number of the output whose elements each output has; empty: its own.
+  std::vector<size_t> sources{};
+
+  size_t SourceOf(size_t output) const { return sources.empty() ? output : sources[output]; }
 };
 
 // The sizes of an output and the type of its elements.

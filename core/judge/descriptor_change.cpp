@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -111,6 +112,7 @@ class Application {
   std::optional<Computation> Result() {
     std::optional<Computation> result = Read();
     if (!result) return std::nullopt;
+    result->sources = sources_;
     for (const TensorSlot& slot : TensorSlots(std::as_const(result->op), TensorRole::kInput)) {
       const auto view = ViewOf(slot, *result);
       if (!view) return std::nullopt;
@@ -213,13 +215,34 @@ class Application {
     const Json::json_pointer one(change.pointer);
     const Json::json_pointer other(change.other);
     if (!json_.contains(one) || !json_.contains(other)) return Refuse(change.pointer);
-    std::swap(json_[one], json_[other]);
     const std::string path = change.pointer.substr(kDesc.size());
     const std::string other_path = change.other.substr(kDesc.size());
+    if (ExchangeOutputs(path, other_path)) return;
+    std::swap(json_[one], json_[other]);
     if (views_.contains(path) && views_.contains(other_path)) {
       std::swap(views_[path], views_[other_path]);
       std::swap(descs_[path], descs_[other_path]);
     }
+  }
+
+  // Outputs keep their descriptions, and have the elements of one another. Returns false if one is
+  // no output.
+  bool ExchangeOutputs(const std::string& path, const std::string& other_path) {
+    const auto slots = TensorSlots(original_.op, TensorRole::kOutput);
+    const auto one = std::ranges::find(slots, path, &TensorSlot::path);
+    const auto other = std::ranges::find(slots, other_path, &TensorSlot::path);
+    if (one == slots.end() || other == slots.end()) return false;
+    if (!AreExchangeable(*one->desc, *other->desc)) {
+      Refuse(std::string(kDesc) + path);
+      return true;
+    }
+    if (sources_.empty()) {
+      sources_.resize(slots.size());
+      std::iota(sources_.begin(), sources_.end(), size_t{0});
+    }
+    std::swap(sources_[static_cast<size_t>(one - slots.begin())],
+              sources_[static_cast<size_t>(other - slots.begin())]);
+    return true;
   }
 
   void Fill(const DescriptorChange& change) {
@@ -284,6 +307,7 @@ class Application {
   std::map<std::string, TensorDesc> descs_;
   std::set<std::string> kept_;  // paths of inputs that keep their values beside another type
   std::vector<std::shared_ptr<const void>> made_;
+  std::vector<size_t> sources_;  // see Computation
 };
 
 // Returns a pointer without the part that all have.
@@ -300,6 +324,10 @@ bool IsPointer(std::string_view text) {
 }
 
 }  // namespace
+
+bool AreExchangeable(const TensorDesc& a, const TensorDesc& b) {
+  return *a.data_type == *b.data_type && *a.sizes == *b.sizes;
+}
 
 std::string DescriptorChange::text() const {
   if (!other.empty()) return fmt::format("{} and {} exchanged", Shown(pointer), Shown(other));

@@ -6,7 +6,7 @@
 //   /desc/BiasTensor=null                    a field that is left out
 //   /bindings/ZeroPointTensor=0              a tensor whose elements all have one value
 //   /desc/StartPadding<->/desc/EndPadding    two fields, or two tensors with their elements,
-//   exchanged
+//                                            exchanged; outputs must have equal types and sizes
 #pragma once
 
 #include <optional>
@@ -30,6 +30,9 @@ struct DescriptorChange {
   // Returns words for people: "BiasTensor left out".
   std::string text() const;
 };
+
+// Whether two outputs can have the elements of one another.
+bool AreExchangeable(const TensorDesc& a, const TensorDesc& b);
 
 // Returns nothing if the text does not have the form of such a change.
 std::optional<DescriptorChange> ParseDescriptorChange(std::string_view id);

@@ -104,7 +104,7 @@ class Diagnostician {
     MeasureErrors();
     DivideElements();
     Locate();
-    const auto& [op, inputs, storage] = evidence_.computation;
+    const auto& [op, inputs, storage, sources] = evidence_.computation;
     sample_ = SampleOf(evidence_,
                        SampleSize(kMostProducts, WorkOf(op) / evidence_.count(), kFewestElements));
     evidence_.formula_work = FormulaWork(op, inputs, evidence_.output);
@@ -276,7 +276,7 @@ class Diagnostician {
   }
 
   bool IsHealthy(const Counted& one) const {
-    const auto& [op, inputs, storage] = evidence_.computation;
+    const auto& [op, inputs, storage, sources] = evidence_.computation;
     if (one.hypothesis.ids.front() == "through-float32") return evidence_.units.has_value();
     return IsOrderOfSums(one) || (one.hypothesis.ids.front() == "float32-steps" &&
                                   !IsChainOfExactSteps(op, inputs, evidence_.output));

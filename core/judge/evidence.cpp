@@ -270,7 +270,8 @@ Hypothesis OfComputation(std::string id, std::string text, Computation changed, 
     const TensorDesc& desc = *TensorSlots(shared->op, TensorRole::kOutput)[output].desc;
     return ErrorUnitsOf(
         shared->op, shared->inputs,
-        {whole.data(), StoredAs(*desc.data_type), PackedLayout(LayoutOf(desc).sizes)}, output);
+        {whole.data(), StoredAs(*desc.data_type), PackedLayout(LayoutOf(desc).sizes)},
+        shared->SourceOf(output));
   };
   return hypothesis;
 }

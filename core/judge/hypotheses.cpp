@@ -22,6 +22,7 @@ namespace {
 enum RankKind : int {
   kSpecialArithmetic,
   kUntouched,
+  kExchangedOutputs,
   kLeftOut,
   kFromInput,
   kField,
@@ -44,12 +45,19 @@ bool IsOptional(const OperatorDesc& op, std::string_view path) {
   return slot != slots.end() && slot->field->optional;
 }
 
+bool IsOutput(const OperatorDesc& op, const DescriptorChange& change) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kOutput);
+  return std::ranges::any_of(
+      slots, [&](const TensorSlot& slot) { return change.pointer == "/desc/" + slot.path; });
+}
+
 int KindOfChange(const OperatorDesc& op, const DescriptorChange& change) {
   constexpr std::string_view kBindings = "/bindings/";
   if (change.pointer.starts_with(kBindings)) {
     const std::string_view path = std::string_view(change.pointer).substr(kBindings.size());
     return IsOptional(op, path) ? kFilledTensor : kFilledOperand;
   }
+  if (IsOutput(op, change)) return kExchangedOutputs;
   return change.value == "null" ? kLeftOut : kField;
 }
 
@@ -219,8 +227,9 @@ class HypothesisList {
   static constexpr int64_t kTooLong = int64_t{1} << 17;  // a formula
 
   std::vector<NumberedVariation> PromisingArithmeticsOf(const Computation& computation) const {
-    const auto& [op, inputs, storage] = computation;
-    std::vector<ArithmeticVariation> all = ArithmeticVariationsOf(op, inputs, evidence_.output);
+    const OperatorDesc& op = computation.op;
+    std::vector<ArithmeticVariation> all =
+        ArithmeticVariationsOf(op, computation.inputs, computation.SourceOf(evidence_.output));
     constexpr int64_t kLong = 2000;
     if (evidence_.formula_work > kTooLong) {
       std::erase_if(all, [type = evidence_.actual.type](const ArithmeticVariation& v) {
@@ -244,8 +253,8 @@ class HypothesisList {
                                              const Computation& computation,
                                              const SampledElements& few, bool are_rounded) const {
     const std::vector<int64_t> elements = few.all();
-    const auto values =
-        ComputeVaried(computation.op, computation.inputs, all, evidence_.output, elements);
+    const auto values = ComputeVaried(computation.op, computation.inputs, all,
+                                      computation.SourceOf(evidence_.output), elements);
     std::vector<NumberedVariation> promising;
     for (size_t i = 0; i < all.size(); ++i) {
       if (ArePromising(evidence_, few, Varied(values[i], elements, all[i], evidence_),
@@ -291,7 +300,7 @@ class HypothesisList {
   // A device that rounds inputs may round what it makes of them, too. So many pairs are told from
   // noise by their bits.
   void ArithmeticsOfRoundedInputs() {
-    const auto& [op, inputs, storage] = evidence_.computation;
+    const auto& [op, inputs, storage, sources] = evidence_.computation;
     const size_t output = evidence_.output;
     const std::vector<bool> factors = FactorsOf(op, inputs, output);
     for (const ArithmeticVariation& variation : ArithmeticVariationsOf(op, inputs, output)) {
@@ -384,9 +393,9 @@ class HypothesisList {
                     true};
     both.compute = [computation, variation,
                     &evidence = evidence_](std::span<const int64_t> elements) {
-      return Varied(
-          ComputeVaried(computation->op, computation->inputs, variation, evidence.output, elements),
-          elements, variation, evidence);
+      return Varied(ComputeVaried(computation->op, computation->inputs, variation,
+                                  computation->SourceOf(evidence.output), elements),
+                    elements, variation, evidence);
     };
     return both;
   }
@@ -431,7 +440,7 @@ class HypothesisList {
   Hypothesis Of(const ArithmeticVariation& variation) const {
     Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr, true};
     hypothesis.compute = [&evidence = evidence_, variation](std::span<const int64_t> elements) {
-      const auto& [op, inputs, storage] = evidence.computation;
+      const auto& [op, inputs, storage, sources] = evidence.computation;
       return Varied(ComputeVaried(op, inputs, variation, evidence.output, elements), elements,
                     variation, evidence);
     };
@@ -443,7 +452,7 @@ class HypothesisList {
     using Bound = ErrorUnits::Bound;
     const bool has_function = evidence_.units && (evidence_.units->bound == Bound::kOneValue ||
                                                   evidence_.units->bound == Bound::kGenerous);
-    const auto& [op, inputs, storage] = evidence_.computation;
+    const auto& [op, inputs, storage, sources] = evidence_.computation;
     for (const ArithmeticVariation& variation :
          ArithmeticVariationsOf(op, inputs, evidence_.output)) {
       if (variation.kind == ArithmeticKind::kFastFunctions && has_function) {

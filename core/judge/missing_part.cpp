@@ -231,7 +231,7 @@ class OmissionList {
   // What indices choose is made of no terms, unless its formula has some: a shorter input would be
   // read at other places.
   bool HasTerms() const {
-    const auto& [op, inputs, storage] = evidence_.computation;
+    const auto& [op, inputs, storage, sources] = evidence_.computation;
     if (!op.info().values_choose || few_.wrong.empty()) return true;
     const Region element = evidence_.At(few_.wrong.front());
     const auto formula = ElementFormula::Of(op, inputs, element, Formula::kAbridged);

@@ -43,7 +43,7 @@ class OtherInput : public Omission {
   int64_t WorkOf(size_t elements) const override {
     constexpr double kCall = 5000;
     constexpr double kFaster = 8;  // than formulas
-    const auto& [op, inputs, storage] = evidence_.computation;
+    const auto& [op, inputs, storage, sources] = evidence_.computation;
     const double whole = static_cast<double>(dmlop::WorkOf(op)) * (HasFunctions() ? 2 : 1);
     const auto together = static_cast<double>(ComputedWith(op, evidence_.At(0)).count());
     const double each = whole * together / static_cast<double>(evidence_.count()) + kCall;

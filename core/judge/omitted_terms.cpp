@@ -235,7 +235,7 @@ OmittedTerms::OmittedTerms(const Evidence& evidence, const TermAxis& axis,
 }
 
 std::shared_ptr<const OmittedTerms::Known> OmittedTerms::Make(int64_t element) const {
-  const auto& [op, inputs, storage] = evidence_.computation;
+  const auto& [op, inputs, storage, sources] = evidence_.computation;
   const Region place = evidence_.At(element);
   auto known = std::make_shared<Known>();
   known->formula = ElementFormula::Of(op, inputs, place);

@@ -237,10 +237,10 @@ std::vector<ElementBytes> VariedRun::ElementsOf(const Computation& changed, size
 std::vector<ElementBytes> VariedRun::InPlace(const Computation& changed, size_t output,
                                              std::span<const int64_t> elements) const {
   const ArithmeticVariation* variation = within();
-  std::vector<ElementBytes> values =
-      variation == nullptr
-          ? dmlop::ElementsOf(changed, output, elements)
-          : ComputeVaried(changed.op, changed.inputs, *variation, output, elements);
+  std::vector<ElementBytes> values = variation == nullptr
+                                         ? dmlop::ElementsOf(changed, output, elements)
+                                         : ComputeVaried(changed.op, changed.inputs, *variation,
+                                                         changed.SourceOf(output), elements);
   const DataType type = *TensorSlots(changed.op, TensorRole::kOutput)[output].desc->data_type;
   for (const ArithmeticVariation& other : arithmetics_) {
     if (!IsWithin(other) && ChangesOutputs(other)) ChangeOutputs(other, type, values);
@@ -261,7 +261,8 @@ std::vector<std::vector<PartialSum>> VariedRun::PartialSums(const Computation& c
     }
     if (element < 0) return {};
   }
-  const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
+  const Region place{changed.SourceOf(output), IndexOf(sizes, element),
+                     Dims::Filled(sizes.size(), 1)};
   const auto formula = ElementFormula::Of(changed.op, changed.inputs, place);
   if (!formula) return {};
   std::vector<std::vector<PartialSum>> sums;
@@ -281,7 +282,7 @@ std::optional<ErrorUnits> VariedRun::UnitsOf(const Computation& changed, size_t 
   const TensorView view{whole.data(), type, layout};
   const std::vector<int64_t> numbers = NumbersOf(layout);
   Store(InPlace(changed, output, numbers), view);
-  auto units = ErrorUnitsOf(changed.op, changed.inputs, AsConst(view), output);
+  auto units = ErrorUnitsOf(changed.op, changed.inputs, AsConst(view), changed.SourceOf(output));
   for (const auto& [id, place] : places_) {
     if (!units || !place.Moves() || !place.Fits(changed, output)) continue;
     std::vector<int64_t> sources = numbers;

@@ -626,6 +626,27 @@ class DiagnoseTest(ProgramTest):
         self.assertEqual(text.splitlines()[-1], "one cause explains all: reversed along axis 1")
 
 
+    def test_outputs_in_place_of_one_another(self):
+        training = {"type": "BATCH_NORMALIZATION_TRAINING", "Epsilon": 0.01}
+        halves = {"type": "SPLIT", "Axis": 2, "OutputTensors": [{"DataType": "FLOAT32", "Sizes": [3, 8, 20]}] * 2}
+        for name, document, inputs, outputs, change in [
+            ("halves", halves, [CUBE], [CUBE[..., 20:], CUBE[..., :20]], "/desc/OutputTensors/0<->/desc/OutputTensors/1"),
+            ("statistics", training, [CUBE[None], np.ones((1, 3, 1, 1), F4), np.zeros((1, 3, 1, 1), F4)],
+             {"OutputMeanTensor": CUBE[None].var((0, 2, 3), keepdims=True), "OutputVarianceTensor": CUBE[None].mean((0, 2, 3), keepdims=True)},
+             "/desc/OutputMeanTensor<->/desc/OutputVarianceTensor")]:
+            with self.subTest(name):
+                self.write("d.json", document)
+                names = dict(outputs) if isinstance(outputs, dict) else {f"OutputTensors[{k}]": one for k, one in enumerate(outputs)}
+                self.save(**{f"i{k}": np.ascontiguousarray(one) for k, one in enumerate(inputs)},
+                          **{f"o{k}": np.ascontiguousarray(one) for k, one in enumerate(names.values())})
+                bound = [word for k in range(len(inputs)) for word in ("-i", f"i{k}.npy")]
+                files = [f"{one}=o{k}.npy" for k, one in enumerate(names)]
+                found = json.loads(self.text_of("diagnose", "d.json", *files, *bound, "--format", "json", status=1))["outputs"]
+                self.assertEqual([one["causes"][0]["ids"] for one in found], [[change]] * 2)
+                judged = [word for file in files for word in ("--judge", file)]
+                self.run_program("run", "d.json", *bound, "--as", change, *judged, "--tolerance", "sums", status=0)
+
+
 class BatchTest(ProgramTest):
     def test_cases_are_grouped_by_cause(self):
         (self.folder / "gpu").mkdir()
