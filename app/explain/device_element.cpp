@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "app/compare/judgement.h"
 #include "core/base/error.h"
 #include "core/compare/alignment.h"
 #include "core/judge/units.h"
@@ -90,8 +91,9 @@ DeviceValue ValueIn(const LoadedTensor& judged, const std::string& path, const T
   const Dims sizes = LayoutOf(desc).sizes;
   const ConstTensorView& view = judged.view;
   if (view.layout.sizes != sizes) {
-    throw Error(ErrorKind::kTensorFile, "{}: has sizes {}; expected {}", path,
-                ToString(view.layout.sizes), ToString(sizes));
+    throw OtherShape(fmt::format("{}: has sizes {}; expected {} [{}]", path,
+                                 ToString(view.layout.sizes), ToString(sizes),
+                                 MismatchClass(/*is_missing=*/false)));
   }
   const auto width = static_cast<int64_t>(ByteWidth(view.type));
   return {ValueOf(view.type, view.data + OffsetOf(view.layout, index) * width), view.type,

@@ -2,6 +2,7 @@
 // An output element of a device, or of what it may have computed, beside the exact one.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -23,12 +24,17 @@ struct DeviceValue {
   bool is_bfloat16 = false;
 };
 
+// A device's tensor has other sizes, which is a difference and no fault of the file.
+class OtherShape : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Returns the value that a text means for an element of the type: the nearest number, or bits, as
 // "0x3F800000". Throws an Error of kind kUsage if it is neither.
 DeviceValue ValueFrom(std::string_view text, DataType type);
 
-// Returns the element of a judged file at `index`; `path` is for messages. Throws an Error of kind
-// kTensorFile unless the file has the desc's sizes.
+// Returns the element of a judged file at `index`; `path` is for messages. Throws an
+// OtherShape unless the file has the desc's sizes.
 DeviceValue ValueIn(const LoadedTensor& judged, const std::string& path, const TensorDesc& desc,
                     const Dims& index);
 

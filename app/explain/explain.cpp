@@ -344,7 +344,12 @@ std::string ExplainedText(const ExplainOptions& options) {
 }
 
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common) {
-  return ElementExplanation(options, common).Execute();
+  try {
+    return ElementExplanation(options, common).Execute();
+  } catch (const OtherShape& other) {
+    PrintMessage("dmlop: {}\n", Printable(other.what()));
+    return ExitStatus::kDifferent;
+  }
 }
 
 }  // namespace dmlop
