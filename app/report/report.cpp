@@ -132,8 +132,8 @@ std::string ErrorsText(const ReportedCase& one) {
   std::string text = fmt::format("ULP {}, units {}", ErrorText(one.ulp()), ErrorText(one.units()));
   const bool is_measured = one.ulp() || one.units();
   if (one.mismatches() == 0) return text;
-  return fmt::format("{}{} of NaN or infinity", is_measured ? text + ", " : "",
-                     Counted(one.mismatches(), "mismatch"));
+  return fmt::format("{}{} {} of NaN or infinity", is_measured ? text + ", " : "", one.mismatches(),
+                     ForCount(one.mismatches(), "mismatch", "mismatches"));
 }
 
 std::string CaseHtml(const ReportedCase& one) {

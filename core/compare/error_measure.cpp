@@ -49,6 +49,12 @@ size_t UnitBin(double units) {
   return units <= 1 ? 1 : 1 + static_cast<size_t>(std::ceil(std::log2(units)));
 }
 
+double MeanOfMiddle(std::vector<double>& values) {
+  const auto upper = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, upper);
+  return (*std::max_element(values.begin(), upper) + *upper) / 2;
+}
+
 UnitStatistics StatisticsOf(const UnitErrors& errors) {
   UnitStatistics statistics;
   statistics.most_terms = errors.most_terms;
@@ -61,7 +67,7 @@ UnitStatistics StatisticsOf(const UnitErrors& errors) {
     std::nth_element(sorted.begin(), place, sorted.end());
     return *place;
   };
-  statistics.median = rank(0.5);
+  statistics.median = sorted.size() % 2 == 0 ? MeanOfMiddle(sorted) : rank(0.5);
   statistics.p99 = rank(0.99);
   statistics.max = rank(1);
   return statistics;

@@ -50,6 +50,9 @@ struct UnitStatistics {
   UnitHistogram histogram{};
 };
 
+// The mean of the two in the middle of an even number of values, whose order changes.
+double MeanOfMiddle(std::vector<double>& values);
+
 // Takes all elements of a comparison, of which there is at least one.
 UnitStatistics StatisticsOf(const UnitErrors& errors);
 

@@ -177,7 +177,8 @@ class HypothesisSearch {
     for (size_t i = 0; i < std::min(kTried, sample_.size()); ++i) {
       const ValuePair<T>& from = sample_[sample_.size() - 1 - i];
       const double factor = from.a() / from.e();
-      const bool is_noise = kIsFloatElement<T> && std::abs(factor - 1) < 32 * kUnitRoundoff<T>;
+      const bool is_noise = kIsFloatElement<T> ? std::abs(factor - 1) < 32 * kUnitRoundoff<T>
+                                               : std::abs(from.difference()) <= 1;
       if (from.e() == 0 || is_noise) continue;
       if (!HoldsForMost([&](const ValuePair<T>& pair) { return HasFactor(pair, factor); }))
         continue;
@@ -341,8 +342,10 @@ class Classifier {
     const auto& [value, difference, factor, slack, shift] = supposed_;
     add("constant-difference", total_.same_difference,
         fmt::format("are off by {:.6g}", difference.value_or(0)));
-    add("constant-factor", total_.same_factor,
-        fmt::format("are {:.6g} times what is expected", factor.value_or(0)));
+    if (total_.same_factor > total_.same_difference) {
+      add("constant-factor", total_.same_factor,
+          fmt::format("are {:.6g} times what is expected", factor.value_or(0)));
+    }
     add("shifted", total_.shifted,
         fmt::format("are what is expected [{}] further on",
                     fmt::join(shift.value_or(Dims()), ", ")));

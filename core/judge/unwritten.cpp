@@ -147,7 +147,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     const auto is_in = [=](int64_t element) { return element >= first && element <= last; };
     if (!IsAlone(is_in)) return;
     Add(fmt::format("{}..{}", first, last),
-        fmt::format("from the {}th element to the {}th", first, last), is_in);
+        fmt::format("in elements {}..{} in row-major order, counted from 0", first, last), is_in);
   }
 
   // In aligned blocks that are wrong for the most part, in a box that has hardly any other value:
