@@ -48,7 +48,9 @@ std::string HeadText(const DiagnosedFile& file) {
 std::string ShareText(const Cause& cause) {
   const bool is_exact = cause.exact == cause.explains;
   return fmt::format("{} of {} elements{}", cause.explains, cause.of,
-                     is_exact ? " to the bit" : " up to rounding");
+                     !cause.has_values ? " by the size of their errors"
+                     : is_exact        ? " to the bit"
+                                       : " up to rounding");
 }
 
 // One line for each cause, in columns.
@@ -73,14 +75,19 @@ std::string CausesText(const std::vector<Cause>& causes) {
 std::string DetailsText(const Diagnosis& diagnosis) {
   std::string text;
   if (diagnosis.verdict == DiagnosisVerdict::kNoise) {
-    text += "noise: rounding explains every difference\n";
+    text += "noise: rounding explains every difference";
+    if (!diagnosis.order_id.empty()) {
+      text += fmt::format(", as of {} ({})", diagnosis.order_text, diagnosis.order_id);
+    }
+    return text + "\n";
   }
-  if (diagnosis.verdict == DiagnosisVerdict::kUnknown) text += "no cause found\n";
-  if (diagnosis.verdict == DiagnosisVerdict::kEqual ||
-      diagnosis.verdict == DiagnosisVerdict::kNoise)
-    return text;
-  if (!diagnosis.where.text.empty()) text += diagnosis.where.text + "\n";
-  if (diagnosis.verdict == DiagnosisVerdict::kCause) return text;
+  if (diagnosis.verdict == DiagnosisVerdict::kEqual) return text;
+  const Where& where = diagnosis.where;
+  if (diagnosis.verdict == DiagnosisVerdict::kCause) {
+    return where.text.empty() ? text : where.text + "\n";
+  }
+  text += fmt::format("no cause found; all wrong elements are in {}{}{}\n", where.box,
+                      where.text.empty() ? "" : ": ", where.text);
   for (const ValueClass& one : diagnosis.classes) text += one.text + "\n";
   return text;
 }
@@ -172,6 +179,7 @@ Json DiagnosisJson(const DiagnosedFile& file) {
                {"classes", classes},
                {"verdict", Name(diagnosis.verdict)},
                {"causes", causes}};
+  if (!diagnosis.order_id.empty()) json["sameAs"] = {diagnosis.order_id};
   if (!file.mismatches.empty()) {
     json["mismatch"] = fmt::format("{}", fmt::join(file.mismatches, "; "));
   }

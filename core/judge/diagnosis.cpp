@@ -12,6 +12,7 @@
 #include "core/base/parallel.h"
 #include "core/compare/alignment.h"
 #include "core/compare/comparison.h"
+#include "core/compare/error_measure.h"
 #include "core/judge/evidence.h"
 #include "core/judge/units.h"
 #include "core/judge/varied_values.h"
@@ -42,7 +43,9 @@ ErrorFigures FiguresOf(std::vector<double> errors) {
     std::ranges::nth_element(errors, errors.begin() + place);
     return errors[static_cast<size_t>(place)];
   };
-  return {at(50), at(99), at(100)};
+  // Of an even number, the median is between the two in the middle.
+  const double median = errors.size() % 2 == 0 ? MeanOfMiddle(errors) : at(50);
+  return {median, at(99), at(100)};
 }
 
 double UlpOf(const Evidence& evidence, int64_t element) {
@@ -263,12 +266,21 @@ class Diagnostician {
     const bool is_healthy =
         std::ranges::any_of(counted_, [&](const Counted& one) { return IsHealthy(one); });
     if (is_healthy) {
-      std::erase_if(counted_, [](const Counted& one) { return !IsOrderOfSums(one); });
-    } else if (!counted_.empty()) {
-      result_.verdict = DiagnosisVerdict::kCause;
+      NameOrder();
+      return true;
     }
+    if (counted_.empty()) return false;
+    result_.verdict = DiagnosisVerdict::kCause;
     TellCauses();
-    return is_healthy || !counted_.empty();
+    return true;
+  }
+
+  // The order of its sums is no cause of a right device's differences.
+  void NameOrder() {
+    const auto order = std::ranges::find_if(counted_, IsOrderOfSums);
+    if (order == counted_.end()) return;
+    result_.order_id = order->hypothesis.ids.front();
+    result_.order_text = order->hypothesis.text;
   }
 
   static bool IsOrderOfSums(const Counted& one) {
@@ -342,8 +354,8 @@ class Diagnostician {
   Cause CauseOf(const Counted& one) const {
     const bool is_sampled = one.sample->wrong.size() < evidence_.wrong.size() ||
                             one.sample->right.size() < evidence_.right.size();
-    return {one.hypothesis.ids, one.hypothesis.text, one.score.explained, one.score.of,
-            one.score.exact,    is_sampled,          SameAs(one)};
+    return {one.hypothesis.ids, one.hypothesis.text,     one.score.explained, one.score.of,
+            one.score.exact,    one.hypothesis.has_bits, is_sampled,          SameAs(one)};
   }
 
   const DiagnosisOptions& options_;

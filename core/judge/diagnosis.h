@@ -30,7 +30,8 @@ struct Cause {
   std::string text;
   int64_t explains = 0;  // of the elements that were looked at
   int64_t of = 0;
-  int64_t exact = 0;  // to the bit
+  int64_t exact = 0;       // to the bit
+  bool has_values = true;  // false: it says how far off results are, not what they are
   bool sampled = false;
   std::vector<std::string> same{};  // other changes with the same values; ids are joined by " + "
 
@@ -51,6 +52,8 @@ struct Diagnosis {
   std::vector<ValueClass> classes{};    // of the same
   DiagnosisVerdict verdict = DiagnosisVerdict::kEqual;
   std::vector<Cause> causes{};  // the best first
+  // An order of sums in FLOAT32 that has the bits of a right device, and its text; empty: none.
+  std::string order_id{}, order_text{};
 };
 
 struct DiagnosisOptions {

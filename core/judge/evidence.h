@@ -88,6 +88,7 @@ struct Hypothesis {
   std::function<std::optional<ErrorUnits>()> units = nullptr;
   bool is_slow = false;     // computes by formulas, which takes many times as long
   bool needs_bits = false;  // of what is wrong, as it is one of many
+  bool has_bits = true;     // false: it says how far off results are, not what they are
   // A cause reproduces at least this share; more where a part was searched for that fits best.
   double enough = 0.9;
 };

@@ -463,6 +463,7 @@ class HypothesisList {
 
   Hypothesis WithinUnits(const ArithmeticVariation& variation) const {
     Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr};
+    hypothesis.has_bits = false;
     hypothesis.compute = [&evidence = evidence_](std::span<const int64_t> elements) {
       std::vector<VariedElement> varied;
       for (const int64_t element : elements) {

@@ -646,6 +646,36 @@ class DiagnoseTest(ProgramTest):
                 judged = [word for file in files for word in ("--judge", file)]
                 self.run_program("run", "d.json", *bound, "--as", change, *judged, "--tolerance", "sums", status=0)
 
+    def test_orders_of_sums_are_no_causes(self):
+        total = np.zeros((40, 48), F4)
+        for k in range(64):
+            total += A[:, k:k + 1] * B[k:k + 1]
+        output = self.diagnosis(gemm(), [A, B], total, status=0)
+        self.assertEqual((output["verdict"], output["causes"], output["sameAs"]), ("noise", [], ["sums-float32:unfused"]))
+        text = self.text_of("diagnose", "d.json", "actual.npy", "-i", "i0.npy", "-i", "i1.npy", status=0)
+        self.assertEqual(text.splitlines()[1], "noise: rounding explains every difference, as of sums in FLOAT32, in order, products rounded (sums-float32:unfused)")
+
+    def test_fast_functions_have_no_bits(self):
+        right = np.exp(CUBE.astype("f8"))
+        output = self.diagnosis({"type": "ELEMENT_WISE_EXP"}, [CUBE], (right * (1 + 3e-5 * np.sin(1e3 * CUBE))).astype(F4))
+        best = output["causes"][0]
+        self.assertEqual((best["ids"], best["exact"]), (["fast-functions"], 0))
+        text = self.text_of("diagnose", "d.json", "actual.npy", "-i", "i0.npy", status=1)
+        self.assertIn(f"{best['explains']} of {best['of']} elements by the size of their errors", text)
+
+    def test_what_has_no_cause_is_told_with_its_place(self):
+        device = AB.copy()
+        device[8:16] = numbers(8, 48, seed=9)
+        output = self.diagnosis(gemm(), [A, B], device)
+        text = self.text_of("diagnose", "d.json", "actual.npy", "-i", "i0.npy", "-i", "i1.npy", status=1)
+        self.assertEqual(text.splitlines()[1], f"no cause found; all wrong elements are in [8..15, *]: {output['where']['text']}")
+
+    def test_medians_are_means_of_the_middle(self):
+        x = np.ones(4, F4)
+        device = x + np.arange(1, 5, dtype=F4) * F4(2**-20)
+        output = self.diagnosis({"type": "ELEMENT_WISE_IDENTITY"}, [x], device)
+        self.assertEqual(output["errors"]["ulp"]["median"], np.median([8, 16, 24, 32]))
+
 
 class BatchTest(ProgramTest):
     def test_cases_are_grouped_by_cause(self):
