@@ -290,6 +290,13 @@ TEST(ValueClasses, OfIntegers) {
     actual[i] = static_cast<int8_t>(std::min(126, actual[i] + 0) + 1);
   EXPECT_EQ(ClassesOfValues(actual, expected, {1000}),
             (Counts{{"zero", 1}, {"constant-difference", 254}}));
+  std::vector<int32_t> hundreds(37);
+  std::iota(hundreds.begin(), hundreds.end(), 80);
+  std::vector<int32_t> next = hundreds, doubled = hundreds;
+  for (int32_t& number : next) ++number;  // which is 1.01 times each, rounded
+  for (int32_t& number : doubled) number *= 2;
+  EXPECT_EQ(ClassesOfValues(next, hundreds, {37}), (Counts{{"constant-difference", 37}}));
+  EXPECT_EQ(ClassesOfValues(doubled, hundreds, {37}), (Counts{{"constant-factor", 37}}));
   std::vector<uint64_t> large(100, uint64_t{1} << 63);
   std::vector<uint64_t> larger(100, (uint64_t{1} << 63) + 7);
   EXPECT_EQ(ClassesOfValues(larger, large, {100}), (Counts{{"pattern", 100}}));
