@@ -26,11 +26,11 @@ constexpr double kMost = 0.5;
 constexpr size_t kMostCauses = 5;
 // A sample has elements of so many products on either side.
 constexpr int64_t kMostProducts = 10'000'000;
-constexpr int64_t kMostFormulaWork = 500'000;
+constexpr int64_t kMostFormulaWork = 250'000;
 constexpr int64_t kMostElements = 200'000;
 constexpr int64_t kFewestElements = 64;
 // Fewer of formulas that are so long that these would take more than that.
-constexpr int64_t kMostLongWork = 2'000'000;
+constexpr int64_t kMostLongWork = 1'000'000;
 constexpr int64_t kFewestOfLong = 8;
 // The elements of either side that each hypothesis is tried on, and each promising one then.
 constexpr size_t kFew = 24;

@@ -220,7 +220,7 @@ class HypothesisList {
 
   // As many as the formulas of a second's work are for.
   size_t FewerOfLong() const {
-    constexpr int64_t kLeast = 2, kMost = 8, kMostNodes = int64_t{1} << 19;
+    constexpr int64_t kLeast = 2, kMost = 8, kMostNodes = int64_t{1} << 18;
     return static_cast<size_t>(std::clamp(kMostNodes / evidence_.formula_work, kLeast, kMost));
   }
 
