@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -74,24 +75,58 @@ class MaximaOfRows {
   std::vector<T> maxima_;
 };
 
-// Computes a box of outputs whose windows have taps.
+// A box of outputs whose windows have taps.
 template <typename T>
-void FindMaximaOf(const PoolDims& dims, const PoolBox& box, const ConstTensorView& input,
-                  KeyOf<T> flipped, const TensorView& maxima) {
-  const PoolWindows windows = WindowsOf(dims, box, input.layout);
-  const std::vector<int64_t> offsets = OffsetsOf(TapsOf(windows, dims.size()));
-  const PoolRows rows = RowsOf(windows, maxima.layout);
-  const T* from = input.elements<T>() + windows.first;
-  const int64_t grain = kGrainTaps / (rows.count * std::ssize(offsets)) + 1;
-  ParallelFor(Product(rows.loops.sizes), grain, maxima.element_bytes(),
-              [&](int64_t begin, int64_t end) {
-                MaximaOfRows<T> row(rows, flipped);
-                Walk<PoolRows::kOperands> walk(rows.loops, begin);
-                for (int64_t i = begin; i < end; ++i, walk.Next()) {
-                  row.Run(from + walk.offset(PoolRows::kWindow), offsets,
-                          maxima.elements<T>() + walk.offset(PoolRows::kOutput));
-                }
-              });
+class MaximaOfBox {
+ public:
+  MaximaOfBox(const PoolDims& dims, const PoolBox& box, const ConstTensorView& input,
+              KeyOf<T> flipped, const TensorView& maxima)
+      : flipped_(flipped), to_(maxima.elements<T>()) {
+    const PoolWindows windows = WindowsOf(dims, box, input.layout);
+    from_ = input.elements<T>() + windows.first;
+    offsets_ = OffsetsOf(TapsOf(windows, dims.size()));
+    rows_ = RowsOf(windows, maxima.layout);
+  }
+
+  int64_t rows() const { return rows_.number(); }
+  int64_t taps() const { return rows() * rows_.count * std::ssize(offsets_); }
+
+  void Run(Range rows) const {
+    MaximaOfRows<T> row(rows_, flipped_);
+    Walk<PoolRows::kOperands> walk(rows_.loops, rows.begin);
+    for (int64_t i = rows.begin; i < rows.end; ++i, walk.Next()) {
+      row.Run(from_ + walk.offset(PoolRows::kWindow), offsets_,
+              to_ + walk.offset(PoolRows::kOutput));
+    }
+  }
+
+ private:
+  KeyOf<T> flipped_;
+  const T* from_;
+  T* to_;
+  std::vector<int64_t> offsets_;
+  PoolRows rows_{};
+};
+
+template <typename T>
+void FindMaximaOfBoxes(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
+                       KeyOf<T> flipped, const TensorView& maxima) {
+  const PoolBoxes boxes(dims, begin, maxima.layout.sizes);
+  std::vector<MaximaOfBox<T>> by_rows;
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < boxes.count(); ++i) {
+    const PoolBox box = boxes.At(i);
+    const TensorView part = PartOf(maxima, begin, box);
+    if (!HasTaps(box)) {
+      FillWithoutTaps(part);
+    } else if (IsReduction(box)) {
+      ReduceWindows(ReduceFunction::kMax, dims, box, input, part);
+    } else {
+      by_rows.emplace_back(dims, box, input, flipped, part);
+      bytes += part.element_bytes();
+    }
+  }
+  RunInShares(std::move(by_rows), bytes);
 }
 
 // --- winners -------------------------------------------------------------------------------------
@@ -333,20 +368,9 @@ TensorView PartIfWanted(const TensorView& view, const Dims& begin, const PoolBox
 void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
                 const TensorView& maxima) {
   if (SlidWinners(dims, input, begin, maxima, {})) return;
-  const PoolBoxes boxes(dims, begin, maxima.layout.sizes);
-  for (int64_t i = 0; i < boxes.count(); ++i) {
-    const PoolBox box = boxes.At(i);
-    const TensorView part = PartOf(maxima, begin, box);
-    if (!HasTaps(box)) {
-      FillWithoutTaps(part);
-    } else if (IsReduction(box)) {
-      ReduceWindows(ReduceFunction::kMax, dims, box, input, part);
-    } else {
-      VisitDataType(Elements(), input.type, [&]<typename T>() {
-        FindMaximaOf<Ordered<T>>(dims, box, input, FlippedBits<T>(MinMax::kMax), part);
-      });
-    }
-  }
+  VisitDataType(Elements(), input.type, [&]<typename T>() {
+    FindMaximaOfBoxes<Ordered<T>>(dims, input, begin, FlippedBits<T>(MinMax::kMax), maxima);
+  });
 }
 
 void FindWinners(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,

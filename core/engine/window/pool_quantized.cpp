@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "core/base/parallel.h"
 #include "core/engine/window/sliding_windows.h"
 #include "core/exact/exact_sum.h"
 #include "core/kernels/window/pool_row.h"
@@ -50,59 +50,66 @@ template <typename T>
 class AveragesOfBox {
  public:
   AveragesOfBox(const QuantizedAverage& call, const PoolDims& dims, const PoolBox& box,
-                const ConstTensorView& input)
-      : call_(call), first_channel_(box[1].begin), taps_(PresentTaps(box)) {
+                const ConstTensorView& input, const TensorView& averages)
+      : call_(&call),
+        first_channel_(box[1].begin),
+        taps_(PresentTaps(box)),
+        type_(averages.type),
+        to_(averages.elements<uint8_t>()) {
     divisor_ = call.counts_padding ? CountedTaps(box) : taps_;
-    strides_ = Dims::Filled(dims.size(), 0);
-    if (taps_ == 0) return;
-    const PoolWindows windows = WindowsOf(dims, box, input.layout);
-    from_ = input.elements<T>() + windows.first;
-    for (size_t d = 0; d < dims.size(); ++d) strides_[d] = windows.layout.strides[d];
-    loops_ = TapsOf(windows, dims.size());
-    if (taps_ <= kMaxPoolTaps) offsets_ = OffsetsOf(loops_);
+    Dims strides = Dims::Filled(dims.size(), 0);
+    if (taps_ > 0) {
+      const PoolWindows windows = WindowsOf(dims, box, input.layout);
+      from_ = input.elements<T>() + windows.first;
+      for (size_t d = 0; d < dims.size(); ++d) strides[d] = windows.layout.strides[d];
+      loops_ = TapsOf(windows, dims.size());
+      if (taps_ <= kMaxPoolTaps) offsets_ = OffsetsOf(loops_);
+    }
+    FindRows(strides, averages.layout);
   }
 
-  void Run(const TensorView& averages) const {
-    const size_t row = PoolRowDimension(averages.layout.sizes, strides_);
-    LoopNest<kOperands> outputs;
-    for (size_t d = 0; d < averages.layout.rank(); ++d) {
-      outputs.Push(averages.layout.sizes[d],
-                   {strides_[d], averages.layout.strides[d], d == 1 ? 1 : 0});
+  int64_t rows() const { return Product(rows_.sizes); }
+  int64_t taps() const { return rows() * count_ * (taps_ + 1); }
+
+  void Run(Range rows) const {
+    std::vector<int64_t> sums(static_cast<size_t>(count_));
+    Walk<kOperands> walk(rows_, rows.begin);
+    for (int64_t i = rows.begin; i < rows.end; ++i, walk.Next()) {
+      SumRow(walk.offset(kWindow), sums);
+      QuantizeRow(sums, walk.offset(kChannel), to_ + walk.offset(kAverage));
     }
-    const LoopNest<kOperands> rows = Merged(Without(outputs, row));
-    const int64_t count = outputs.sizes[row];
-    const auto step = outputs.Step(row);
-    uint8_t* to = averages.elements<uint8_t>();
-    ParallelFor(Product(rows.sizes), kGrainTaps / (count * (taps_ + 1)) + 1,
-                averages.element_bytes(), [&](int64_t begin, int64_t end) {
-                  std::vector<int64_t> sums(static_cast<size_t>(count));
-                  Walk<kOperands> walk(rows, begin);
-                  for (int64_t i = begin; i < end; ++i, walk.Next()) {
-                    SumRow(walk.offset(kWindow), step[kWindow], sums);
-                    QuantizeRow(sums, averages.type, walk.offset(kChannel), step,
-                                to + walk.offset(kAverage));
-                  }
-                });
   }
 
  private:
   enum Operand : size_t { kWindow, kAverage, kChannel, kOperands };
 
-  void QuantizeRow(const std::vector<int64_t>& sums, DataType type, int64_t channel,
-                   const std::array<int64_t, kOperands>& step, uint8_t* average) const {
+  // `strides` are the distances of windows.
+  void FindRows(const Dims& strides, const Layout& averages) {
+    const size_t row = PoolRowDimension(averages.sizes, strides);
+    LoopNest<kOperands> outputs;
+    for (size_t d = 0; d < averages.rank(); ++d) {
+      outputs.Push(averages.sizes[d], {strides[d], averages.strides[d], d == 1 ? 1 : 0});
+    }
+    rows_ = Merged(Without(outputs, row));
+    count_ = outputs.sizes[row];
+    step_ = outputs.Step(row);
+  }
+
+  void QuantizeRow(const std::vector<int64_t>& sums, int64_t channel, uint8_t* average) const {
     const auto of_channel = [&](int64_t at) {
-      return Quantizer(call_, type, first_channel_ + at, taps_, divisor_);
+      return Quantizer(*call_, type_, first_channel_ + at, taps_, divisor_);
     };
     Quantizer quantizer = of_channel(channel);
-    for (size_t i = 0; i < sums.size(); ++i, average += step[kAverage]) {
-      if (i > 0 && step[kChannel] != 0) quantizer = of_channel(channel += step[kChannel]);
+    for (size_t i = 0; i < sums.size(); ++i, average += step_[kAverage]) {
+      if (i > 0 && step_[kChannel] != 0) quantizer = of_channel(channel += step_[kChannel]);
       *average = quantizer(sums[i]);
     }
   }
 
   // Sums adjacent windows, the first of which is at an offset.
-  void SumRow(int64_t offset, int64_t step, std::vector<int64_t>& sums) const {
+  void SumRow(int64_t offset, std::vector<int64_t>& sums) const {
     if (taps_ == 0) return;
+    const int64_t step = step_[kWindow];
     if (taps_ <= kMaxPoolTaps) {
       const T* x = from_ + offset;
       return IntegerPoolSumKernelFor<T>()({x, step, std::ssize(sums), offsets_}, sums.data());
@@ -124,12 +131,16 @@ class AveragesOfBox {
     return sum;
   }
 
-  const QuantizedAverage& call_;
+  const QuantizedAverage* call_;
   int64_t first_channel_;
   int64_t taps_;
   Int128 divisor_;
   const T* from_ = nullptr;
-  Dims strides_;  // from window to window
+  DataType type_;
+  uint8_t* to_;
+  LoopNest<kOperands> rows_;
+  int64_t count_ = 0;  // outputs of a row
+  std::array<int64_t, kOperands> step_{};
   TapLoops loops_;
   std::vector<int64_t> offsets_;  // offsets of the taps, if they are few
 };
@@ -165,13 +176,15 @@ void AverageQuantized(const QuantizedAverage& call, const PoolDims& dims,
                       const ConstTensorView& input, const Dims& begin, const TensorView& averages) {
   const SlideAxes axes = TapAxes(dims, begin, averages.layout.sizes);
   if (axes.AreLarge()) return SlideAverages(call, dims, axes, input, begin, averages);
-  const PoolBoxes boxes(dims, begin, averages.layout.sizes);
-  for (int64_t i = 0; i < boxes.count(); ++i) {
-    const PoolBox box = boxes.At(i);
-    VisitDataType(Integers8(), input.type, [&]<typename T>() {
-      AveragesOfBox<T>(call, dims, box, input).Run(PartOf(averages, begin, box));
-    });
-  }
+  VisitDataType(Integers8(), input.type, [&]<typename T>() {
+    const PoolBoxes boxes(dims, begin, averages.layout.sizes);
+    std::vector<AveragesOfBox<T>> by_rows;
+    for (int64_t i = 0; i < boxes.count(); ++i) {
+      const PoolBox box = boxes.At(i);
+      by_rows.emplace_back(call, dims, box, input, PartOf(averages, begin, box));
+    }
+    RunInShares(std::move(by_rows), averages.element_bytes());
+  });
 }
 
 }  // namespace dmlop

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/base/integers.h"
-#include "core/base/parallel.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
@@ -23,7 +22,6 @@
 namespace dmlop {
 namespace {
 
-constexpr int64_t kGrainTerms = 1 << 13;
 constexpr int64_t kMostElements = int64_t{1} << 32;
 
 bool IsAverage(PoolSum function) {
@@ -97,17 +95,18 @@ PoolSumKernel<T> KernelFor(PoolSum function) {
 // --- boxes ---------------------------------------------------------------------------------------
 
 // A box of outputs whose windows have taps.
+template <typename T>
 class SumsOfBox {
  public:
   SumsOfBox(const PoolSumCall& call, const PoolDims& dims, const PoolBox& box,
-            const ConstTensorView& input)
-      : call_(call),
-        input_(input),
-        windows_(WindowsOf(dims, box, input.layout)),
-        tap_loops_(TapsOf(windows_, dims.size())),
-        divisor_(DivisorOf(call, box)) {
-    for (size_t d = dims.size(); d < windows_.layout.rank(); ++d) {
-      taps_.Push(windows_.layout.sizes[d], {windows_.layout.strides[d]});
+            const ConstTensorView& input, const TensorView& sums)
+      : call_(call), divisor_(DivisorOf(call, box)), to_(sums.elements<T>()) {
+    const PoolWindows windows = WindowsOf(dims, box, input.layout);
+    from_ = input.elements<T>() + windows.first;
+    rows_ = RowsOf(windows, sums.layout);
+    tap_loops_ = TapsOf(windows, dims.size());
+    for (size_t d = dims.size(); d < windows.layout.rank(); ++d) {
+      taps_.Push(windows.layout.sizes[d], {windows.layout.strides[d]});
     }
     taps_ = Merged(taps_);
     by_vectors_ = call.function != PoolSum::kNorm && PresentTaps(box) <= kMaxPoolTaps &&
@@ -115,32 +114,26 @@ class SumsOfBox {
     if (by_vectors_) offsets_ = OffsetsOf(tap_loops_);
   }
 
-  template <typename T>
-  void Run(const TensorView& sums) const {
-    const PoolRows rows = RowsOf(windows_, sums.layout);
-    const int64_t row_taps = rows.count * Product(taps_.sizes);
-    const T* from = input_.elements<T>() + windows_.first;
-    ParallelFor(Product(rows.loops.sizes), kGrainTerms / row_taps + 1, sums.element_bytes(),
-                [&](int64_t begin, int64_t end) {
-                  RowWriter<T> writer(*this, rows);
-                  Walk<PoolRows::kOperands> walk(rows.loops, begin);
-                  for (int64_t i = begin; i < end; ++i, walk.Next()) {
-                    writer.Run(from + walk.offset(PoolRows::kWindow),
-                               sums.elements<T>() + walk.offset(PoolRows::kOutput));
-                  }
-                });
+  int64_t rows() const { return rows_.number(); }
+  int64_t taps() const { return rows() * rows_.count * Product(taps_.sizes); }
+
+  void Run(Range rows) const {
+    RowWriter writer(*this);
+    Walk<PoolRows::kOperands> walk(rows_.loops, rows.begin);
+    for (int64_t i = rows.begin; i < rows.end; ++i, walk.Next()) {
+      writer.Run(from_ + walk.offset(PoolRows::kWindow), to_ + walk.offset(PoolRows::kOutput));
+    }
   }
 
  private:
   // Computes rows of outputs in pieces.
-  template <typename T>
   class RowWriter {
    public:
-    RowWriter(const SumsOfBox& box, const PoolRows& rows)
+    explicit RowWriter(const SumsOfBox& box)
         : box_(box),
-          rows_(rows),
+          rows_(box.rows_),
           kernel_(KernelFor<T>(box.call_.function)),
-          results_(static_cast<size_t>(std::min(rows.count, kMostSideBySide))),
+          results_(static_cast<size_t>(std::min(rows_.count, kMostSideBySide))),
           unresolved_(results_.size()) {}
 
     void Run(const T* from, T* to) {
@@ -184,10 +177,11 @@ class SumsOfBox {
   };
 
   PoolSumCall call_;
-  ConstTensorView input_;
-  PoolWindows windows_;
-  TapLoops tap_loops_;
   Int128 divisor_;
+  const T* from_;
+  T* to_;
+  PoolRows rows_{};
+  TapLoops tap_loops_;
   Taps taps_;
   bool by_vectors_ = false;
   std::vector<int64_t> offsets_;  // offsets of the taps, if they are summed by vectors
@@ -197,10 +191,35 @@ double ValueWithoutTaps(const PoolSumCall& call, Int128 divisor) {
   return IsAverage(call.function) && divisor == 0 ? NAN : 0.0;
 }
 
+ElementBytes ResultWithoutTaps(const PoolSumCall& call, Int128 divisor, DataType type) {
+  return ConvertElement(static_cast<float>(ValueWithoutTaps(call, divisor)), type);
+}
+
 bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
   if (call.function == PoolSum::kNorm) return false;
   if (IsAverage(call.function) && DivisorOf(call, box) != PresentTaps(box)) return false;
   return IsReduction(box);
+}
+
+template <typename T>
+void SumBoxes(const PoolSumCall& call, const PoolDims& dims, const ConstTensorView& input,
+              const Dims& begin, const TensorView& sums) {
+  const PoolBoxes boxes(dims, begin, sums.layout.sizes);
+  std::vector<SumsOfBox<T>> by_rows;
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < boxes.count(); ++i) {
+    const PoolBox box = boxes.At(i);
+    const TensorView part = PartOf(sums, begin, box);
+    if (!HasTaps(box)) {
+      FillView(ResultWithoutTaps(call, DivisorOf(call, box), sums.type), part);
+    } else if (IsReduction(call, box)) {
+      ReduceWindows(ReductionOf(call.function), dims, box, input, part);
+    } else {
+      by_rows.emplace_back(call, dims, box, input, part);
+      bytes += part.element_bytes();
+    }
+  }
+  RunInShares(std::move(by_rows), bytes);
 }
 
 // --- sliding windows -----------------------------------------------------------------------------
@@ -231,10 +250,6 @@ SlideFunctions FunctionsFor(PoolSum function) {
     default:
       return FunctionsOf<T, SumMap::kItself, Averaged>();
   }
-}
-
-ElementBytes ResultWithoutTaps(const PoolSumCall& call, Int128 divisor, DataType type) {
-  return ConvertElement(static_cast<float>(ValueWithoutTaps(call, divisor)), type);
 }
 
 void SlideMapped(const SlideFunctions& functions, const PoolSumCall& call, const PoolDims& dims,
@@ -409,19 +424,8 @@ void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensor
   if (axes.AreLarge()) {
     return SlideOver(call, dims, axes, input, begin, sums);
   }
-  const PoolBoxes boxes(dims, begin, sums.layout.sizes);
-  for (int64_t i = 0; i < boxes.count(); ++i) {
-    const PoolBox box = boxes.At(i);
-    const TensorView part = PartOf(sums, begin, box);
-    if (!HasTaps(box)) {
-      FillView(ResultWithoutTaps(call, DivisorOf(call, box), sums.type), part);
-    } else if (IsReduction(call, box)) {
-      ReduceWindows(ReductionOf(call.function), dims, box, input, part);
-    } else {
-      const SumsOfBox work(call, dims, box, input);
-      VisitDataType(Floats(), sums.type, [&]<typename T>() { work.Run<T>(part); });
-    }
-  }
+  VisitDataType(Floats(), sums.type,
+                [&]<typename T>() { SumBoxes<T>(call, dims, input, begin, sums); });
 }
 
 }  // namespace dmlop

@@ -146,7 +146,16 @@ PoolRows RowsOf(const PoolWindows& windows, const Layout& outputs) {
   return {Merged(Without(loops, row)), loops.Step(row), loops.sizes[row]};
 }
 
+int64_t SharesOf(int64_t boxes, int64_t taps, int64_t most_rows) {
+  constexpr int64_t kMostShares = 1 << 20;
+  const int64_t grain = kGrainTaps + boxes * (kGrainTaps / 4);  // each share looks at each box
+  const int64_t shares = taps / grain + 1;
+  return std::min({shares, most_rows, kMostShares});
+}
+
 bool IsReduction(const PoolBox& box) {
+  constexpr int64_t kFewTaps = 16;
+  if (PresentTaps(box) < kFewTaps) return false;
   const bool is_one = std::all_of(box.begin() + kFirstSpatial, box.end(),
                                   [](const PoolSegment& segment) { return segment.count == 1; });
   return is_one || PresentTaps(box) > kMaxPoolTaps;

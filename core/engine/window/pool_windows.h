@@ -2,11 +2,14 @@
 // The places of a pooling's windows, and the outputs whose windows have the same shape.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/base/integers.h"
+#include "core/base/parallel.h"
 #include "core/engine/window/window_axis.h"
 #include "core/exact/functions.h"
 #include "core/kernels/window/pool_row.h"
@@ -97,10 +100,38 @@ struct PoolRows {
   LoopNest<kOperands> loops;
   std::array<int64_t, kOperands> step;  // in a row
   int64_t count;                        // outputs of a row
+
+  int64_t number() const { return Product(loops.sizes); }
 };
 PoolRows RowsOf(const PoolWindows& windows, const Layout& outputs);
 
-// Returns whether a box of windows is faster as a reduction: one window per channel, or many taps.
+// Returns into how many pieces to cut boxes that have so many taps and, at most, so many rows.
+int64_t SharesOf(int64_t boxes, int64_t taps, int64_t most_rows);
+
+// Runs boxes, each of which has rows(), taps() of all its rows, and Run(rows), in one loop. A piece
+// has its share of each box, the largest one first: outputs at the edges then find their elements
+// in the cache.
+template <typename Box>
+void RunInShares(std::vector<Box> boxes, int64_t bytes) {
+  std::ranges::sort(boxes, std::greater<>(), &Box::taps);
+  int64_t taps = 0, most_rows = 1;
+  for (const Box& box : boxes) {
+    taps += box.taps();
+    most_rows = std::max(most_rows, box.rows());
+  }
+  const int64_t shares = SharesOf(std::ssize(boxes), taps, most_rows);
+  ParallelFor(shares, 1, bytes, [&](int64_t begin, int64_t end) {
+    for (int64_t share = begin; share < end; ++share) {
+      for (const Box& box : boxes) {
+        const Range rows{box.rows() * share / shares, box.rows() * (share + 1) / shares};
+        if (rows.count() > 0) box.Run(rows);
+      }
+    }
+  });
+}
+
+// Returns whether a box of windows is faster as a reduction: one window per channel with more
+// than a few taps, or a great many taps.
 bool IsReduction(const PoolBox& box);
 
 // Reduces each window of a box that has taps to one output element.
