@@ -60,6 +60,22 @@ HWY_INLINE hn::Vec<D> RoundTo(D d, hn::Vec<D> x) {
   return hn::CopySignToAbs(hn::IfThenElse(overflows, infinity, rounded), x);
 }
 
+// Finds the finite values that may not round to the nearest of T as any number within 2^-50 of them
+// does: those near the middle between two normal results, and those that round to subnormal ones.
+template <typename T, class D>
+HWY_INLINE hn::Mask<D> NearTies(D d, hn::Vec<D> x) {
+  constexpr bool kIsFloat = std::is_same_v<T, float>;
+  constexpr int kDropped = kIsFloat ? 29 : 42;  // bits
+  constexpr double kLeastNormal = kIsFloat ? 0x1p-126 : 0x1p-14;
+  constexpr uint64_t kReach = 8;  // 2^-50 is at most 8 units in the last place
+  const hn::RebindToUnsigned<D> du;
+  const auto dropped = hn::And(hn::BitCast(du, x), hn::Set(du, (uint64_t{1} << kDropped) - 1));
+  const auto first = hn::Set(du, (uint64_t{1} << (kDropped - 1)) - kReach);
+  const auto others = hn::Set(du, ~(2 * kReach - 1));
+  const auto near = hn::Eq(hn::And(hn::Sub(dropped, first), others), hn::Zero(du));
+  return hn::Or(hn::RebindMask(d, near), hn::Lt(hn::Abs(x), hn::Set(d, kLeastNormal)));
+}
+
 // Replaces any NaN by the canonical one.
 template <class Floats>
 HWY_INLINE hn::Vec<Floats> Canonical(Floats floats, hn::Vec<Floats> x) {

@@ -113,7 +113,6 @@ HWY_INLINE double ErrorOf(const WeightedRow<T>& row, const SeenElements& seen) {
 template <class D, typename T>
 HWY_INLINE SumAndError<D> Quotients(D d, const WeightedRow<T>& row, hn::Vec<D> sum, double error,
                                     int64_t first) {
-  if (!row.divides) return {sum, hn::Set(d, error)};
   const auto whole = hn::Mul(hn::LoadU(d, row.wholes + first), hn::Set(d, row.whole));
   const auto value = hn::Div(sum, whole);
   const auto room = hn::Mul(hn::Abs(value), hn::Set(d, 0x1p-50));
@@ -188,6 +187,22 @@ HWY_INLINE hn::Vec<D> ColumnsAt(D d, const double* columns, const int32_t* place
   return hn::GatherIndex(d, columns, place);
 }
 
+// Returns whether all results could be resolved. An error of 0 means that the sums are exact.
+template <class D, typename T>
+HWY_INLINE bool EndColumns(D d, const WeightedRow<T>& row, hn::Vec<D> sum, double error,
+                           int64_t first, T* results, uint8_t* unresolved) {
+  if (!row.divides) return RoundAndStore<D>(d, {sum, hn::Set(d, error)}, results, unresolved);
+  const SumAndError<D> quotient = Quotients(d, row, sum, error, first);
+  if constexpr (!std::is_integral_v<T>) {
+    const auto is_exact = hn::Eq(quotient.error, hn::Zero(d));
+    if (error == 0 && hn::AllFalse(d, hn::AndNot(is_exact, NearTies<T>(d, quotient.sum)))) {
+      StoreRoundedOnce(d, quotient.sum, results);
+      return true;
+    }
+  }
+  return RoundAndStore(d, quotient, results, unresolved);
+}
+
 template <class D, typename T>
 HWY_INLINE hn::Vec<D> SumOfColumns(D d, const WeightedRow<T>& row, int64_t first) {
   auto sum = hn::Set(d, -0.0);
@@ -213,8 +228,7 @@ bool SumRow(const WeightedRow<T>& row, T* results, uint8_t* unresolved) {
   ForEachWindowVector(Wide(), row.count, [&](auto d, int64_t first) HWY_ATTR {
     const auto sum = SumOfColumns(d, row, first);
     if (is_exact) return StoreExact(d, sum, results + first);
-    are_certain &=
-        RoundAndStore(d, Quotients(d, row, sum, error, first), results + first, unresolved + first);
+    are_certain &= EndColumns(d, row, sum, error, first, results + first, unresolved + first);
   });
   return !are_certain;
 }
