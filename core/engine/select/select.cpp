@@ -33,7 +33,6 @@ struct Candidate {
   // Compares as one number, without a branch that nobody could predict.
   friend bool operator<(const Candidate& a, const Candidate& b) { return a.Rank() < b.Rank(); }
 
- private:
   using Number = std::conditional_t<sizeof(Key) < sizeof(uint64_t), uint64_t, Int128>;
   Number Rank() const { return Number{key} << 32 | place; }
 };
@@ -51,86 +50,170 @@ void ForEachPart(int64_t count, int64_t parts, Body&& body) {
   });
 }
 
-// A stable radix sort by keys from the lowest digit on, each counted and moved part by part. Its
-// memory is first touched by the threads that fill it.
+// A stable radix sort by keys from the lowest digit on.
 template <typename Key>
 class KeySort {
  public:
-  // Sorts what make(place) returns for `count` places.
+  // Sorts what make(i) returns for i below `count`.
   template <typename Make>
-  std::span<const Candidate<Key>> Sort(int64_t count, int64_t parts, Make&& make) {
-    Reserve(static_cast<size_t>(count));
-    ForEachPart(count, parts, [&](size_t, int64_t begin, int64_t end) {
-      for (int64_t place = begin; place < end; ++place) {
-        sorted_[static_cast<size_t>(place)] = make(place);
-      }
-    });
-    for (size_t shift = 0; shift < 8 * sizeof(Key); shift += 8) {
-      Count(shift, parts);
-      if (!FindPlaces()) continue;
-      Move(shift, parts);
-      sorted_.swap(spare_);
+  std::span<const Candidate<Key>> Sort(size_t count, Make&& make) {
+    Reserve(count);
+    digits_ = {};
+    for (size_t i = 0; i < count; ++i) {
+      const Candidate<Key> one = make(i);
+      sorted_[i] = one;
+      for (size_t d = 0; d < digits_.size(); ++d) ++digits_[d][DigitOf(one.key, d)];
     }
-    return {sorted_.get(), count_};
+    for (size_t d = 0; d < digits_.size(); ++d) {
+      const bool is_same = count == 0 || digits_[d][DigitOf(sorted_[0].key, d)] == count;
+      if (!is_same) Move(count, d);
+    }
+    return {sorted_.get(), count};
   }
 
  private:
-  using Places = std::array<size_t, 256>;  // for each digit, first the count, then the place
+  using Places = std::array<uint32_t, 256>;  // for each value of a digit, first how many have it
 
-  static size_t DigitOf(Key key, size_t shift) { return (key >> shift) & 255; }
+  static size_t DigitOf(Key key, size_t digit) { return (key >> (8 * digit)) & 255; }
 
   void Reserve(size_t count) {
-    if (count > room_) {
-      sorted_ = std::make_unique_for_overwrite<Candidate<Key>[]>(count);
-      spare_ = std::make_unique_for_overwrite<Candidate<Key>[]>(count);
-      room_ = count;
-    }
-    count_ = count;
+    if (count <= room_) return;
+    sorted_ = std::make_unique_for_overwrite<Candidate<Key>[]>(count);
+    spare_ = std::make_unique_for_overwrite<Candidate<Key>[]>(count);
+    room_ = count;
   }
 
-  void Count(size_t shift, int64_t parts) {
-    places_.assign(static_cast<size_t>(parts), Places{});
-    ForEachPart(size(), parts, [&](size_t part, int64_t begin, int64_t end) {
-      Places counts{};
-      for (int64_t i = begin; i < end; ++i) {
-        ++counts[DigitOf(sorted_[static_cast<size_t>(i)].key, shift)];
+  void Move(size_t count, size_t digit) {
+    Places& places = digits_[digit];
+    std::exclusive_scan(places.begin(), places.end(), places.begin(), uint32_t{0});
+    for (size_t i = 0; i < count; ++i) {
+      const Candidate<Key> one = sorted_[i];
+      spare_[places[DigitOf(one.key, digit)]++] = one;
+    }
+    sorted_.swap(spare_);
+  }
+
+  std::unique_ptr<Candidate<Key>[]> sorted_, spare_;
+  size_t room_ = 0;
+  std::array<Places, sizeof(Key)> digits_;
+};
+
+// Sorts a long sequence by threads: parts of it are moved to buckets, whose bounds are samples, and
+// each bucket with any of the first elements is sorted by itself. Its memory is first touched by
+// the threads that fill it.
+template <typename Key, typename Make>
+class BucketSort {
+ public:
+  // The candidates are what make(place) returns for `count` places.
+  BucketSort(int64_t count, const Make& make) : count_(count), make_(make) {
+    FindBounds();
+    CountParts();
+    FindPlaces();
+  }
+
+  // Calls visit(begin, some) for ranges of candidates, which come after `begin` others, until there
+  // are `wanted` of them.
+  template <typename Visit>
+  void Run(int64_t wanted, Visit&& visit) {
+    const size_t last = BucketOf(wanted - 1);
+    MoveParts(last);
+    ParallelFor(static_cast<int64_t>(last) + 1, 1, 0, [&](int64_t begin, int64_t end) {
+      KeySort<Key> sort;
+      for (size_t b = static_cast<size_t>(begin); b < static_cast<size_t>(end); ++b) {
+        const Candidate<Key>* const from = moved_.get() + begins_[b];
+        visit(static_cast<int64_t>(begins_[b]),
+              sort.Sort(begins_[b + 1] - begins_[b], [from](size_t i) { return from[i]; }));
       }
+    });
+  }
+
+ private:
+  static constexpr size_t kBuckets = 256;
+  static constexpr size_t kSamplesOfBucket = 8;
+  static constexpr int64_t kParts = 128;
+  using Places = std::array<uint32_t, kBuckets>;  // first counts
+  using Rank = decltype(Candidate<Key>().Rank());
+
+  void FindBounds() {
+    constexpr size_t kSamples = kBuckets * kSamplesOfBucket;
+    KeySort<Key> sort;
+    const auto samples = sort.Sort(kSamples, [&](size_t i) {
+      return make_(count_ / static_cast<int64_t>(kSamples) * static_cast<int64_t>(i));
+    });
+    for (size_t b = 1; b < kBuckets; ++b) bounds_[b - 1] = samples[b * kSamplesOfBucket].Rank();
+  }
+
+  // Finds the buckets of adjacent places. Searches several at once and without branches, which
+  // nobody could predict.
+  template <size_t... kAt>
+  void FindBuckets(int64_t place, uint8_t* buckets, std::index_sequence<kAt...>) const {
+    const std::array ranks{make_(place + static_cast<int64_t>(kAt)).Rank()...};
+    std::array<size_t, sizeof...(kAt)> found{};
+    for (size_t step = kBuckets / 2; step > 0; step /= 2) {
+      const auto is_after = [&](size_t at, Rank rank) { return bounds_[at + step - 1] <= rank; };
+      ((found[kAt] += step & (size_t{0} - size_t{is_after(found[kAt], ranks[kAt])})), ...);
+    }
+    ((buckets[kAt] = static_cast<uint8_t>(found[kAt])), ...);
+  }
+
+  void CountParts() {
+    buckets_ = std::make_unique_for_overwrite<uint8_t[]>(static_cast<size_t>(count_));
+    places_.resize(kParts);
+    ForEachPart(count_, kParts, [&](size_t part, int64_t begin, int64_t end) {
+      constexpr int64_t kAtOnce = 4;
+      int64_t place = begin;
+      for (; place + kAtOnce <= end; place += kAtOnce) {
+        FindBuckets(place, buckets_.get() + place, std::make_index_sequence<kAtOnce>());
+      }
+      for (; place < end; ++place)
+        FindBuckets(place, buckets_.get() + place, std::index_sequence<0>());
+      Places counts{};
+      std::for_each(buckets_.get() + begin, buckets_.get() + end,
+                    [&](uint8_t bucket) { ++counts[bucket]; });
       places_[part] = counts;
     });
   }
 
-  // Turns counts into places; false if all digits are the same.
-  bool FindPlaces() {
+  void FindPlaces() {
     Places next{};
     for (const Places& part : places_) {
-      for (size_t digit = 0; digit < next.size(); ++digit) next[digit] += part[digit];
+      for (size_t b = 0; b < kBuckets; ++b) next[b] += part[b];
     }
-    if (std::find(next.begin(), next.end(), count_) != next.end()) return false;
-    std::exclusive_scan(next.begin(), next.end(), next.begin(), size_t{0});
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), uint32_t{0});
+    std::copy(next.begin(), next.end(), begins_.begin());
+    begins_.back() = static_cast<uint32_t>(count_);
     for (Places& part : places_) {
-      for (size_t digit = 0; digit < next.size(); ++digit) {
-        next[digit] += std::exchange(part[digit], next[digit]);
-      }
+      for (size_t b = 0; b < kBuckets; ++b) next[b] += std::exchange(part[b], next[b]);
     }
-    return true;
   }
 
-  void Move(size_t shift, int64_t parts) {
-    ForEachPart(size(), parts, [&](size_t part, int64_t begin, int64_t end) {
+  // Returns the bucket with a candidate's place.
+  size_t BucketOf(int64_t place) const {
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), place);
+    return static_cast<size_t>(after - begins_.begin()) - 1;
+  }
+
+  void MoveParts(size_t last_bucket) {
+    moved_ = std::make_unique_for_overwrite<Candidate<Key>[]>(begins_[last_bucket + 1]);
+    ForEachPart(count_, kParts, [&](size_t part, int64_t begin, int64_t end) {
       Places places = places_[part];
-      for (int64_t i = begin; i < end; ++i) {
-        const Candidate<Key> one = sorted_[static_cast<size_t>(i)];
-        spare_[places[DigitOf(one.key, shift)]++] = one;
+      std::vector<uint32_t> chosen(static_cast<size_t>(end - begin));
+      size_t count = 0;
+      for (int64_t place = begin; place < end; ++place) {
+        chosen[count] = static_cast<uint32_t>(place);
+        count += buckets_[static_cast<size_t>(place)] <= last_bucket ? 1 : 0;
       }
+      for (size_t i = 0; i < count; ++i) moved_[places[buckets_[chosen[i]]]++] = make_(chosen[i]);
     });
   }
 
-  int64_t size() const { return static_cast<int64_t>(count_); }
-
-  std::unique_ptr<Candidate<Key>[]> sorted_, spare_;
-  size_t room_ = 0;
-  size_t count_ = 0;
-  std::vector<Places> places_;
+  int64_t count_;
+  const Make& make_;
+  std::array<Rank, kBuckets - 1> bounds_;
+  std::unique_ptr<uint8_t[]> buckets_;  // of each place
+  std::vector<Places> places_;          // for each part
+  std::array<uint32_t, kBuckets + 1> begins_;
+  std::unique_ptr<Candidate<Key>[]> moved_;
 };
 
 }  // namespace
@@ -140,12 +223,11 @@ class KeySort {
 namespace {
 
 constexpr int64_t kRangeElements = 1 << 12;
-constexpr int64_t kPartElements = 1 << 16;    // of a long sequence, for a thread
-constexpr int64_t kSortedElements = 1 << 14;  // the same, if all are sorted
-constexpr int64_t kSortedPerThread = 4;       // such parts, so that threads end at the same time
-constexpr int64_t kColumns = 64;              // columns are a multiple that fills vectors
-constexpr int64_t kLeastRows = 4;             // fewer rows are searched directly
-constexpr int64_t kLeastSorted = 256;         // shorter sequences gain too little from a radix sort
+constexpr int64_t kPartElements = 1 << 16;  // of a long sequence, for a thread
+constexpr int64_t kColumns = 64;            // columns are a multiple that fills vectors
+constexpr int64_t kLeastRows = 4;           // fewer rows are searched directly
+constexpr int64_t kLeastSorted = 256;       // shorter sequences gain too little from a radix sort
+constexpr int64_t kLeastInBuckets = 1 << 15;
 
 // T is a type that kernels take: the elements of an unsigned type are told apart by the bits to
 // flip.
@@ -169,9 +251,8 @@ class Selection {
   void Run() const {
     const int64_t sequences = Product(sequences_.sizes);
     const int64_t threads = ThreadCount();
-    const int64_t part = SortsAll() ? kSortedElements : kPartElements;
-    const int64_t most = SortsAll() ? kSortedPerThread * threads : threads;
-    const int64_t parts = sequences < threads ? std::clamp(length_ / part, int64_t{1}, most) : 1;
+    const int64_t part = SortsAll() ? kLeastInBuckets : kPartElements;
+    const int64_t parts = sequences < threads ? std::clamp(length_ / part, int64_t{1}, threads) : 1;
     // Threads share sequences, or parts of each sequence.
     const int64_t grain = parts > 1 ? sequences : std::max<int64_t>(1, kRangeElements / length_);
     const int64_t bytes = sequences * length_ * static_cast<int64_t>(sizeof(T));
@@ -180,7 +261,12 @@ class Selection {
       Candidates first;
       Walk<3> walk(sequences_, begin);
       for (int64_t s = begin; s < end; ++s, walk.Next()) {
-        Write(walk, Select(input_ + walk.offset(0), parts, sort, first), parts);
+        if (SortsAll()) {
+          WriteSorted(walk, parts, sort);
+        } else {
+          Select(input_ + walk.offset(0), parts, first);
+          Write(walk, 0, first);
+        }
       }
     });
   }
@@ -194,15 +280,8 @@ class Selection {
 
   bool SortsAll() const { return length_ >= kLeastSorted && count_ > length_ / 32; }
 
-  std::span<const Candidate<Key>> Select(const T* sequence, int64_t parts, KeySort<Key>& sort,
-                                         Candidates& first) const {
-    if (SortsAll()) {
-      return sort.Sort(length_, parts, [&](int64_t place) { return CandidateAt(sequence, place); });
-    }
-    if (parts == 1) {
-      SelectFew(sequence, 0, length_, first);
-      return first;
-    }
+  void Select(const T* sequence, int64_t parts, Candidates& first) const {
+    if (parts == 1) return SelectFew(sequence, 0, length_, first);
     std::vector<Candidates> of_parts(static_cast<size_t>(parts));
     ForEachPart(length_, parts, [&](size_t part, int64_t begin, int64_t end) {
       SelectFew(sequence, begin, end, of_parts[part]);
@@ -210,7 +289,17 @@ class Selection {
     first.clear();
     for (const Candidates& some : of_parts) first.insert(first.end(), some.begin(), some.end());
     std::sort(first.begin(), first.end());
-    return first;
+  }
+
+  void WriteSorted(const Walk<3>& at, int64_t parts, KeySort<Key>& sort) const {
+    const T* const sequence = input_ + at.offset(0);
+    const auto candidate = [&](auto place) {
+      return CandidateAt(sequence, static_cast<int64_t>(place));
+    };
+    if (parts == 1) return Write(at, 0, sort.Sort(static_cast<size_t>(length_), candidate));
+    BucketSort<Key, decltype(candidate)>(length_, candidate)
+        .Run(count_,
+             [&](int64_t begin, std::span<const Candidate<Key>> some) { Write(at, begin, some); });
   }
 
   Candidate<Key> CandidateAt(const T* sequence, int64_t place) const {
@@ -280,25 +369,26 @@ class Selection {
     }
   }
 
-  void Write(const Walk<3>& at, std::span<const Candidate<Key>> first, int64_t parts) const {
-    ForEachPart(count_, SortsAll() ? parts : 1, [&](size_t, int64_t begin, int64_t end) {
-      if (ByteWidth(places_.type) == sizeof(uint64_t)) {
-        WritePart<uint64_t>(at, first, begin, end);
-      } else {
-        WritePart<uint32_t>(at, first, begin, end);
-      }
-    });
+  // Writes those of the first that come after `begin` others.
+  void Write(const Walk<3>& at, int64_t begin, std::span<const Candidate<Key>> some) const {
+    const auto wanted = some.first(std::min(some.size(), static_cast<size_t>(count_ - begin)));
+    if (ByteWidth(places_.type) == sizeof(uint64_t)) {
+      WriteAs<uint64_t>(at, begin, wanted);
+    } else {
+      WriteAs<uint32_t>(at, begin, wanted);
+    }
   }
 
   template <typename Place>
-  void WritePart(const Walk<3>& at, std::span<const Candidate<Key>> first, int64_t begin,
-                 int64_t end) const {
+  void WriteAs(const Walk<3>& at, int64_t begin, std::span<const Candidate<Key>> some) const {
     const T* const sequence = input_ + at.offset(0);
-    Place* const places = places_.elements<Place>() + at.offset(2);
-    for (int64_t k = begin; k < end; ++k) {
-      const int64_t place = first[static_cast<size_t>(k)].place;
-      values_[at.offset(1) + k * step_[1]] = sequence[place * step_[0]];
-      places[k * step_[2]] = static_cast<Place>(place);
+    T* value = values_ + at.offset(1) + begin * step_[1];
+    Place* place = places_.elements<Place>() + at.offset(2) + begin * step_[2];
+    for (const Candidate<Key>& one : some) {
+      *value = sequence[one.place * step_[0]];
+      *place = static_cast<Place>(one.place);
+      value += step_[1];
+      place += step_[2];
     }
   }
 
