@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <functional>
 #include <mutex>
 #include <utility>
 
@@ -134,11 +136,20 @@ class Batch {
   void RunInTurns(Selection& selection) {
     const size_t fewest = kFewestAThread * static_cast<size_t>(ThreadCount());
     size_t most = fewest;
-    while (!is_over_) {
-      const std::vector<ManifestLine> lines = selection.Next(most);
-      if (lines.empty()) return;
+    std::vector<ManifestLine> lines = selection.Next(most);
+    while (!is_over_ && !lines.empty()) {
       const double start = progress_->seconds();
-      RunAll(lines);
+      std::vector<ManifestLine> next;
+      std::exception_ptr fault;  // does not keep this turn's cases from running
+      RunAll(lines, [&] {
+        try {
+          next = selection.Next(most);
+        } catch (...) {
+          fault = std::current_exception();
+        }
+      });
+      if (fault) std::rethrow_exception(fault);
+      lines = std::move(next);
       const double seconds = progress_->seconds() - start;
       if (seconds < kShortSeconds) most = std::max(fewest, std::min(2 * most, kMostInTurn));
       if (seconds > kLongSeconds) most = std::max(fewest, most / 2);
@@ -147,8 +158,9 @@ class Batch {
 
   // Runs small cases side by side, then large ones one by one with all threads. Without
   // --keep-going none begins after one that failed, but all cases before it are run, so that the
-  // report does not depend on the number of threads.
-  void RunAll(const std::vector<ManifestLine>& lines) {
+  // report does not depend on the number of threads. Calls `search` on one of the threads
+  // meanwhile.
+  void RunAll(const std::vector<ManifestLine>& lines, const std::function<void()>& search) {
     BeginTurn(lines.size());
     std::vector<std::unique_ptr<BatchCase>> large(lines.size());
     std::vector<std::unique_ptr<BatchCase>> written(lines.size());  // and to be published
@@ -182,6 +194,7 @@ class Batch {
     };
     ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
                 [&](int64_t first, int64_t past) {
+                  if (first == 0) search();
                   for (int64_t i = first; i < past; ++i) begin_one(static_cast<size_t>(i));
                 });
     for (size_t i = 0; i < lines.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "app/batch/batch_case.h"
@@ -111,15 +112,17 @@ std::vector<FileBinding> BindingsOf(const Manifest& manifest, const ManifestLine
   return found;
 }
 
-// Calls visit(make(line)) for each line in order, many at once for `make`, and rewinds the
-// manifest.
+// Calls visit(make(line)) for each line in order, many at once for `make`, while one thread
+// searches for the next ones, and rewinds the manifest.
 template <typename Make, typename Visit>
 void ForEachLine(Manifest& manifest, Make&& make, Visit&& visit) {
   manifest.Rewind();
-  for (auto lines = manifest.Next(); !lines.empty(); lines = manifest.Next()) {
+  std::vector<ManifestLine> next;
+  for (auto lines = manifest.Next(); !lines.empty(); lines = std::move(next)) {
     std::vector<std::invoke_result_t<Make, const ManifestLine&>> made(lines.size());
     ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
                 [&](int64_t begin, int64_t end) {
+                  if (begin == 0) next = manifest.Next();
                   for (int64_t i = begin; i < end; ++i) {
                     const size_t k = static_cast<size_t>(i);
                     made[k] = make(lines[k]);
