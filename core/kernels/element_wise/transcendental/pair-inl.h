@@ -77,11 +77,17 @@ HWY_INLINE Pair<D> ProductOf(Pair<D> a, Pair<D> b) {
   return PlusTail(heads, hn::MulAdd(a.head, b.tail, hn::Mul(a.tail, b.head)));
 }
 
+// Returns 1 / x within 2^-22.
+template <class D>
+HWY_INLINE hn::Vec<D> InverseOf(D d, hn::Vec<D> x) {
+  const auto guess = hn::ApproximateReciprocal(x);
+  return hn::MulAdd(guess, hn::NegMulAdd(x, guess, hn::Set(d, 1.0F)), guess);
+}
+
 // Returns a / b within 2^-43, for normalized pairs.
 template <class D>
 HWY_INLINE Pair<D> QuotientOf(D d, Pair<D> a, Pair<D> b) {
-  const auto guess = hn::ApproximateReciprocal(b.head);
-  const auto inverse = hn::MulAdd(guess, hn::NegMulAdd(b.head, guess, hn::Set(d, 1.0F)), guess);
+  const auto inverse = InverseOf(d, b.head);
   const auto quotient = hn::Mul(a.head, inverse);
   const auto rest = hn::Add(hn::NegMulAdd(quotient, b.head, a.head), a.tail);
   return {quotient, hn::Mul(hn::NegMulAdd(quotient, b.tail, rest), inverse)};

@@ -100,21 +100,28 @@ struct QuickExp {
   }
 };
 
-// With e = e^-|x|, that is 1 / (1 + e) or e / (1 + e). It rounds to 1 long before 60.
+// That is 1 / (1 + e^-x), which rounds to 1 long before 60. The sum is computed first; see
+// ComputeInSteps. The 1 joins the power before the small product does, so that e^-x itself is never
+// formed.
 struct QuickSigmoid {
   template <class D>
-  HWY_INLINE Rounded<D> operator()(D d, hn::Vec<D> x) const {
+  static HWY_INLINE Pair<D> Begin(D d, hn::Vec<D> x) {
     const auto one = hn::Set(d, 1.0F);
-    const auto magnitude = hn::Min(hn::Abs(x), hn::Set(d, 60.0F));
-    const PairExpParts<D> parts = SplitPairExp(d, hn::Neg(magnitude));
-    const auto scale = PowerOfTwo(d, parts.exponent);
-    const Pair<D> power = Scaled(parts.power, scale);
-    const Pair<D> e = Normalized(PairPower(power, parts, power));
-    const Pair<D> sum = PlusTail(SumOf(one, e.head), e.tail);
-    const auto is_left = hn::Lt(x, hn::Zero(d));
-    const Pair<D> above = {hn::IfThenElse(is_left, e.head, one),
-                           hn::IfThenElseZero(is_left, e.tail)};
-    const Rounded<D> rounded = RoundWithin(d, QuotientOf(d, above, sum), kPairExpError<D>);
+    const PairExpParts<D> parts = SplitPairExp(d, hn::Neg(hn::Min(x, hn::Set(d, 60.0F))));
+    const Pair<D> power = Scaled(parts.power, PowerOfTwo(d, parts.exponent));
+    const Pair<D> base = SumOf(hn::Max(one, power.head), hn::Min(one, power.head));
+    return Normalized(PairPower(power, parts, PlusTail(base, power.tail)));
+  }
+
+  // The rest is the share that the inverse lacks.
+  template <class D>
+  static HWY_INLINE Rounded<D> End(D d, hn::Vec<D> x, Pair<D> sum) {
+    const auto one = hn::Set(d, 1.0F);
+    const auto error = hn::Set(d, kPairExpError<D>);
+    const auto inverse = InverseOf(d, sum.head);
+    const auto rest = hn::NegMulAdd(inverse, sum.tail, hn::NegMulAdd(inverse, sum.head, one));
+    const Rounded<D> rounded = RoundBetween(d, hn::MulAdd(inverse, hn::Sub(rest, error), inverse),
+                                            hn::MulAdd(inverse, hn::Add(rest, error), inverse));
     return DecidedIf<D>(hn::Ge(x, hn::Set(d, -60.0F)), rounded);
   }
 };
