@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/judge/computation.h"
-#include "core/judge/float_form.h"
+#include "core/judge/float_format.h"
 #include "core/judge/units.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"

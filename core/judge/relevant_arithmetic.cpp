@@ -8,7 +8,7 @@
 
 #include "core/judge/element_formula.h"
 #include "core/judge/float_format.h"
-#include "core/judge/sum_terms.h"
+#include "core/judge/sum_orders.h"
 #include "core/judge/varied_values.h"
 #include "core/ops/fused.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/judge/arithmetic.h"
+#include "core/judge/element_formula.h"
 
 namespace dmlop {
 
@@ -44,5 +45,18 @@ struct PartialSum {
 // a tree. The last one is the sum. `sums` is of kind kSums.
 std::vector<PartialSum> PartialSumsOf(const ArithmeticVariation& sums,
                                       std::span<const double> terms);
+
+// --- terms in a device's order -------------------------------------------------------------------
+
+// The terms of a sum in the order in which a device takes them. Formulas of convolutions go from
+// tap to tap, and leave padding out; filters have a place for each term.
+
+// Whether sums of an operator have terms in an order that may differ from that of its formula.
+bool HasTermOrder(const OperatorDesc& op, TermOrder order);
+
+// The terms of a sum that are not rounded, with the addend before them where sums begin with it.
+// `sums` is of kind kSums.
+std::vector<double> OrderedTerms(const OperatorDesc& op, const ElementFormula& formula,
+                                 FormulaNode sum, const ArithmeticVariation& sums);
 
 }  // namespace dmlop

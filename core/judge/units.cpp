@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/judge/computation.h"
-#include "core/judge/float_form.h"
+#include "core/judge/float_format.h"
 #include "core/judge/formula_character.h"
 #include "core/judge/magnitude.h"
 #include "core/ops/formula.h"

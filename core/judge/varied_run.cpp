@@ -11,7 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/judge/element_formula.h"
-#include "core/judge/sum_terms.h"
+#include "core/judge/sum_orders.h"
 #include "core/judge/varied_values.h"
 
 namespace dmlop {

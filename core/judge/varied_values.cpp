@@ -14,7 +14,6 @@
 #include "core/judge/float_format.h"
 #include "core/judge/network_states.h"
 #include "core/judge/sum_orders.h"
-#include "core/judge/sum_terms.h"
 #include "core/ops/fused.h"
 
 namespace dmlop {
