@@ -118,7 +118,7 @@ template <typename Make, typename Visit>
 void ForEachLine(Manifest& manifest, Make&& make, Visit&& visit) {
   manifest.Rewind();
   std::vector<ManifestLine> next;
-  for (auto lines = manifest.Next(); !lines.empty(); lines = std::move(next)) {
+  for (auto lines = manifest.Next(); !lines.empty(); lines = std::exchange(next, {})) {
     std::vector<std::invoke_result_t<Make, const ManifestLine&>> made(lines.size());
     ParallelFor(static_cast<int64_t>(lines.size()), 1, /*bytes=*/0,
                 [&](int64_t begin, int64_t end) {
