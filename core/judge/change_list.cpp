@@ -252,7 +252,7 @@ class ChangeList {
     Outputs();
   }
 
-  // Of many, only neighbours are exchanged.
+  // Only neighbours are exchanged if there are many.
   void Outputs() {
     constexpr size_t kMany = 8;
     const std::vector<TensorSlot> slots = TensorSlots(op_, TensorRole::kOutput);

@@ -43,7 +43,7 @@ ErrorFigures FiguresOf(std::vector<double> errors) {
     std::ranges::nth_element(errors, errors.begin() + place);
     return errors[static_cast<size_t>(place)];
   };
-  // Of an even number, the median is between the two in the middle.
+  // The median of an even number of errors lies between the two in the middle.
   const double median = errors.size() % 2 == 0 ? MeanOfMiddle(errors) : at(50);
   return {median, at(99), at(100)};
 }

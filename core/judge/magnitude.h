@@ -66,7 +66,7 @@ struct SizesAndTerms {
 SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                             size_t output);
 
-// What an infinite result is before it is rounded, and its size.
+// An infinite result before it is rounded, and its size.
 struct InfiniteResult {
   int64_t element = 0;
   double value = 0;  // infinite beside a pole or because an element is

@@ -217,7 +217,7 @@ class OmissionList {
 
  private:
   static constexpr size_t kSearched = 12;
-  // Where parts take much work, they are searched for along few axes, in inputs and in formulas.
+  // Parts that take much work are searched for along few axes, in inputs and in formulas.
   static constexpr int64_t kMostWork = 12'000'000;
 
   // Fewer of long formulas, which tell parts apart better.

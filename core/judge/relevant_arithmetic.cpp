@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which variations can make a difference to an operator, by what its formula is made of.
+// Tells by the formula of an operator which variations can make a difference to it.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -254,7 +254,7 @@ class Relevance {
             changed != ChangedBy(RoundedInputs::kFactors, v.format));
   }
 
-  // What is computed of FLOAT16 is rounded to that again, if at all, and not to TF32.
+  // Results computed from FLOAT16 are rounded to that again, if at all, and not to TF32.
   bool HasComputedIn(FloatFormat format) const {
     const std::vector<bool> changed = ChangedBy(RoundedInputs::kFactors, format);
     return features_.has_computed_factors &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What variations make of a formula: with other sums, factors and steps, and without terms.
+// Evaluates formulas as variations change them: with other sums, factors and steps, and without
+// terms.
 #include <algorithm>
 #include <utility>
 

@@ -108,7 +108,7 @@ class WindowRows {
   struct Row {
     int64_t first, more;
   };
-  // Where a row has the elements of a tap.
+  // The place in a row at which the elements of a tap lie.
   struct Tap {
     size_t row;
     int64_t place;

@@ -19,7 +19,7 @@ namespace dmlop::HWY_NAMESPACE {
 
 constexpr int64_t kRowsOfBlock = 64;
 
-// Which part of a block some rows form.
+// The part of a block that some rows form.
 enum class BlockPart { kFirst, kMiddle, kLast, kWhole };
 
 constexpr bool Begins(BlockPart part) {

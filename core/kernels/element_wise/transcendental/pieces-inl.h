@@ -47,7 +47,7 @@ constexpr Series Economized(Series series, size_t first, size_t degree, double r
   return series;
 }
 
-// Where the first piece begins, and where each ends.
+// The beginning of the first piece, and the end of each.
 using PieceEnds = std::array<double, 33>;
 
 // With the center of a piece and r = x - center, f(x) is value + slope * r + r^2 * (terms[0] +
