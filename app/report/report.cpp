@@ -22,7 +22,7 @@ namespace dmlop {
 
 namespace {
 
-constexpr size_t kMostShown = 12;  // cases of a cause that are shown in full
+constexpr size_t kMostShown = 12;  // cases of a cause, and planes of a map
 
 // Column `words` and those before it hold words.
 std::string TableHtml(const ReportTable& table, size_t words) {
@@ -43,16 +43,26 @@ int64_t CountIn(const Json& bin) {
   return static_cast<int64_t>(NumberIn(bin, "count").value_or(0));
 }
 
-// The counts of a map by row; empty if they are none.
-std::vector<std::vector<double>> CellsIn(const Json& map) {
-  std::vector<std::vector<double>> cells;
-  const Json rows = MemberOf(map, "differenceCounts");
+// The counts of a plane by row; empty if they are none.
+using PlaneCells = std::vector<std::vector<double>>;
+
+PlaneCells CellsIn(const Json& plane) {
+  PlaneCells cells;
+  const Json rows = MemberOf(plane, "differenceCounts");
   for (const Json& row : rows.is_array() ? rows : Json::array()) {
     std::vector<double> line;
     for (const Json& count : row) line.push_back(count.is_number() ? count.get<double>() : 0);
     cells.push_back(std::move(line));
   }
   return cells;
+}
+
+double LargestIn(const PlaneCells& cells) {
+  double largest = 0;
+  for (const std::vector<double>& row : cells) {
+    for (const double count : row) largest = std::max(largest, count);
+  }
+  return largest;
 }
 
 // A bar for each entry of a histogram, which has a count and the largest error under `most`.
@@ -81,38 +91,94 @@ std::string HistogramHtml(const Json& histogram, const char* most, std::string_v
       caption, y, y, rows);
 }
 
-// Draws where the differing elements lie: the darker a cell, the more of them.
-std::string MapHtml(const Json& map, const Json& sizes) {
-  const std::vector<std::vector<double>> counts = CellsIn(map);
-  double largest = 1;
-  size_t columns = 0;
-  for (const std::vector<double>& row : counts) {
-    columns = std::max(columns, row.size());
-    for (const double count : row) largest = std::max(largest, count);
+// The index of a plane, such as "[0, 3, *, *]".
+std::string PlaneTitle(const Json& map, const Json& plane, size_t rank) {
+  const Json at = MemberOf(plane, "at");
+  std::vector<std::string> words;
+  size_t next = 0;
+  for (size_t d = 0; d < rank; ++d) {
+    const auto dimension = static_cast<double>(d);
+    const bool is_drawn =
+        NumberIn(map, "rowDimension") == dimension || NumberIn(map, "columnDimension") == dimension;
+    const bool is_known = !is_drawn && at.is_array() && next < at.size();
+    words.push_back(is_known ? at[next++].dump() : "*");
   }
-  if (columns == 0) return "";
+  return fmt::format("[{}]", fmt::join(words, ", "));
+}
+
+// Draws where the differing elements of a plane lie: the darker a cell, the more of them. The ticks
+// are the first and the last coordinates.
+std::string PlaneHtml(const PlaneCells& cells, double largest, const std::string& title,
+                      double rows, double columns) {
   constexpr size_t kCell = 8;
-  std::string cells;
-  for (size_t row = 0; row < counts.size(); ++row) {
-    for (size_t column = 0; column < counts[row].size(); ++column) {
-      if (counts[row][column] == 0) continue;
-      cells += fmt::format(
+  constexpr size_t kLeft = 34;
+  constexpr size_t kLine = 16;
+  const size_t height = kCell * cells.size();
+  size_t width = 0;
+  std::string drawn;
+  for (size_t row = 0; row < cells.size(); ++row) {
+    width = std::max(width, kCell * cells[row].size());
+    for (size_t column = 0; column < cells[row].size(); ++column) {
+      if (cells[row][column] == 0) continue;
+      drawn += fmt::format(
           "<rect class=\"cell\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" "
           "fill-opacity=\"{:.2f}\"/>",
-          kCell * column, kCell * row, kCell, kCell, 0.25 + 0.75 * counts[row][column] / largest);
+          kLeft + kCell * column, kLine + kCell * row, kCell, kCell,
+          0.25 + 0.75 * cells[row][column] / largest);
     }
+  }
+  const auto text = [](size_t x, size_t y, const char* anchor, const std::string& what) {
+    return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>", x, y, anchor, what);
+  };
+  drawn += text(kLeft, kLine - 5, "start", title);
+  drawn += text(kLeft - 4, kLine + kCell, "end", "0");
+  if (rows > 1) {
+    const size_t lowest = kLine + std::max(height, 2 * kLine - kCell);
+    drawn += text(kLeft - 4, lowest, "end", fmt::format("{}", rows - 1));
+  }
+  const size_t bottom = std::max(height, kLine) + 2 * kLine - 3;
+  drawn += text(kLeft, bottom, "start", "0");
+  const size_t full = std::max(width, 2 * kLeft);
+  if (columns > 1) drawn += text(kLeft + full, bottom, "end", fmt::format("{}", columns - 1));
+  return fmt::format(
+      "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\">{}"
+      "<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></svg>\n",
+      drawn, kLeft, kLine, width, height,
+      fmt::arg("w", kLeft + std::max(full, 6 * title.size()) + 2), fmt::arg("h", bottom + 3));
+}
+
+// Draws the planes that differ beside one another.
+std::string MapHtml(const Json& map, const Json& sizes) {
+  const Json listed = MemberOf(map, "planes");
+  std::vector<std::pair<PlaneCells, std::string>> planes;
+  double largest = 0;
+  for (const Json& plane : listed.is_array() ? listed : Json::array()) {
+    PlaneCells cells = CellsIn(plane);
+    const double most = LargestIn(cells);
+    if (most == 0) continue;
+    largest = std::max(largest, most);
+    planes.emplace_back(std::move(cells), PlaneTitle(map, plane, sizes.size()));
+  }
+  if (planes.empty()) return "";
+  const double rows = NumberIn(map, "rows").value_or(1);
+  const double columns = NumberIn(map, "columns").value_or(1);
+  std::string html;
+  const size_t shown = std::min(planes.size(), kMostShown);
+  for (size_t i = 0; i < shown; ++i) {
+    html += PlaneHtml(planes[i].first, largest, planes[i].second, rows, columns);
   }
   const auto dimension = [&](const char* name) {
     const auto number = NumberIn(map, name);
     return number ? AxisName(sizes.size(), static_cast<size_t>(*number)) : "one element";
   };
+  const double differ = NumberIn(map, "differentPlanes").value_or(0);
+  const std::string part = differ > static_cast<double>(shown)
+                               ? fmt::format("; {} of {} planes that differ", shown, differ)
+                               : "";
   return fmt::format(
-      "<figure><figcaption>where: {} down, {} to the right, {} x {} elements</figcaption>"
-      "<svg width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\">{}"
-      "<rect class=\"frame\" x=\"0\" y=\"0\" width=\"{w}\" height=\"{h}\"/></svg></figure>\n",
-      dimension("rowDimension"), dimension("columnDimension"), NumberIn(map, "rows").value_or(1),
-      NumberIn(map, "columns").value_or(1), cells, fmt::arg("w", kCell * columns),
-      fmt::arg("h", kCell * counts.size()));
+      "<figure><figcaption>where: {} down, {} to the right, {} x {} elements{}</figcaption>"
+      "<div class=\"planes\">{}</div></figure>\n",
+      dimension("rowDimension"), dimension("columnDimension"), rows, columns, part, html);
 }
 
 // "nan" and "inf" without the quotes of JSON.
@@ -389,7 +455,7 @@ ExitStatus ReportCommand(const ReportOptions& options) {
   roles.RequireSeparate();
   std::vector<DeviceReport> reports;
   try {
-    for (const std::string& path : options.reports) reports.push_back(ReadReport(path));
+    reports = ReadReports(options.reports);
   } catch (const ReportFault& fault) {
     PrintMessage("dmlop: {}\n", Printable(fault.message));
     return ExitStatus::kInvalidDocument;

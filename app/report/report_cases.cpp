@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/io/file.h"
+#include "core/ops/operator.h"
 
 namespace dmlop {
 namespace {
@@ -79,12 +80,16 @@ std::optional<CaseVerdict> VerdictOf(const std::string& status) {
   return found == std::end(kStatuses) ? std::nullopt : std::optional(found->second);
 }
 
-// The first tensor desc of a descriptor; null if there is none.
-Json FirstTensor(const Json& descriptor) {
-  const Json desc = MemberOf(descriptor, "desc");
-  for (const Json& field : desc.is_object() ? desc : Json::object()) {
-    const Json& tensor = field.is_array() && !field.empty() ? field.front() : field;
-    if (tensor.is_object() && tensor.contains("DataType")) return tensor;
+// The desc of the first output of a case, which all devices have in common; null if the line has no
+// descriptor.
+Json FirstOutput(const Json& line) {
+  const Json desc = MemberOf(MemberOf(line, "descriptor"), "desc");
+  const OperatorInfo* const op = FindOperator(TextIn(line, "operator"));
+  if (op == nullptr) return nullptr;
+  for (const Field* field : op->fields) {
+    const Json tensor = MemberOf(desc, std::string(field->name).c_str());
+    if (!field->is_tensor() || field->role != TensorRole::kOutput || tensor.is_null()) continue;
+    return tensor.is_array() && !tensor.empty() ? tensor.front() : tensor;
   }
   return nullptr;
 }
@@ -161,16 +166,13 @@ std::string ReportedCase::operator_name() const {
 }
 
 std::string ReportedCase::data_type() const {
-  const std::string compared = TextIn(*worst, "dataType");
-  return compared.empty() ? TextIn(FirstTensor(MemberOf(*line, "descriptor")), "DataType")
-                          : compared;
+  const std::string of_output = TextIn(FirstOutput(*line), "DataType");
+  return of_output.empty() ? TextIn(*worst, "dataType") : of_output;
 }
 
 std::string ReportedCase::sizes() const {
-  const Json compared = MemberOf(*worst, "sizes");
-  return SizesText(compared.is_array()
-                       ? compared
-                       : MemberOf(FirstTensor(MemberOf(*line, "descriptor")), "Sizes"));
+  const Json of_output = MemberOf(FirstOutput(*line), "Sizes");
+  return SizesText(of_output.is_array() ? of_output : MemberOf(*worst, "sizes"));
 }
 
 std::string ReportedCase::tolerance() const {
@@ -231,6 +233,8 @@ std::optional<double> ReportedCase::units() const {
   return Measured(NumberIn(MemberOf(*worst, "units"), "max"), mismatches());
 }
 
+namespace {
+
 DeviceReport ReadReport(const std::string& path) {
   const std::string text = ReadText(path, kMostReportBytes);
   const bool is_stream = path == kStandardStream;
@@ -255,6 +259,20 @@ DeviceReport ReadReport(const std::string& path) {
   if (report.cases.empty()) throw ReportFault{shown + ": has no line of a report"};
   TellApart(report.cases);
   return report;
+}
+
+}  // namespace
+
+std::vector<DeviceReport> ReadReports(const std::vector<std::string>& paths) {
+  std::vector<DeviceReport> reports;
+  for (const std::string& path : paths) reports.push_back(ReadReport(path));
+  std::map<std::string, int64_t> counts;
+  for (const DeviceReport& report : reports) ++counts[report.device];
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (counts[reports[i].device] == 1) continue;
+    reports[i].device = std::filesystem::path(paths[i]).replace_extension().string();
+  }
+  return reports;
 }
 
 std::string KeyOf(const ReportedCase& one, std::string_view key) {

@@ -32,8 +32,8 @@ struct ReportedCase {
   double seconds = 0;
 
   std::string operator_name() const;
-  std::string data_type() const;  // of what was compared or, without that, of the first tensor
-  std::string sizes() const;      // such as "64x64"
+  std::string data_type() const;  // of the first output or, of a model, of what was compared
+  std::string sizes() const;      // likewise, such as "64x64"
   std::string tolerance() const;
   std::string where() const;  // the sentence
   std::string cause() const;  // that diagnose found; empty if it was not asked for, or found none
@@ -58,8 +58,9 @@ struct ReportFault {
   std::string message;
 };
 
-// Throws a ReportFault, or an Error of kind kFileSystem.
-DeviceReport ReadReport(const std::string& path);
+// Throws a ReportFault, or an Error of kind kFileSystem. Files of one name in several folders are
+// told apart by their paths.
+std::vector<DeviceReport> ReadReports(const std::vector<std::string>& paths);
 
 // The value of one of kReportKeys.
 std::string KeyOf(const ReportedCase& one, std::string_view key);

@@ -181,6 +181,43 @@ class ReportTest(JudgedTest):
         cases = xml.fromstring(self.text_of("report", "same.jsonl", "--format", "junit")).iter("testcase")
         self.assertEqual({one.get("name") for one in cases}, names)
 
+    def test_a_case_has_the_type_and_sizes_of_its_output_whatever_a_device_has(self):
+        self.write("cases.jsonl", json.dumps(
+            {"type": "ARGMAX", "Axes": [1], "AxisDirection": "INCREASING",
+             "InputTensor": {"DataType": "FLOAT16", "Sizes": [3, 4]}, "OutputTensor": {"DataType": "UINT32", "Sizes": [3, 1]},
+             "bindings": {"InputTensor": {"random": "uniform", "seed": 1}, "OutputTensor": "golden/a.npy"}}))
+        self.run_program("batch", "cases.jsonl")
+        self.judge("right", "golden", 0)
+        self.judge("silent", "device", 5)
+        self.save(**{"device/a": np.zeros((2, 2), "f4")})
+        self.judge("odd", "device", 1)
+        rows = list(csv.reader(io.StringIO(self.text_of(
+            "report", "right.jsonl", "silent.jsonl", "odd.jsonl", "--format", "csv", "--by", "type,sizes"))))
+        self.assertEqual([row[:2] for row in rows[1:]], [["UINT32", "3x1"], ["all", ""]])
+
+    def test_devices_of_one_name_are_told_apart_by_their_folders(self):
+        for name in ("one", "other"):
+            (self.folder / name).mkdir()
+            shutil.copy(self.folder / "bad.jsonl", self.folder / name / "report.jsonl")
+        found = json.loads(self.text_of("report", "one/report.jsonl", "other/report.jsonl", "good.jsonl", "--format", "json"))
+        self.assertEqual([each["device"] for each in found["total"]], ["one/report", "other/report", "good"])
+
+    def test_the_page_draws_each_plane_that_differs(self):
+        right = np.zeros((2, 3, 4, 5), "f4")
+        wrong = right.copy()
+        wrong[1, 2, :, 3:] = 1
+        wrong[0, 1, 2] = 1
+        self.write("cases.jsonl", json.dumps(
+            {"type": "ELEMENT_WISE_ABS", "InputTensor": {"DataType": "FLOAT32", "Sizes": right.shape},
+             "bindings": {"InputTensor": {"value": 0}, "OutputTensor": "golden/planes.npy"}}))
+        self.save(**{"device/planes": wrong})
+        self.judge("planes", "device", 1)
+        page = self.text_of("report", "planes.jsonl", "--format", "html")
+        drawn = re.search(r'<div class="planes">(.*?)</div>', page, re.S)[1].split("</svg>")[:-1]
+        self.assertEqual([re.findall(r">([^<>]+)</text>", plane) for plane in drawn],
+                         [[title, "0", "3", "0", "4"] for title in ("[0, 1, *, *]", "[1, 2, *, *]")])
+        self.assertEqual([plane.count('class="cell"') for plane in drawn], [5, 8])
+
     def test_the_page(self):
         page = self.text_of("report", "bad.jsonl", "good.jsonl", "--format", "html")
         self.assertEqual(re.findall(r'(?:src|href)\s*=|url\(|@import|<script', page), [])
