@@ -81,6 +81,21 @@ bool FitsAny(const PlaceVariation& place, const Computation& computation) {
   return false;
 }
 
+// Says what an id of a place does not fit: "no output of GEMM: OutputTensor {32, 24}".
+std::string MisfitText(const PlaceVariation& place, const OperatorDesc& op) {
+  if (place.kind == PlaceKind::kPaddingEdge) return fmt::format("{} has no padding", op.name());
+  const bool is_of_outputs =
+      place.Moves() || place.kind == PlaceKind::kNotWritten || place.kind == PlaceKind::kBegunAnew;
+  const TensorRole role = is_of_outputs ? TensorRole::kOutput : TensorRole::kInput;
+  std::vector<std::string> tensors;
+  for (const TensorSlot& slot : TensorSlots(op, role)) {
+    tensors.push_back(
+        fmt::format("{} {}", DisplayName(slot.path), ToString(LayoutOf(*slot.desc).sizes)));
+  }
+  return fmt::format("fits no {} of {}: {}", is_of_outputs ? "output" : "input", op.name(),
+                     fmt::join(tensors, ", "));
+}
+
 std::vector<int64_t> NumbersOf(const Layout& layout) {
   std::vector<int64_t> numbers(static_cast<size_t>(layout.element_count()));
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -212,7 +227,7 @@ Computation VariedRun::Changed(const OperatorDesc& op, InputViews inputs) const 
     const auto moved = place.Changed(computation);
     if (!moved || !FitsAny(place, *moved)) {
       throw Error(ErrorKind::kUsage,
-                  fmt::format("{} {}: {} has no such tensors", option_, id, op.name()));
+                  fmt::format("{} {}: {}", option_, id, MisfitText(place, computation.op)));
     }
     computation = *moved;
   }
