@@ -94,9 +94,9 @@ class Batch {
     RequireSeparateFiles(manifest_, options_.report, settings_);
     Selection selection(manifest_, options_);
     const int64_t total = selection.Count();
-    if (options_.line) RequireOneCase(manifest_, *options_.line, total);
+    const std::string what = options_.only.empty() ? "" : " of " + options_.only;
+    if (options_.line) RequireOneCase(manifest_, *options_.line, total, what);
     if (!selection.has_cases() && !options_.allow_empty) {
-      const std::string what = options_.only.empty() ? "" : " of " + options_.only;
       throw Error(ErrorKind::kUsage,
                   manifest_.name() + ": has no case" + what + "; --allow-empty takes that");
     }

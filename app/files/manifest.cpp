@@ -336,10 +336,11 @@ const OperatorInfo* OperatorOfCase(const std::string& text) {
   return json ? OperatorIn(*json) : nullptr;
 }
 
-void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count) {
+void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count,
+                    const std::string& what) {
   if (count == 1) return;
   if (count == 0) {
-    throw Error(ErrorKind::kUsage, "{} has no case in line {}", manifest.name(), line);
+    throw Error(ErrorKind::kUsage, "{} has no case{} in line {}", manifest.name(), what, line);
   }
   throw Error(ErrorKind::kUsage, "{} has several cases in line {}; put each in a line of its own",
               manifest.name(), line);

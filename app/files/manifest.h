@@ -101,6 +101,7 @@ class Manifest {
 const OperatorInfo* OperatorOfCase(const std::string& text);
 
 // Throws an Error of kind kUsage unless exactly one case begins in the line.
-void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count);
+void RequireOneCase(const Manifest& manifest, int64_t line, int64_t count,
+                    const std::string& what = "");
 
 }  // namespace dmlop

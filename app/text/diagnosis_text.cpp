@@ -47,7 +47,8 @@ std::string HeadText(const DiagnosedFile& file) {
 
 std::string ShareText(const Cause& cause) {
   const bool is_exact = cause.exact == cause.explains;
-  return fmt::format("{} of {} elements{}", cause.explains, cause.of,
+  return fmt::format("{} of {} {}elements{}", cause.explains, cause.of,
+                     cause.sampled ? "sampled " : "",
                      !cause.has_values ? " by the size of their errors"
                      : is_exact        ? " to the bit"
                                        : " up to rounding");

@@ -431,6 +431,7 @@ std::string VariedText(const VariedValue& varied, DataType type, bool full) {
 std::string ActualText(const ActualValue& actual) {
   std::string text = fmt::format("actual: {}, ", actual.value);
   if (actual.error == 0) return text + "the same\n";
+  if (!std::isfinite(actual.error)) return text + "where one side only is finite\n";
   text += fmt::format("off by {:.6g}", actual.error);
   if (actual.ulp) text += fmt::format(", {} ULP of {}", *actual.ulp, actual.type);
   if (actual.units) text += fmt::format(", {:.6g} units", *actual.units);
