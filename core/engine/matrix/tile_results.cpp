@@ -49,31 +49,47 @@ void TileResults::ComputeDoubtful() {
 }
 
 void TileResults::Finish(const TileSums& tile) {
-  AddAddends(tile);
+  if (!terms_.addends.empty()) AddAddends(tile);
   const Places places = PlacesOf(tile);
+  const std::array<void*, kMaxRowWidth> results = ResultsAt(places, tile.rows.count);
+  RoundingCall call{};
+  call.rows = tile.rows.count;
+  call.columns = width_;
+  call.sums = tile.sums;
+  call.row_errors = tile.row_errors.data();
+  call.column_norms = tile.column_norms;
+  call.exact_below = tile.exact_below;
+  call.factor = terms_.factor;
+  call.addends = terms_.addends.empty() ? nullptr : addends_.data();
+  call.addend_errors = terms_.addends.size() < 2 ? nullptr : addend_errors_.data();
+  // Zeros in place of absent elements may have made a NaN, or changed the sign of a zero.
+  call.strict_columns = tile.absent_columns;
+  call.results = results.data();
+  RowMasks doubts;
+  round_(call, doubts.data());
+  if (!places.are_direct) Store(tile, places);
+  AddDoubts(tile, doubts);
+}
+
+std::array<void*, kMaxRowWidth> TileResults::ResultsAt(const Places& places, int64_t rows) {
   const int64_t element_bytes = static_cast<int64_t>(ByteWidth(output_.type));
+  std::array<void*, kMaxRowWidth> results;
+  for (int64_t r = 0; r < rows; ++r) {
+    const size_t row = static_cast<size_t>(r);
+    results[row] = places.are_direct
+                       ? output_.data + (places.rows[row] + places.columns[0]) * element_bytes
+                       : results_.data() + r * width_ * element_bytes;
+  }
+  return results;
+}
+
+void TileResults::AddDoubts(const TileSums& tile, const RowMasks& doubts) {
   for (int64_t r = 0; r < tile.rows.count; ++r) {
-    RoundingCall call{};
-    call.sums = tile.sums + r * width_;
-    call.row_error = tile.row_errors[static_cast<size_t>(r)];
-    call.column_norms = tile.column_norms;
-    call.exact_below = tile.exact_below;
-    call.factor = terms_.factor;
-    call.addends = terms_.addends.empty() ? nullptr : addends_.data() + r * width_;
-    call.addend_errors = terms_.addends.size() < 2 ? nullptr : addend_errors_.data() + r * width_;
-    std::byte* const results =
-        places.are_direct
-            ? output_.data +
-                  (places.rows[static_cast<size_t>(r)] + places.columns[0]) * element_bytes
-            : results_.data() + r * width_ * element_bytes;
-    call.results = results;
-    for (uint32_t mask = round_(width_, call); mask != 0; mask &= mask - 1) {
+    for (uint32_t mask = doubts[static_cast<size_t>(r)]; mask != 0; mask &= mask - 1) {
       const int64_t c = std::countr_zero(mask);
       if (c < tile.columns.count) doubts_.push_back({tile.rows.begin + r, tile.columns.begin + c});
     }
-    if (tile.absent_columns != 0) DoubtAbsent(tile, tile.rows.begin + r, results);
   }
-  if (!places.are_direct) Store(tile, places);
   if (doubts_.size() > kMostDoubts) ComputeDoubtful();
 }
 
@@ -97,24 +113,29 @@ void TileResults::AddAddends(const TileSums& tile) {
 }
 
 void TileResults::LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const {
+  // A bias is the same in all rows.
+  const bool is_in_all_rows = addend.at.rows.rank() == 1 && addend.at.rows.strides[0] == 0;
+  const int64_t row_count = is_in_all_rows ? 1 : tile.rows.count;
   Offsets rows, columns;
-  FillOffsets(addend.at.rows, tile.rows, rows.data());
+  FillOffsets(addend.at.rows, {tile.rows.begin, row_count}, rows.data());
   FillOffsets(addend.at.columns, tile.columns, columns.data());
-  const int64_t count = tile.rows.count * width_;
+  const int64_t count = row_count * width_;
   if (addend.at.type == DataType::kFloat64) {
     std::fill_n(to, count, 0.0);
     const double* from = reinterpret_cast<const double*>(addend.at.data);
-    for (int64_t r = 0; r < tile.rows.count; ++r) {
+    for (int64_t r = 0; r < row_count; ++r) {
       for (int64_t c = 0; c < tile.columns.count; ++c) {
         to[r * width_ + c] = from[rows[static_cast<size_t>(r)] + columns[static_cast<size_t>(c)]];
       }
     }
   } else {
-    PackFunctionFor(addend.at.type)({addend.at.data, columns.data(), tile.columns.count,
-                                     rows.data(), tile.rows.count, width_, to});
+    PackFunctionFor(addend.at.type)(
+        {addend.at.data, columns.data(), tile.columns.count, rows.data(), row_count, width_, to});
   }
-  if (addend.factor == 1) return;
-  for (int64_t k = 0; k < count; ++k) to[k] *= addend.factor;
+  if (addend.factor != 1) {
+    for (int64_t k = 0; k < count; ++k) to[k] *= addend.factor;
+  }
+  for (int64_t r = row_count; r < tile.rows.count; ++r) std::copy_n(to, width_, to + r * width_);
 }
 
 TileResults::Places TileResults::PlacesOf(const TileSums& tile) {
@@ -133,19 +154,6 @@ void TileResults::Store(const TileSums& tile, const Places& places) const {
       Bits* to = reinterpret_cast<Bits*>(output_.data) + places.rows[static_cast<size_t>(r)];
       for (int64_t c = 0; c < tile.columns.count; ++c) {
         to[places.columns[static_cast<size_t>(c)]] = from[c];
-      }
-    }
-  });
-}
-
-// Zeros in place of absent elements may have made a NaN, or changed the sign of a zero.
-void TileResults::DoubtAbsent(const TileSums& tile, int64_t row, const std::byte* results) {
-  VisitDataType(Floats(), output_.type, [&]<typename T>() {
-    for (uint32_t mask = tile.absent_columns; mask != 0; mask &= mask - 1) {
-      const int64_t column = std::countr_zero(mask);
-      const double number = AsDouble(reinterpret_cast<const T*>(results)[column]);
-      if (number == 0 || number != number) {
-        doubts_.push_back({row, tile.columns.begin + column});
       }
     }
   });

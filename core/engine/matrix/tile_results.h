@@ -59,6 +59,7 @@ class TileResults {
 
  private:
   using Offsets = std::array<int64_t, kMaxPanelWidth>;
+  using RowMasks = std::array<uint32_t, kMaxRowWidth>;  // a bit for each column
 
   // Offsets in the output.
   struct Places {
@@ -70,8 +71,10 @@ class TileResults {
   void AddAddends(const TileSums& tile);
   void LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const;
   Places PlacesOf(const TileSums& tile);
+  // Returns where each row of a tile is rounded to.
+  std::array<void*, kMaxRowWidth> ResultsAt(const Places& places, int64_t rows);
   void Store(const TileSums& tile, const Places& places) const;
-  void DoubtAbsent(const TileSums& tile, int64_t row, const std::byte* results);
+  void AddDoubts(const TileSums& tile, const RowMasks& doubts);
 
   const MatrixLines& rows_;
   const MatrixLines& columns_;

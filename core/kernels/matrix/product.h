@@ -60,22 +60,25 @@ ExactDotFunction* ExactDotFunctionNow();
 
 // Rounds sums with a known error bound to results, unless the bound leaves them in doubt.
 
-// A row of results, round(factor * sum + addend). Each sum is off by at most row_error *
-// column_norms[i], or exact if that is below `exact_below`.
+// A tile of results, round(factor * sum + addend), with as many columns as ProductKernels gives.
+// Sum [r, c] is off by at most row_errors[r] * column_norms[c], or exact if that is below
+// `exact_below`. Sums, addends and their errors are packed.
 struct RoundingCall {
+  int64_t rows, columns;
   const double* sums;
-  double row_error;
+  const double* row_errors;
   const double* column_norms;
   double exact_below;
   double factor;
   const double* addends;        // null if there are none, not even zeros
   const double* addend_errors;  // null if addends are exact
-  void* results;
+  uint32_t strict_columns;      // a bit mask of the columns whose zeros and NaN are in doubt
+  void* const* results;         // the place of each row
 };
 
-// Rounds `count` sums, a multiple of the column width of ProductKernels, and returns a bit for each
-// result in doubt. Numbers that are not finite are never in doubt.
-using RoundingFunction = uint32_t(int64_t count, const RoundingCall& call);
+// Rounds the sums, and sets a bit mask of the results in doubt for each row. Numbers that are not
+// finite are in doubt only in strict columns.
+using RoundingFunction = void(const RoundingCall& call, uint32_t* doubts);
 
 // Returns the function for results of FLOAT32 or FLOAT16.
 RoundingFunction* RoundingFunctionFor(DataType type);

@@ -53,62 +53,97 @@ HWY_INLINE uint32_t BitsOf(D d, hn::Mask<D> mask) {
   return bits[0];
 }
 
-// Stores `least` rounded, and returns a bit for each lane in which `most` rounds differently.
-HWY_INLINE uint32_t StoreRounded(WideVec least, WideVec most, float* to) {
-  const Wide d;
-  const hn::Rebind<float, Wide> floats;
-  const hn::RebindToUnsigned<decltype(floats)> bits;
-  const auto low = ToFloats(d, least);
-  const auto high = ToFloats(d, most);
-  hn::StoreU(Canonical(floats, low), floats, to);
-  return BitsOf(bits, hn::Ne(hn::BitCast(bits, low), hn::BitCast(bits, high)));
+// Bits for the lanes of a vector of results: those in which the least and the most number round
+// differently, and those with a zero or a NaN.
+struct LaneMasks {
+  uint32_t differs, has_no_sign;
+};
+
+template <class D>
+HWY_INLINE LaneMasks MasksOf(D d, hn::Vec<D> low, hn::Vec<D> high, bool are_strict) {
+  const hn::RebindToUnsigned<D> bits;
+  const uint32_t differs = BitsOf(bits, hn::Ne(hn::BitCast(bits, low), hn::BitCast(bits, high)));
+  if (!are_strict) return {differs, 0};
+  return {differs, BitsOf(d, hn::Not(hn::Gt(hn::Abs(low), hn::Zero(d))))};
 }
-HWY_INLINE uint32_t StoreRounded(WideVec least, WideVec most, Half* to) {
+
+// These store `least` rounded.
+HWY_INLINE LaneMasks StoreRounded(WideVec least, WideVec most, bool are_strict, float* to) {
+  const hn::Rebind<float, Wide> floats;
+  const auto low = ToFloats(Wide(), least);
+  hn::StoreU(Canonical(floats, low), floats, to);
+  return MasksOf(floats, low, ToFloats(Wide(), most), are_strict);
+}
+HWY_INLINE LaneMasks StoreRounded(WideVec least, WideVec most, bool are_strict, Half* to) {
+  const WideVec low = RoundTo<Half>(Wide(), least);
+  StoreResults(Wide(), low, to);
+  return MasksOf(Wide(), low, RoundTo<Half>(Wide(), most), are_strict);
+}
+
+// Stores the least value that a number may have, rounded.
+template <typename T>
+HWY_INLINE LaneMasks StoreRounded(Approximate x, bool are_strict, T* to) {
   const Wide d;
-  const hn::RebindToUnsigned<Wide> bits;
-  const WideVec low = RoundTo<Half>(d, least);
-  StoreResults(d, low, to);
-  return BitsOf(bits, hn::Ne(hn::BitCast(bits, low), hn::BitCast(bits, RoundTo<Half>(d, most))));
+  // The two sums below round as well.
+  const WideVec reach =
+      hn::MulAdd(hn::Abs(x.value), hn::Set(d, 0x1p-51), hn::Mul(x.error, hn::Set(d, 1 + 0x1p-40)));
+  const auto is_taken = hn::Or(hn::Eq(x.error, hn::Zero(d)), hn::Not(hn::IsFinite(x.value)));
+  const WideVec least = hn::IfThenElse(is_taken, x.value, hn::Sub(x.value, reach));
+  const WideVec most = hn::IfThenElse(is_taken, x.value, hn::Add(x.value, reach));
+  return StoreRounded(least, most, are_strict, to);
+}
+
+// Adds the other terms to the product number `at`.
+HWY_INLINE Approximate WithTerms(const RoundingCall& call, int64_t at, Approximate product) {
+  Approximate x = Scaled(product, call.factor);
+  if (call.addend_errors != nullptr) {
+    x.error = hn::Add(x.error, hn::LoadU(Wide(), call.addend_errors + at));
+  }
+  return call.addends == nullptr ? x : Plus(x, hn::LoadU(Wide(), call.addends + at));
+}
+
+// Sums are results themselves, without a factor and addends, if kIsPlain.
+template <bool kIsPlain, typename T>
+void RoundRows(const RoundingCall& given, uint32_t* doubts) {
+  const RoundingCall call = given;  // stores of results do not change this one
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const bool needs_sign = call.factor == 0 || !std::isfinite(call.factor);
+  const bool are_strict = call.strict_columns != 0;
+  for (int64_t r = 0; r < call.rows; ++r) {
+    const WideVec row_error = hn::Set(d, call.row_errors[r]);
+    uint32_t row_doubts = 0;
+    for (int64_t i = 0; i < call.columns; i += lanes) {
+      const int64_t at = r * call.columns + i;
+      const WideVec sum = hn::Load(d, call.sums + at);
+      const WideVec bound = hn::Mul(row_error, hn::LoadU(d, call.column_norms + i));
+      const auto is_exact = hn::Le(bound, hn::Set(d, call.exact_below));
+      const WideVec error = hn::IfThenZeroElse(is_exact, bound);
+      const Approximate product{sum, error};
+      const Approximate x = kIsPlain ? product : WithTerms(call, at, product);
+      const LaneMasks masks = StoreRounded(x, are_strict, static_cast<T*>(call.results[r]) + i);
+      row_doubts |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
+      if (!kIsPlain && needs_sign) {
+        const auto may_be_zero = hn::And(hn::Ne(error, hn::Zero(d)), hn::Le(hn::Abs(sum), error));
+        row_doubts |= BitsOf(d, may_be_zero) << i;
+      }
+    }
+    doubts[r] = row_doubts;
+  }
 }
 
 template <typename T>
-uint32_t RoundTile(int64_t count, const RoundingCall& call) {
-  const Wide d;
-  const WideVec zero = hn::Zero(d);
-  const bool needs_sign = call.factor == 0 || !std::isfinite(call.factor);
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  uint32_t doubts = 0;
-  for (int64_t i = 0; i < count; i += lanes) {
-    const WideVec sum = hn::Load(d, call.sums + i);
-    WideVec error = hn::Mul(hn::Set(d, call.row_error), hn::LoadU(d, call.column_norms + i));
-    error = hn::IfThenElse(hn::Lt(error, hn::Set(d, call.exact_below)), zero, error);
-    Approximate x = Scaled({sum, error}, call.factor);
-    if (call.addend_errors != nullptr) {
-      x.error = hn::Add(x.error, hn::LoadU(d, call.addend_errors + i));
-    }
-    if (call.addends != nullptr) x = Plus(x, hn::LoadU(d, call.addends + i));
-    // The two sums below round as well.
-    const auto is_exact = hn::Eq(x.error, zero);
-    const WideVec reach = hn::MulAdd(hn::Abs(x.value), hn::Set(d, 0x1p-51),
-                                     hn::Mul(x.error, hn::Set(d, 1 + 0x1p-40)));
-    const auto is_taken = hn::Or(is_exact, hn::Not(hn::IsFinite(x.value)));
-    const WideVec least = hn::IfThenElse(is_taken, x.value, hn::Sub(x.value, reach));
-    const WideVec most = hn::IfThenElse(is_taken, x.value, hn::Add(x.value, reach));
-    uint32_t doubtful = StoreRounded(least, most, static_cast<T*>(call.results) + i);
-    if (needs_sign) {
-      const auto has_no_sign = hn::And(hn::Ne(error, zero), hn::Le(hn::Abs(sum), error));
-      doubtful |= BitsOf(d, has_no_sign);
-    }
-    doubts |= doubtful << i;
-  }
-  return doubts;
+void RoundTile(const RoundingCall& call, uint32_t* doubts) {
+  const bool is_plain =
+      call.factor == 1 && call.addends == nullptr && call.addend_errors == nullptr;
+  (is_plain ? RoundRows<true, T> : RoundRows<false, T>)(call, doubts);
 }
 
-uint32_t RoundFloats(int64_t count, const RoundingCall& call) {
-  return RoundTile<float>(count, call);
+void RoundFloats(const RoundingCall& call, uint32_t* doubts) {
+  RoundTile<float>(call, doubts);
 }
-uint32_t RoundHalves(int64_t count, const RoundingCall& call) {
-  return RoundTile<Half>(count, call);
+void RoundHalves(const RoundingCall& call, uint32_t* doubts) {
+  RoundTile<Half>(call, doubts);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
