@@ -145,8 +145,10 @@ constexpr int64_t kDepthAtOnce = kChainLength / 4;
 // Sums of numbers whose ratio is greater are hardly ever exact.
 constexpr double kGreatestSpan = 0x1p22;
 
+}  // namespace
+
 // Finds the lowest bit of numbers piece by piece, and gives up early.
-class BitSearch {
+class PackedLines::BitSearch {
  public:
   void Add(int64_t count, const double* numbers) {
     constexpr int64_t kPiece = 512;
@@ -170,8 +172,6 @@ class BitSearch {
   double greatest_ = 0;
 };
 
-}  // namespace
-
 PackedLines::PackedLines(const MatrixLines& lines, IndexRange range, PanelSide side)
     : lines_(lines),
       range_(range),
@@ -185,12 +185,12 @@ void PackedLines::Pack(IndexRange range) {
   range_ = range;
   norms_.assign(static_cast<size_t>(panels() * width_), 0);
   absent_.assign(static_cast<size_t>(panels()), 0);
-  std::vector<double> lowest_bits(static_cast<size_t>(panels()));
+  std::vector<double> lowest_bits(static_cast<size_t>(panels()), BitSearch().lowest());
   const int64_t grain = PackingGrain(panels(), width_ * length_);
   ParallelFor(panels(), grain, 0, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      PackPanel(panel, lowest_bits[static_cast<size_t>(panel)]);
-    }
+    BitSearch search;
+    for (int64_t panel = begin; panel < end; ++panel) PackPanel(panel, search);
+    lowest_bits[static_cast<size_t>(begin)] = search.lowest();
   });
   lowest_bit_ = *std::min_element(lowest_bits.begin(), lowest_bits.end());
 }
@@ -199,9 +199,8 @@ int64_t PackedLines::LinesIn(int64_t panel) const {
   return std::min(width_, range_.count - panel * width_);
 }
 
-void PackedLines::PackPanel(int64_t panel, double& lowest_bit) {
+void PackedLines::PackPanel(int64_t panel, BitSearch& search) {
   double* norms = norms_.data() + static_cast<size_t>(panel * width_);
-  BitSearch search;
   for (int64_t k = 0; k < length_; k += kDepthAtOnce) {
     const int64_t depth = std::min(kDepthAtOnce, length_ - k);
     double* to = data_.data() + (panel * length_ + k) * width_;
@@ -213,7 +212,6 @@ void PackedLines::PackPanel(int64_t panel, double& lowest_bit) {
   const double rounding = 1 + static_cast<double>(length_ + 8) * 0x1p-52;
   for (int64_t i = 0; i < width_; ++i) norms[i] = std::sqrt(norms[i] * rounding) * (1 + 0x1p-50);
   absent_[static_cast<size_t>(panel)] = lines_.WithAbsent(LinesOf(panel));
-  lowest_bit = search.lowest();
 }
 
 }  // namespace dmlop

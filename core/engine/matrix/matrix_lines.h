@@ -168,7 +168,9 @@ class PackedLines {
   double lowest_bit() const { return lowest_bit_; }
 
  private:
-  void PackPanel(int64_t panel, double& lowest_bit);
+  class BitSearch;
+
+  void PackPanel(int64_t panel, BitSearch& search);
 
   const MatrixLines& lines_;
   IndexRange range_;

@@ -51,6 +51,7 @@ WindowLines::WindowLines(const ConstTensorView& input, std::vector<LineAxis> axe
     : MatrixLines(LineCount(input, axes), LineLength(input, axes)),
       pack_tap_(PackTapFunctionFor(input.type)),
       input_(input),
+      element_bytes_(static_cast<int64_t>(ByteWidth(input.type))),
       axes_(std::move(axes)) {
   windows_.push_back(input.layout.sizes[0]);
   for (const LineAxis& axis : axes_) {
@@ -72,15 +73,18 @@ void WindowLines::ForEachRun(IndexRange lines, Body&& body) const {
   }
 }
 
-std::optional<int64_t> WindowLines::OuterOffset(const Dims& window, const Dims& tap,
-                                                int64_t channel) const {
+std::optional<int64_t> WindowLines::OuterOffset(const Dims& window, const Dims& tap) const {
   const Dims& strides = input_.layout.strides;
-  int64_t offset = window[0] * strides[0] + channel * strides[1];
+  int64_t offset = window[0] * strides[0];
   for (size_t d = 0; d + 1 < axes_.size(); ++d) {
     if (!axes_[d].Has(window[d + 1], tap[d])) return std::nullopt;
     offset += axes_[d].ElementAt(window[d + 1], tap[d]) * strides[d + 2];
   }
   return offset;
+}
+
+std::optional<int64_t> WindowLines::InChannel(std::optional<int64_t> outer, int64_t channel) const {
+  return outer ? std::optional(*outer + channel * input_.layout.strides[1]) : std::nullopt;
 }
 
 Range WindowLines::PresentPlaces(const Places& places) const {
@@ -103,19 +107,18 @@ void WindowLines::PackPlaces(const Places& places, int64_t channels, int64_t wid
   const std::byte* data = input_.data;
   if (begin < end) {
     const int64_t offset = *places.offset + (places.element + begin * step) * stride;
-    data += offset * static_cast<int64_t>(ByteWidth(input_.type));
+    data += offset * element_bytes_;
   }
   pack_tap_({data, channels, input_.layout.strides[1], begin, end - begin, places.count - end,
              stride * step, width, to});
 }
 
-void WindowLines::PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
-                          double* to) const {
+void WindowLines::PackTap(const Run& run, std::optional<int64_t> outer, int64_t tap,
+                          IndexRange channels, int64_t width, double* to) const {
   const LineAxis& axis = axes_.back();
   const int64_t position = run.window.back();
   const int64_t limit = std::min(run.count, axis.limit - position);
-  PackPlaces({OuterOffset(run.window, tap, channels.begin), axis.ElementAt(position, tap.back()),
-              limit, run.count},
+  PackPlaces({InChannel(outer, channels.begin), axis.ElementAt(position, tap), limit, run.count},
              channels.count, width, to + run.lane);
 }
 
@@ -127,12 +130,14 @@ void WindowLines::Pack(IndexRange lines, IndexRange elements, int64_t width, dou
   ForEachRun(lines, [&](const Run& run) {
     Dims tap = IndexOf(taps_, elements.begin / channels);
     int64_t channel = elements.begin % channels;
+    std::optional<int64_t> outer = OuterOffset(run.window, tap);
     for (int64_t k = 0; k < elements.count;) {
       const IndexRange part{channel, std::min(channels - channel, elements.count - k)};
-      PackTap(run, tap, part, width, to + k * width);
+      PackTap(run, outer, tap.back(), part, width, to + k * width);
       k += part.count;
       channel = 0;
       Advance(taps_, tap);
+      if (tap.back() == 0) outer = OuterOffset(run.window, tap);
     }
   });
 }
@@ -161,11 +166,12 @@ void WindowLines::Extract(int64_t line, double* to) const {
   const LineAxis& axis = axes_.back();
   for (int64_t i = 0; i < Product(taps_); ++i, to += channels) {
     const Dims tap = IndexOf(taps_, i);
-    if (!OuterOffset(window, tap, 0) || !axis.Has(window.back(), tap.back())) {
+    const std::optional<int64_t> outer = OuterOffset(window, tap);
+    if (!outer || !axis.Has(window.back(), tap.back())) {
       std::fill_n(to, channels, Absent());
       continue;
     }
-    PackTap({window, 0, 1}, tap, {0, channels}, 1, to);
+    PackTap({window, 0, 1}, outer, tap.back(), {0, channels}, 1, to);
   }
 }
 
@@ -221,7 +227,8 @@ void WindowRows::PackRun(const WindowLines::Run& run, int64_t count, IndexRange 
   const int64_t first = windows_.axes_.back().ElementAt(run.window.back(), 0);
   of_first_.clear();
   for (size_t o = 0; o < outer_.size(); ++o) {
-    const auto offset = windows_.OuterOffset(run.window, outer_[o], channels.begin);
+    const auto offset =
+        windows_.InChannel(windows_.OuterOffset(run.window, outer_[o]), channels.begin);
     const size_t slot = SlotOf(run.window, o) * rows_.size();
     of_first_.resize((o + 1) * taps_.size());
     for (size_t r = 0; r < rows_.size(); ++r) {

@@ -68,15 +68,19 @@ class WindowLines final : public MatrixLines {
   Range InsideOf(const Run& run) const;
   template <class Body>
   void ForEachRun(IndexRange lines, Body&& body) const;
-  // The offset of a tap of a window, but for the last dimension; null if the tap reads nothing.
-  std::optional<int64_t> OuterOffset(const Dims& window, const Dims& tap, int64_t channel) const;
+  // The offset of a tap of a window, but for the channel and the last dimension; null if the tap
+  // reads nothing.
+  std::optional<int64_t> OuterOffset(const Dims& window, const Dims& tap) const;
+  std::optional<int64_t> InChannel(std::optional<int64_t> outer, int64_t channel) const;
   Range PresentPlaces(const Places& places) const;
   void PackPlaces(const Places& places, int64_t channels, int64_t width, double* to) const;
-  void PackTap(const Run& run, const Dims& tap, IndexRange channels, int64_t width,
-               double* to) const;
+  // `outer` is that of the tap in the other dimensions.
+  void PackTap(const Run& run, std::optional<int64_t> outer, int64_t tap, IndexRange channels,
+               int64_t width, double* to) const;
 
   PackTapFunction* pack_tap_;
   ConstTensorView input_;
+  int64_t element_bytes_;
   std::vector<LineAxis> axes_;
   std::vector<Range> inside_;  // one for each axis
   Dims windows_;               // n, positions...
