@@ -10,8 +10,6 @@
 
 #include <algorithm>
 
-#include "core/kernels/copy/transpose-inl.h"
-#include "core/kernels/matrix/product.h"
 #include "core/kernels/matrix/widen_row-inl.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/prefetch.h"
@@ -41,25 +39,6 @@ void PackAcross(const PackCall& call) {
   }
 }
 
-// Packs lines `step` apart whose elements are adjacent.
-template <typename T>
-void PackAlong(const PackCall& call, int64_t step) {
-  const T* from = reinterpret_cast<const T*>(call.data) + call.lines[0] + call.inner[0];
-  if (call.width == 1) return WidenRow(from, call.depth, call.to);
-  using Bits = std::conditional_t<sizeof(T) == sizeof(uint16_t), uint16_t, float>;
-  constexpr int64_t kPiece = 64;
-  HWY_ALIGN Bits piece[kPiece * kMaxPanelWidth];
-  for (int64_t first = 0; first < call.depth; first += kPiece) {
-    const int64_t count = std::min(kPiece, call.depth - first);
-    Transpose({count, call.line_count, call.line_count, 1, 1, step}, piece,
-              reinterpret_cast<const Bits*>(from + first));
-    for (int64_t k = 0; k < count; ++k) {
-      WidenRow(reinterpret_cast<const T*>(piece) + k * call.line_count, call.line_count,
-               call.to + (first + k) * call.width);
-    }
-  }
-}
-
 template <typename T>
 void PackEach(const PackCall& call) {
   for (int64_t k = 0; k < call.depth; ++k) {
@@ -68,6 +47,73 @@ void PackEach(const PackCall& call) {
       call.to[k * call.width + i] = WidenElement(from[call.lines[i]]);
     }
   }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <typename T>
+void PackBlocks(const PackCall& call, int64_t /*step*/) {
+  PackEach<T>(call);
+}
+
+#else
+
+constexpr int64_t kBlockSide = 4;
+using Block = hn::FixedTag<float, kBlockSide>;
+
+HWY_INLINE void StoreWidened(hn::Vec<Block> x, double* to) {
+#if HWY_MAX_BYTES >= 32
+  const hn::FixedTag<double, kBlockSide> d;
+  hn::StoreU(hn::PromoteTo(d, x), d, to);
+#else
+  const hn::FixedTag<double, kBlockSide / 2> d;
+  const hn::Half<Block> half;
+  hn::StoreU(hn::PromoteTo(d, hn::LowerHalf(half, x)), d, to);
+  hn::StoreU(hn::PromoteTo(d, hn::UpperHalf(half, x)), d, to + kBlockSide / 2);
+#endif
+}
+
+// Packs as many elements as lines, which begin `step` apart.
+template <typename T>
+HWY_INLINE void PackBlock(const T* from, int64_t step, double* to, int64_t width) {
+  const Block d;
+  const auto line0 = LoadFloats(d, from);
+  const auto line1 = LoadFloats(d, from + step);
+  const auto line2 = LoadFloats(d, from + 2 * step);
+  const auto line3 = LoadFloats(d, from + 3 * step);
+  const auto lower02 = hn::InterleaveLower(d, line0, line2);
+  const auto lower13 = hn::InterleaveLower(d, line1, line3);
+  const auto upper02 = hn::InterleaveUpper(d, line0, line2);
+  const auto upper13 = hn::InterleaveUpper(d, line1, line3);
+  StoreWidened(hn::InterleaveLower(d, lower02, lower13), to);
+  StoreWidened(hn::InterleaveUpper(d, lower02, lower13), to + width);
+  StoreWidened(hn::InterleaveLower(d, upper02, upper13), to + 2 * width);
+  StoreWidened(hn::InterleaveUpper(d, upper02, upper13), to + 3 * width);
+}
+
+// The last blocks overlap those before them.
+template <typename T>
+void PackBlocks(const PackCall& call, int64_t step) {
+  if (call.line_count < kBlockSide || call.depth < kBlockSide) return PackEach<T>(call);
+  const T* from = reinterpret_cast<const T*>(call.data) + call.lines[0] + call.inner[0];
+  for (int64_t i = 0; i < call.line_count; i += kBlockSide) {
+    const int64_t line = HWY_MIN(i, call.line_count - kBlockSide);
+    for (int64_t k = 0; k < call.depth; k += kBlockSide) {
+      const int64_t element = HWY_MIN(k, call.depth - kBlockSide);
+      PackBlock(from + line * step + element, step, call.to + element * call.width + line,
+                call.width);
+    }
+  }
+}
+
+#endif
+
+// Packs lines `step` apart whose elements are adjacent.
+template <typename T>
+void PackAlong(const PackCall& call, int64_t step) {
+  if (call.width > 1) return PackBlocks<T>(call, step);
+  WidenRow(reinterpret_cast<const T*>(call.data) + call.lines[0] + call.inner[0], call.depth,
+           call.to);
 }
 
 template <typename T>
