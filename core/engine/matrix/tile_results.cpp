@@ -17,6 +17,12 @@ namespace {
 // Number of doubtful results above which they are computed.
 constexpr size_t kMostDoubts = 1 << 16;
 
+bool Repeat(const std::vector<MatrixAddend>& addends) {
+  return std::ranges::all_of(addends, [](const MatrixAddend& addend) {
+    return std::ranges::all_of(addend.at.rows.strides, [](int64_t stride) { return stride == 0; });
+  });
+}
+
 }  // namespace
 
 int64_t ChainedAdditions(int64_t length) {
@@ -40,7 +46,8 @@ TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
       row_offsets_(output.rows),
       column_offsets_(output.columns),
       width_(ProductKernelsNow().column_width),
-      round_(RoundingFunctionFor(output.type)) {}
+      round_(RoundingFunctionFor(output.type)),
+      addends_repeat_(Repeat(terms.addends)) {}
 
 void TileResults::ComputeDoubtful() {
   if (doubts_.empty()) return;
@@ -49,7 +56,7 @@ void TileResults::ComputeDoubtful() {
 }
 
 void TileResults::Finish(const TileSums& tile) {
-  if (!terms_.addends.empty()) AddAddends(tile);
+  LoadAddends(tile);
   const Places places = PlacesOf(tile);
   const std::array<void*, kMaxRowWidth> results = ResultsAt(places, tile.rows.count);
   RoundingCall call{};
@@ -62,6 +69,7 @@ void TileResults::Finish(const TileSums& tile) {
   call.factor = terms_.factor;
   call.addends = terms_.addends.empty() ? nullptr : addends_.data();
   call.addend_errors = terms_.addends.size() < 2 ? nullptr : addend_errors_.data();
+  call.addend_stride = addends_repeat_ ? 0 : width_;
   // Zeros in place of absent elements may have made a NaN, or changed the sign of a zero.
   call.strict_columns = tile.absent_columns;
   call.results = results.data();
@@ -93,17 +101,26 @@ void TileResults::AddDoubts(const TileSums& tile, const RowMasks& doubts) {
   if (doubts_.size() > kMostDoubts) ComputeDoubtful();
 }
 
+// Those that repeat in each row stay while tiles have the same columns.
+void TileResults::LoadAddends(const TileSums& tile) {
+  if (terms_.addends.empty()) return;
+  if (!addends_repeat_) return AddAddends(tile.rows, tile.columns);
+  if (tile.columns.begin == repeated_.begin && tile.columns.count == repeated_.count) return;
+  repeated_ = tile.columns;
+  AddAddends({0, 1}, tile.columns);
+}
+
 // Sums the addends and bounds the errors of these sums.
-void TileResults::AddAddends(const TileSums& tile) {
-  const size_t count = static_cast<size_t>(tile.rows.count * width_);
+void TileResults::AddAddends(IndexRange rows, IndexRange columns) {
+  const size_t count = static_cast<size_t>(rows.count * width_);
   for (size_t i = 0; i < terms_.addends.size(); ++i) {
     if (i == 0) {
-      LoadAddend(terms_.addends[i], tile, addends_.data());
+      LoadAddend(terms_.addends[i], rows, columns, addends_.data());
       std::fill_n(addend_errors_.data(), count, 0.0);
       continue;
     }
     alignas(64) std::array<double, kMaxTile> terms;
-    LoadAddend(terms_.addends[i], tile, terms.data());
+    LoadAddend(terms_.addends[i], rows, columns, terms.data());
     for (size_t k = 0; k < count; ++k) {
       const HeadTail sum = TwoSum(addends_[k], terms[k]);
       addends_[k] = sum.head;
@@ -112,30 +129,27 @@ void TileResults::AddAddends(const TileSums& tile) {
   }
 }
 
-void TileResults::LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const {
-  // A bias is the same in all rows.
-  const bool is_in_all_rows = addend.at.rows.rank() == 1 && addend.at.rows.strides[0] == 0;
-  const int64_t row_count = is_in_all_rows ? 1 : tile.rows.count;
-  Offsets rows, columns;
-  FillOffsets(addend.at.rows, {tile.rows.begin, row_count}, rows.data());
-  FillOffsets(addend.at.columns, tile.columns, columns.data());
-  const int64_t count = row_count * width_;
+void TileResults::LoadAddend(const MatrixAddend& addend, IndexRange rows, IndexRange columns,
+                             double* to) const {
+  Offsets row_offsets, column_offsets;
+  FillOffsets(addend.at.rows, rows, row_offsets.data());
+  FillOffsets(addend.at.columns, columns, column_offsets.data());
+  const int64_t count = rows.count * width_;
   if (addend.at.type == DataType::kFloat64) {
     std::fill_n(to, count, 0.0);
     const double* from = reinterpret_cast<const double*>(addend.at.data);
-    for (int64_t r = 0; r < row_count; ++r) {
-      for (int64_t c = 0; c < tile.columns.count; ++c) {
-        to[r * width_ + c] = from[rows[static_cast<size_t>(r)] + columns[static_cast<size_t>(c)]];
+    for (int64_t r = 0; r < rows.count; ++r) {
+      for (int64_t c = 0; c < columns.count; ++c) {
+        to[r * width_ + c] =
+            from[row_offsets[static_cast<size_t>(r)] + column_offsets[static_cast<size_t>(c)]];
       }
     }
   } else {
-    PackFunctionFor(addend.at.type)(
-        {addend.at.data, columns.data(), tile.columns.count, rows.data(), row_count, width_, to});
+    PackFunctionFor(addend.at.type)({addend.at.data, column_offsets.data(), columns.count,
+                                     row_offsets.data(), rows.count, width_, to});
   }
-  if (addend.factor != 1) {
-    for (int64_t k = 0; k < count; ++k) to[k] *= addend.factor;
-  }
-  for (int64_t r = row_count; r < tile.rows.count; ++r) std::copy_n(to, width_, to + r * width_);
+  if (addend.factor == 1) return;
+  for (int64_t k = 0; k < count; ++k) to[k] *= addend.factor;
 }
 
 TileResults::Places TileResults::PlacesOf(const TileSums& tile) {

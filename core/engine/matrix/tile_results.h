@@ -68,8 +68,10 @@ class TileResults {
                       // set
   };
 
-  void AddAddends(const TileSums& tile);
-  void LoadAddend(const MatrixAddend& addend, const TileSums& tile, double* to) const;
+  void LoadAddends(const TileSums& tile);
+  void AddAddends(IndexRange rows, IndexRange columns);
+  void LoadAddend(const MatrixAddend& addend, IndexRange rows, IndexRange columns,
+                  double* to) const;
   Places PlacesOf(const TileSums& tile);
   // Returns where each row of a tile is rounded to.
   std::array<void*, kMaxRowWidth> ResultsAt(const Places& places, int64_t rows);
@@ -84,6 +86,8 @@ class TileResults {
   int64_t width_;
   RoundingFunction* round_;
   std::vector<MatrixPlace> doubts_;
+  bool addends_repeat_;        // in each row, as a bias does
+  IndexRange repeated_{0, 0};  // the columns whose addends are loaded if they repeat
   alignas(64) std::array<double, kMaxTile> addends_;
   alignas(64) std::array<double, kMaxTile> addend_errors_;
   alignas(64) std::array<std::byte, kMaxTile * sizeof(float)> results_;

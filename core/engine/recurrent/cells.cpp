@@ -28,7 +28,7 @@ class Rnn final : public Cell<T> {
     GateValues gate(items.count, 1, units_);
     product_.Run(items.count,
                  std::array{RowsOf(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
-                 BiasesOf(parameters_, items.count, units_, 0, 1), gate.data());
+                 BiasesOf(parameters_, items.count, units_, 0, 1), gate);
     ForItems(items.count, units_, [&](Range range) {
       gate.Activate(0, range, parameters_.activations[0]);
       for (int64_t i = range.begin * units_; i < range.end * units_; ++i) {
@@ -103,7 +103,7 @@ class Gru final : public Cell<T> {
     GateValues gates(items.count, 2, units_);
     gates_.Run(items.count,
                std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
-               BiasesOf(parameters_, items.count, units_, kUpdate, 2), gates.data());
+               BiasesOf(parameters_, items.count, units_, kUpdate, 2), gates);
     GateValues candidate(items.count, 1, units_);
     if (linear_before_reset_) {
       ResetLinear(items, gates, candidate);
@@ -146,13 +146,13 @@ class Gru final : public Cell<T> {
     });
     products_[0].Run(items.count,
                      std::array{RowsOf<T>(items.input, inputs_), RowsOf(reset.data(), units_)},
-                     BiasesOf(parameters_, items.count, units_, kHidden, 1), candidate.data());
+                     BiasesOf(parameters_, items.count, units_, kHidden, 1), candidate);
   }
 
   void ResetLinear(const StepItems<T>& items, GateValues& gates, GateValues& candidate) const {
     GateValues linear(items.count, 1, units_);
     products_[0].Run(items.count, std::array{RowsOf<T>(items.hidden, units_)},
-                     {BiasOf(parameters_, items.count, units_, {1, kHidden, 1})}, linear.data());
+                     {BiasOf(parameters_, items.count, units_, {1, kHidden, 1})}, linear);
     std::vector<double> reset(static_cast<size_t>(items.count * units_));
     ApplyGates(items.count, gates, [&](int64_t place, float gate) {
       reset[static_cast<size_t>(place)] = static_cast<double>(gate) * linear.data()[place];
@@ -160,7 +160,7 @@ class Gru final : public Cell<T> {
     products_[1].Run(
         items.count, std::array{RowsOf<T>(items.input, inputs_)},
         {BiasOf(parameters_, items.count, units_, {0, kHidden, 1}), ProductsOf(reset, units_)},
-        candidate.data());
+        candidate);
   }
 
   const CellParameters parameters_;
@@ -257,7 +257,7 @@ class Lstm final : public Cell<T> {
     if (!peeped.empty()) addends.push_back(ProductsOf(peeped, count * units_));
     product.product.Run(
         items.count, std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
-        addends, gates.data());
+        addends, gates);
     if (options_.clip) gates.Clip(*options_.clip);
     return gates;
   }

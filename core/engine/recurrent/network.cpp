@@ -16,7 +16,8 @@ class Sequence {
         units_(units),
         cell_(cell),
         hidden_(Initial(views.hidden)),
-        memory_(Initial(views.memory)) {}
+        memory_(Initial(views.memory)),
+        input_(static_cast<size_t>(items_ * inputs_)) {}
 
   void Run() {
     for (int64_t step = 0; step < steps_; ++step) RunStep(step);
@@ -37,13 +38,23 @@ class Sequence {
   // Copy between packed memory and a row of a tensor; `index` omits the last dimension.
   static void Gather(const ConstTensorView& view, const Dims& index, T* to) {
     const T* from = RowOf<const T>(view, index);
+    const int64_t count = view.layout.sizes.back();
     const int64_t stride = view.layout.strides.back();
-    for (int64_t i = 0; i < view.layout.sizes.back(); ++i) to[i] = from[i * stride];
+    if (stride == 1) {
+      std::copy_n(from, count, to);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
   }
   static void Scatter(const T* from, const TensorView& view, const Dims& index) {
     T* to = RowOf<T>(view, index);
+    const int64_t count = view.layout.sizes.back();
     const int64_t stride = view.layout.strides.back();
-    for (int64_t i = 0; i < view.layout.sizes.back(); ++i) to[i * stride] = from[i];
+    if (stride == 1) {
+      std::copy_n(from, count, to);
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) to[i * stride] = from[i];
   }
   static void Clear(const TensorView& view, const Dims& index) {
     const std::vector<T> zeros(static_cast<size_t>(view.layout.sizes.back()));
@@ -67,24 +78,35 @@ class Sequence {
       if (step < LengthOf(item)) active.push_back(item);
     }
     if (active.empty()) return;
-    const int64_t count = static_cast<int64_t>(active.size());
-    std::vector<T> input(static_cast<size_t>(count * inputs_));
+    for (size_t i = 0; i < active.size(); ++i) {
+      Gather(views_.input, {TimeOf(active[i], step), active[i]},
+             input_.data() + static_cast<int64_t>(i) * inputs_);
+    }
+    if (std::ssize(active) == items_) {
+      cell_.Step({items_, input_.data(), hidden_.data(), memory_.data()});
+    } else {
+      StepSome(active);
+    }
+    if (views_.sequence.data == nullptr) return;
+    for (const int64_t item : active) {
+      Scatter(hidden_.data() + item * units_, views_.sequence, {TimeOf(item, step), item});
+    }
+  }
+
+  void StepSome(const std::vector<int64_t>& active) {
+    const int64_t count = std::ssize(active);
     std::vector<T> hidden(static_cast<size_t>(count * units_));
     std::vector<T> memory = hidden;
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t item = active[static_cast<size_t>(i)];
-      Gather(views_.input, {TimeOf(item, step), item}, input.data() + i * inputs_);
-      std::copy_n(hidden_.data() + item * units_, units_, hidden.data() + i * units_);
-      std::copy_n(memory_.data() + item * units_, units_, memory.data() + i * units_);
-    }
-    cell_.Step({count, input.data(), hidden.data(), memory.data()});
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t item = active[static_cast<size_t>(i)];
-      std::copy_n(hidden.data() + i * units_, units_, hidden_.data() + item * units_);
-      std::copy_n(memory.data() + i * units_, units_, memory_.data() + item * units_);
-      if (views_.sequence.data == nullptr) continue;
-      Scatter(hidden.data() + i * units_, views_.sequence, {TimeOf(item, step), item});
-    }
+    const auto for_each = [&](auto&& body) {
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t item = active[static_cast<size_t>(i)] * units_;
+        body(hidden.data() + i * units_, hidden_.data() + item);
+        body(memory.data() + i * units_, memory_.data() + item);
+      }
+    };
+    for_each([&](T* packed, const T* state) { std::copy_n(state, units_, packed); });
+    cell_.Step({count, input_.data(), hidden.data(), memory.data()});
+    for_each([&](const T* packed, T* state) { std::copy_n(packed, units_, state); });
   }
 
   // Elements beyond the end of a sequence are 0.
@@ -111,6 +133,7 @@ class Sequence {
   int64_t steps_, items_, inputs_, units_;
   Cell<T>& cell_;
   std::vector<T> hidden_, memory_;  // {B, H}
+  std::vector<T> input_;            // those of a step, packed
 };
 
 }  // namespace
@@ -178,28 +201,24 @@ MatrixView RowsOf(const ConstTensorView& view) {
 
 }  // namespace
 
-GateProduct::GateProduct(std::span<const ConstTensorView> weights)
-    : units_(weights.front().layout.sizes[0]) {
+GateProduct::GateProduct(std::span<const ConstTensorView> weights) {
   for (const ConstTensorView& view : weights) {
     parts_.push_back(std::make_unique<ViewLines>(RowsOf(view)));
   }
   columns_ = std::make_unique<JoinedLines>(Borrowed(parts_));
-  packed_ = std::make_unique<PackedLines>(*columns_, IndexRange{0, units_}, PanelSide::kColumns);
+  packed_ = std::make_unique<PackedLines>(*columns_, IndexRange{0, columns_->count()},
+                                          PanelSide::kColumns);
 }
 
 void GateProduct::Run(int64_t count, std::span<const PackedRows> inputs,
-                      const std::vector<MatrixAddend>& addends, float* results) const {
+                      const std::vector<MatrixAddend>& addends, GateValues& results) const {
   std::vector<std::unique_ptr<ViewLines>> parts;
   for (const PackedRows& rows : inputs) {
     parts.push_back(std::make_unique<ViewLines>(
         MatrixView{rows.data, rows.type, {{count}, {rows.length}}, {{rows.length}, {1}}}));
   }
   const JoinedLines rows(Borrowed(parts));
-  const MatrixOutput output{reinterpret_cast<std::byte*>(results),
-                            DataType::kFloat32,
-                            {{count}, {units_}},
-                            {{units_}, {1}}};
-  MultiplyMatrices(rows, *columns_, *packed_, MatrixTerms{1, addends}, output);
+  MultiplyMatrices(rows, *columns_, *packed_, MatrixTerms{1, addends}, results.Matrix());
 }
 
 }  // namespace dmlop

@@ -88,6 +88,48 @@ struct PackedRows {
   int64_t length;  // of a row
 };
 
+// The values of consecutive gates for some items: {gates, items, H}.
+class GateValues {
+ public:
+  GateValues(int64_t items, int64_t gates, int64_t units)
+      : items_(items),
+        gates_(gates),
+        units_(units),
+        values_(std::make_unique_for_overwrite<float[]>(static_cast<size_t>(count()))) {}
+
+  float* data() { return values_.get(); }
+  // The values of a gate for all units.
+  float* Row(int64_t item, int64_t gate) { return data() + (gate * items_ + item) * units_; }
+  float At(int64_t item, int64_t gate, int64_t unit) const {
+    return values_[static_cast<size_t>((gate * items_ + item) * units_ + unit)];
+  }
+
+  // A matrix with a row for each item.
+  MatrixOutput Matrix() {
+    return {reinterpret_cast<std::byte*>(data()),
+            DataType::kFloat32,
+            {{items_}, {units_}},
+            {{gates_, units_}, {items_ * units_, 1}}};
+  }
+
+  void Activate(int64_t gate, Range items, const ActivationFunction& function) {
+    function({reinterpret_cast<std::byte*>(Row(items.begin, gate)), DataType::kFloat32,
+              PackedLayout({1, 1, items.count(), units_})});
+  }
+
+  void Clip(float most) {
+    for (float& value : std::span(data(), static_cast<size_t>(count()))) {
+      value = value < -most ? -most : value > most ? most : value;
+    }
+  }
+
+ private:
+  int64_t count() const { return items_ * gates_ * units_; }
+
+  int64_t items_, gates_, units_;
+  std::unique_ptr<float[]> values_;
+};
+
 // The sums that gates of a recurrent network are computed from: exact sums of products of weights
 // with an input and a state, rounded once to FLOAT32.
 class GateProduct {
@@ -95,49 +137,16 @@ class GateProduct {
   // Each of `weights` has a row for each unit of the gates, and all have equally many.
   explicit GateProduct(std::span<const ConstTensorView> weights);
 
-  int64_t units() const { return units_; }
-
   // Computes, for `count` rows of each of `inputs` (one input for each of the weights), the sum of
-  // their products and of the addends; an addend's element for row r and unit u is at OffsetOf of
-  // both. Rows of results are packed.
+  // their products and of the addends; an addend's element for row r and unit u of all gates is at
+  // OffsetOf of both.
   void Run(int64_t count, std::span<const PackedRows> inputs,
-           const std::vector<MatrixAddend>& addends, float* results) const;
+           const std::vector<MatrixAddend>& addends, GateValues& results) const;
 
  private:
-  int64_t units_;
   std::vector<std::unique_ptr<ViewLines>> parts_;
   std::unique_ptr<JoinedLines> columns_;
   std::unique_ptr<PackedLines> packed_;
-};
-
-// The values of consecutive gates for some items: {items, gates * H}.
-class GateValues {
- public:
-  GateValues(int64_t items, int64_t gates, int64_t units)
-      : gates_(gates), units_(units), values_(static_cast<size_t>(items * gates * units)) {}
-
-  float* data() { return values_.data(); }
-  // The values of a gate for all units.
-  float* Row(int64_t item, int64_t gate) {
-    return values_.data() + (item * gates_ + gate) * units_;
-  }
-  float At(int64_t item, int64_t gate, int64_t unit) const {
-    return values_[static_cast<size_t>((item * gates_ + gate) * units_ + unit)];
-  }
-
-  void Activate(int64_t gate, Range items, const ActivationFunction& function) {
-    function({reinterpret_cast<std::byte*>(Row(items.begin, gate)),
-              DataType::kFloat32,
-              {{1, 1, items.count(), units_}, {0, 0, gates_ * units_, 1}}});
-  }
-
-  void Clip(float most) {
-    for (float& value : values_) value = value < -most ? -most : value > most ? most : value;
-  }
-
- private:
-  int64_t gates_, units_;
-  std::vector<float> values_;
 };
 
 // Calls body with ranges of items, in parallel if that pays. It suits all that an item does by

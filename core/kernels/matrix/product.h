@@ -62,7 +62,7 @@ ExactDotFunction* ExactDotFunctionNow();
 
 // A tile of results, round(factor * sum + addend), with as many columns as ProductKernels gives.
 // Sum [r, c] is off by at most row_errors[r] * column_norms[c], or exact if that is below
-// `exact_below`. Sums, addends and their errors are packed.
+// `exact_below`. Sums are packed.
 struct RoundingCall {
   int64_t rows, columns;
   const double* sums;
@@ -72,6 +72,7 @@ struct RoundingCall {
   double factor;
   const double* addends;        // null if there are none, not even zeros
   const double* addend_errors;  // null if addends are exact
+  int64_t addend_stride;        // between rows; 0 if they are the same in all
   uint32_t strict_columns;      // a bit mask of the columns whose zeros and NaN are in doubt
   void* const* results;         // the place of each row
 };

@@ -93,7 +93,7 @@ HWY_INLINE LaneMasks StoreRounded(Approximate x, bool are_strict, T* to) {
   return StoreRounded(least, most, are_strict, to);
 }
 
-// Adds the other terms to the product number `at`.
+// Adds the other terms, of which the addends are at a place `at`, to a product.
 HWY_INLINE Approximate WithTerms(const RoundingCall& call, int64_t at, Approximate product) {
   Approximate x = Scaled(product, call.factor);
   if (call.addend_errors != nullptr) {
@@ -114,13 +114,13 @@ void RoundRows(const RoundingCall& given, uint32_t* doubts) {
     const WideVec row_error = hn::Set(d, call.row_errors[r]);
     uint32_t row_doubts = 0;
     for (int64_t i = 0; i < call.columns; i += lanes) {
-      const int64_t at = r * call.columns + i;
-      const WideVec sum = hn::Load(d, call.sums + at);
+      const WideVec sum = hn::Load(d, call.sums + r * call.columns + i);
       const WideVec bound = hn::Mul(row_error, hn::LoadU(d, call.column_norms + i));
       const auto is_exact = hn::Le(bound, hn::Set(d, call.exact_below));
       const WideVec error = hn::IfThenZeroElse(is_exact, bound);
       const Approximate product{sum, error};
-      const Approximate x = kIsPlain ? product : WithTerms(call, at, product);
+      const Approximate x =
+          kIsPlain ? product : WithTerms(call, r * call.addend_stride + i, product);
       const LaneMasks masks = StoreRounded(x, are_strict, static_cast<T*>(call.results[r]) + i);
       row_doubts |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
       if (!kIsPlain && needs_sign) {
