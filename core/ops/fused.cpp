@@ -80,6 +80,22 @@ void ActivateInPlace(const OperatorDesc& activation, const TensorView& tensor) {
   RunActivation(activation, AsConst(copy), tensor);
 }
 
+std::function<void(const TensorView& tensor)> InPlaceFunction(const OperatorDesc& activation) {
+  const auto* family = std::get_if<ElementWise>(&activation.info().family);
+  if (family != nullptr && family->operands == nullptr && activation.info().in_place) {
+    const OperatorDesc alone = OnMadeUpTensors(activation, ActivationHost::kNetwork);
+    const ElementWiseCall call = WorkOf(*family, alone, {}).call;
+    const bool is_copy = call.function == ElementWiseFunction::kCast;
+    if (!is_copy) {
+      return [call](const TensorView& tensor) {
+        const ConstTensorView input = AsConst(tensor);
+        ComputeElements(call, {&input, 1}, tensor);
+      };
+    }
+  }
+  return [&activation](const TensorView& tensor) { ActivateInPlace(activation, tensor); };
+}
+
 std::optional<FormulaNode> FormulaOfActivation(const OperatorDesc& activation, FormulaNode x,
                                                Formula& formula) {
   const auto* family = std::get_if<ElementWise>(&activation.info().family);

@@ -34,6 +34,10 @@ void RunActivation(OperatorDesc activation, const ConstTensorView& input, const 
 // Likewise, but overwrites its input.
 void ActivateInPlace(const OperatorDesc& activation, const TensorView& tensor);
 
+// Returns a function that does so to any number of tensors of FLOAT32. The activation must outlive
+// it.
+std::function<void(const TensorView& tensor)> InPlaceFunction(const OperatorDesc& activation);
+
 // Returns the formula of such an activation of a node; none unless it computes each element by
 // itself. The activation must have its tensors.
 std::optional<FormulaNode> FormulaOfActivation(const OperatorDesc& activation, FormulaNode x,

@@ -38,11 +38,12 @@ ProductGrid GridOf(const PackedLines& rows, const PackedLines& columns, PanelSid
       rows.length());
 }
 
-// The state of a thread.
+// The state of a thread. The sums of a block await their next chains.
 struct Workspace {
   Workspace(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
             const MatrixOutput& output)
-      : sums(kBlockRows * kBlockColumns), results(rows, columns, terms, output) {}
+      : sums(rows.length() > kChainLength ? kBlockRows * kBlockColumns : kMaxTile),
+        results(rows, columns, terms, output) {}
 
   AlignedNumbers<double> sums;
   TileResults results;

@@ -130,9 +130,8 @@ CellParameters ParametersOf(const NetworkKind& kind, const OperatorDesc& op, con
                             {}};
   const std::vector<OperatorDesc>& all = op[kActivationDescs];
   for (uint32_t i = 0; i < kind.activations; ++i) {
-    const OperatorDesc& activation = all[static_cast<size_t>(direction) * kind.activations + i];
     parameters.activations.push_back(
-        [&activation](const TensorView& values) { ActivateInPlace(activation, values); });
+        InPlaceFunction(all[static_cast<size_t>(direction) * kind.activations + i]));
   }
   return parameters;
 }
