@@ -96,8 +96,9 @@ class PackedProduct {
   void AddChain(IndexRange chain, int64_t row_panel, int64_t column_panel, double* sums,
                 const double* next) const {
     const auto multiply = chain.begin == 0 ? kernels_.begin_sums : kernels_.add_to_sums;
-    multiply(chain.count, rows_.LinesIn(row_panel), rows_.Panel(row_panel, chain.begin),
-             columns_.Panel(column_panel, chain.begin), sums, next);
+    multiply(chain.count, rows_.LinesIn(row_panel), columns_.LinesIn(column_panel),
+             rows_.Panel(row_panel, chain.begin), columns_.Panel(column_panel, chain.begin), sums,
+             next);
     const bool is_last = chain.begin + chain.count == rows_.length();
     if (is_last) Finish(row_panel, column_panel, sums);
   }

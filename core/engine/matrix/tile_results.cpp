@@ -46,6 +46,7 @@ TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
       row_offsets_(output.rows),
       column_offsets_(output.columns),
       width_(ProductKernelsNow().column_width),
+      lanes_(ProductKernelsNow().lanes),
       round_(RoundingFunctionFor(output.type)),
       addends_repeat_(Repeat(terms.addends)) {}
 
@@ -61,8 +62,9 @@ void TileResults::Finish(const TileSums& tile) {
   const std::array<void*, kMaxRowWidth> results = ResultsAt(places, tile.rows.count);
   RoundingCall call{};
   call.rows = tile.rows.count;
-  call.columns = width_;
+  call.columns = tile.columns.count;
   call.sums = tile.sums;
+  call.stride = width_;
   call.row_errors = tile.row_errors.data();
   call.column_norms = tile.column_norms;
   call.exact_below = tile.exact_below;
@@ -155,7 +157,8 @@ void TileResults::LoadAddend(const MatrixAddend& addend, IndexRange rows, IndexR
 TileResults::Places TileResults::PlacesOf(const TileSums& tile) {
   Places places;
   row_offsets_.Fill(tile.rows, places.rows.data());
-  places.are_direct = tile.columns.count == width_ && column_offsets_.AreNeighbours(tile.columns);
+  places.are_direct =
+      tile.columns.count % lanes_ == 0 && column_offsets_.AreNeighbours(tile.columns);
   column_offsets_.Fill({tile.columns.begin, places.are_direct ? 1 : tile.columns.count},
                        places.columns.data());
   return places;

@@ -64,8 +64,8 @@ class TileResults {
   // Offsets in the output.
   struct Places {
     Offsets rows, columns;
-    bool are_direct;  // true if a row is a whole one of neighbours; then only the first column is
-                      // set
+    bool are_direct;  // true if a row consists of whole vectors of neighbours; then only the first
+                      // column is set
   };
 
   void LoadAddends(const TileSums& tile);
@@ -84,6 +84,7 @@ class TileResults {
   const MatrixOutput& output_;
   LineOffsets row_offsets_, column_offsets_;
   int64_t width_;
+  int64_t lanes_;  // of a vector
   RoundingFunction* round_;
   std::vector<MatrixPlace> doubts_;
   bool addends_repeat_;        // in each row, as a bias does

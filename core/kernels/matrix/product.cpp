@@ -39,28 +39,31 @@ HWY_INLINE double* TileRow(double* sums, int64_t row) {
 }
 
 // The products are exact, so it does not matter whether they are fused with the additions.
-template <bool kBegins, int64_t kRows>
+template <bool kBegins, int64_t kRows, int64_t kVectors>
 void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
                   const double* HWY_RESTRICT columns, double* HWY_RESTRICT sums,
                   const double* next) {
   const Doubles d;
-  DoubleVec chains[kRows][kColumnVectors];
+  DoubleVec chains[kRows][kVectors];
 #pragma GCC unroll 8
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
-    for (int64_t c = 0; c < kColumnVectors; ++c) chains[r][c] = hn::Set(d, -0.0);
+    for (int64_t c = 0; c < kVectors; ++c) chains[r][c] = hn::Set(d, -0.0);
   }
   for (int64_t k = 0; k < depth; ++k) {
     PrefetchLine(reinterpret_cast<const std::byte*>(next) + k * kLineBytes);
-    const DoubleVec column0 = hn::Load(d, columns);
-    const DoubleVec column1 = hn::Load(d, columns + kLanes);
-    const DoubleVec column2 = hn::Load(d, columns + 2 * kLanes);
+    DoubleVec column[kVectors];
+#pragma GCC unroll 3
+    for (int64_t c = 0; c < kVectors; ++c) {
+      column[c] = hn::Load(d, columns + c * static_cast<int64_t>(kLanes));
+    }
 #pragma GCC unroll 8
     for (int64_t r = 0; r < kRows; ++r) {
       const DoubleVec row = hn::Set(d, rows[r]);
-      chains[r][0] = hn::MulAdd(row, column0, chains[r][0]);
-      chains[r][1] = hn::MulAdd(row, column1, chains[r][1]);
-      chains[r][2] = hn::MulAdd(row, column2, chains[r][2]);
+#pragma GCC unroll 3
+      for (int64_t c = 0; c < kVectors; ++c) {
+        chains[r][c] = hn::MulAdd(row, column[c], chains[r][c]);
+      }
     }
     rows += kRowWidth;
     columns += kColumnVectors * kLanes;
@@ -68,7 +71,7 @@ void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
 #pragma GCC unroll 8
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
-    for (int64_t c = 0; c < kColumnVectors; ++c) {
+    for (int64_t c = 0; c < kVectors; ++c) {
       double* sum = TileRow(sums, r) + c * static_cast<int64_t>(kLanes);
       if constexpr (kBegins) {
         hn::Store(chains[r][c], d, sum);
@@ -80,14 +83,17 @@ void MultiplyRows(int64_t depth, const double* HWY_RESTRICT rows,
 }
 
 template <bool kBegins>
-void Multiply(int64_t depth, int64_t row_count, const double* rows, const double* columns,
-              double* sums, const double* next) {
-  if (row_count == 1) return MultiplyRows<kBegins, 1>(depth, rows, columns, sums, next);
-  if (row_count == 2) return MultiplyRows<kBegins, 2>(depth, rows, columns, sums, next);
-  if (row_count <= 4) return MultiplyRows<kBegins, 4>(depth, rows, columns, sums, next);
-  if constexpr (kRowWidth > 4) {
-    MultiplyRows<kBegins, kRowWidth>(depth, rows, columns, sums, next);
-  }
+void Multiply(int64_t depth, int64_t row_count, int64_t column_count, const double* rows,
+              const double* columns, double* sums, const double* next) {
+  constexpr int64_t kMost = kColumnVectors;
+  constexpr int64_t kVector = static_cast<int64_t>(kLanes);
+  const auto multiply = [&](auto* function) { function(depth, rows, columns, sums, next); };
+  if (row_count == 1) return multiply(MultiplyRows<kBegins, 1, kMost>);
+  if (row_count == 2) return multiply(MultiplyRows<kBegins, 2, kMost>);
+  if (kRowWidth > 4 && row_count <= 4) return multiply(MultiplyRows<kBegins, 4, kMost>);
+  if (column_count <= kVector) return multiply(MultiplyRows<kBegins, kRowWidth, 1>);
+  if (column_count <= 2 * kVector) return multiply(MultiplyRows<kBegins, kRowWidth, 2>);
+  multiply(MultiplyRows<kBegins, kRowWidth, kMost>);
 }
 
 void AddSquares(int64_t depth, int64_t width, const double* HWY_RESTRICT panel,
@@ -276,9 +282,9 @@ void ExactDot(int64_t count, const double* a, const double* b, ExactSum& sum) {
 }
 
 ProductKernels Kernels() {
-  return {kRowWidth,      kColumnVectors * static_cast<int64_t>(kLanes),
-          Multiply<true>, Multiply<false>,
-          AddSquares,     ScanBits};
+  constexpr int64_t kVector = static_cast<int64_t>(kLanes);
+  return {kRowWidth, kColumnVectors * kVector, kVector, Multiply<true>, Multiply<false>, AddSquares,
+          ScanBits};
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -20,13 +20,15 @@ inline constexpr int64_t kMaxPanelWidth = 24;
 // The widths depend on the instruction set. Panels are aligned to 64 bytes.
 struct ProductKernels {
   int64_t row_width;
-  int64_t column_width;
+  int64_t column_width;  // some vectors
+  int64_t lanes;         // of a vector
 
   // Computes a chain of `depth` products, which begins with -0, for each sum of a tile of row_width
-  // x column_width, row by row. Rows from `row_count` on are left alone or computed from what is in
-  // the panel. Meanwhile prefetches `depth` cache lines from `next` on.
-  using Multiply = void(int64_t depth, int64_t row_count, const double* rows, const double* columns,
-                        double* sums, const double* next);
+  // x column_width, row by row. Rows from `row_count` and columns from `column_count` on are left
+  // alone or computed from what is in the panel. Meanwhile prefetches `depth` cache lines from
+  // `next` on.
+  using Multiply = void(int64_t depth, int64_t row_count, int64_t column_count, const double* rows,
+                        const double* columns, double* sums, const double* next);
   Multiply* begin_sums;   // sets the sums
   Multiply* add_to_sums;  // adds to them
 
@@ -60,12 +62,13 @@ ExactDotFunction* ExactDotFunctionNow();
 
 // Rounds sums with a known error bound to results, unless the bound leaves them in doubt.
 
-// A tile of results, round(factor * sum + addend), with as many columns as ProductKernels gives.
-// Sum [r, c] is off by at most row_errors[r] * column_norms[c], or exact if that is below
-// `exact_below`. Sums are packed.
+// A tile of results, round(factor * sum + addend). Rows of sums and of addends are as long as the
+// column width of ProductKernels, and whole vectors of them are rounded. Sum [r, c] is off by at
+// most row_errors[r] * column_norms[c], or exact if that is below `exact_below`. Sums are packed.
 struct RoundingCall {
   int64_t rows, columns;
   const double* sums;
+  int64_t stride;  // between rows of sums
   const double* row_errors;
   const double* column_norms;
   double exact_below;

@@ -114,7 +114,7 @@ void RoundRows(const RoundingCall& given, uint32_t* doubts) {
     const WideVec row_error = hn::Set(d, call.row_errors[r]);
     uint32_t row_doubts = 0;
     for (int64_t i = 0; i < call.columns; i += lanes) {
-      const WideVec sum = hn::Load(d, call.sums + r * call.columns + i);
+      const WideVec sum = hn::Load(d, call.sums + r * call.stride + i);
       const WideVec bound = hn::Mul(row_error, hn::LoadU(d, call.column_norms + i));
       const auto is_exact = hn::Le(bound, hn::Set(d, call.exact_below));
       const WideVec error = hn::IfThenZeroElse(is_exact, bound);
