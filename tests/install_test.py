@@ -39,6 +39,8 @@ def cached(name):
 
 LIBRARIES = cached("CMAKE_INSTALL_LIBDIR")  # relative to the prefix
 
+DEMO = ROOT / "testdata/demo"
+
 # The place of each installed file, by Debian package.
 PAGES = sorted([page.name for page in (ROOT / "man").iterdir()] + [f"dmlop-{group}.7" for group in GROUPS] + ["dmlop-onnx.5"])
 PLACES = {
@@ -46,7 +48,7 @@ PLACES = {
         "bin/dmlop", f"{LIBRARIES}/dmlop/dmlop-bench.so",
         "share/bash-completion/completions/dmlop", "share/fish/vendor_completions.d/dmlop.fish",
         "share/doc/dmlop/changelog.gz", "share/doc/dmlop/copyright",
-        *(f"share/doc/dmlop/examples/{file.name}" for file in (ROOT / "testdata/demo").iterdir()),
+        *(f"share/doc/dmlop/examples/{file.relative_to(DEMO)}" for file in DEMO.rglob("*") if file.is_file()),
         "share/doc/dmlop/examples/matrix.jsonl", "share/doc/dmlop/examples/matrix-large.jsonl",
         "share/doc/dmlop/examples/matrix-open.jsonl",
         *(f"share/doc/dmlop/html/{file}" for file in ("differences.png", "index.html", "manual.css", "product.png")),

@@ -38,7 +38,8 @@ class ReadmeTest(unittest.TestCase):
 
 # Commands whose status reports differing files or an invalid document.
 STATUS = {"dmlop run reduce.json --judge gpu.npy": 1, "dmlop compare gpu.npy sum.npy": 1,
-          "dmlop compare product-gpu.npy product.npy": 1, "sed": 3}
+          "dmlop compare product-gpu.npy product.npy": 1, "dmlop batch suite.jsonl --judge gpu": 1,
+          "dmlop diagnose suite.jsonl": 1, "sed": 3}
 
 # Commands that are not run: those that install packages or build the project, because this test runs within the build,
 # and those that enter a copy of testdata/demo, where it runs.
