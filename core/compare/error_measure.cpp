@@ -49,27 +49,22 @@ size_t UnitBin(double units) {
   return units <= 1 ? 1 : 1 + static_cast<size_t>(std::ceil(std::log2(units)));
 }
 
-double MeanOfMiddle(std::vector<double>& values) {
-  const auto upper = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, upper);
-  return (*std::max_element(values.begin(), upper) + *upper) / 2;
+// Each figure is sought among the errors from the one before on, as those are no less.
+ErrorFigures FiguresOf(std::vector<double> errors) {
+  const auto last = errors.end() - 1;
+  const auto middle = errors.begin() + std::ssize(errors) / 2;
+  std::ranges::nth_element(errors, middle);
+  const bool is_even = errors.size() % 2 == 0;
+  const double median =
+      is_even ? (*std::max_element(errors.begin(), middle) + *middle) / 2 : *middle;
+  const auto place = errors.begin() + (last - errors.begin()) * 99 / 100;
+  std::nth_element(place < middle ? errors.begin() : middle, place, errors.end());
+  return {median, *place, *std::max_element(place, errors.end())};
 }
 
 UnitStatistics StatisticsOf(const UnitErrors& errors) {
-  UnitStatistics statistics;
-  statistics.most_terms = errors.most_terms;
-  statistics.has_limits = !errors.allowed.empty();
+  UnitStatistics statistics{FiguresOf(errors.units), errors.most_terms, !errors.allowed.empty()};
   for (const double units : errors.units) ++statistics.histogram[UnitBin(units)];
-  std::vector<double> sorted = errors.units;
-  const auto rank = [&](double part) {
-    const auto last = static_cast<double>(sorted.size() - 1);
-    const auto place = sorted.begin() + static_cast<ptrdiff_t>(std::floor(part * last));
-    std::nth_element(sorted.begin(), place, sorted.end());
-    return *place;
-  };
-  statistics.median = sorted.size() % 2 == 0 ? MeanOfMiddle(sorted) : rank(0.5);
-  statistics.p99 = rank(0.99);
-  statistics.max = rank(1);
   return statistics;
 }
 

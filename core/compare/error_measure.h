@@ -43,15 +43,22 @@ struct UnitErrors {
 using UnitHistogram = std::array<int64_t, 66>;
 size_t UnitBin(double units);
 
-struct UnitStatistics {
-  double median = 0, p99 = 0, max = 0;
+// Figures of the errors of some elements.
+struct ErrorFigures {
+  double median = 0;
+  double p99 = 0;
+  double max = 0;
+};
+
+// Takes at least one error. The median of an even number of them is the mean of the two in the
+// middle.
+ErrorFigures FiguresOf(std::vector<double> errors);
+
+struct UnitStatistics : ErrorFigures {
   int64_t most_terms = 1;
   bool has_limits = false;  // a tolerance in units was given
   UnitHistogram histogram{};
 };
-
-// The mean of the two in the middle of an even number of values, whose order changes.
-double MeanOfMiddle(std::vector<double>& values);
 
 // Takes all elements of a comparison, of which there is at least one.
 UnitStatistics StatisticsOf(const UnitErrors& errors);

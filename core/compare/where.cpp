@@ -19,19 +19,21 @@ namespace {
 
 constexpr size_t kFewRuns = 3;
 
-// Calls visit(index, number) for the wrong elements in row-major order.
+// Calls visit(index, number, is_first) for the wrong elements in row-major order; `is_first` of a
+// row, along which only the last coordinate changes.
 template <typename Visit>
 void ForEachIndex(const Dims& sizes, const WrongElements& wrong, Visit&& visit) {
   Dims index = Dims::Filled(sizes.size(), 0);
   Range row{0, 0};
   wrong.ForEach([&](int64_t number) {
-    if (!row.Contains(number)) {
+    const bool is_first = !row.Contains(number);
+    if (is_first) {
       index = IndexOf(sizes, number);
       row.begin = number - index.back();
       row.end = row.begin + sizes.back();
     }
     index.back() = number - row.begin;
-    visit(index, number);
+    visit(index, number, is_first);
   });
 }
 
@@ -177,7 +179,9 @@ class Description {
       : sizes_(sizes), wrong_(wrong), blocks_(sizes, wrong) {
     for (size_t d = 0; d < sizes.size(); ++d)
       axes_.emplace_back(AxisName(sizes.size(), d), sizes[d]);
-    ForEachIndex(sizes, wrong, [&](const Dims& index, int64_t number) { Add(index, number); });
+    ForEachIndex(sizes, wrong, [&](const Dims& index, int64_t number, bool is_first) {
+      Add(index, number, is_first);
+    });
     for (Coordinates& axis : axes_) axis.Finish();
   }
 
@@ -201,11 +205,12 @@ class Description {
   }
 
  private:
-  void Add(const Dims& index, int64_t number) {
+  void Add(const Dims& index, int64_t number, bool is_first_of_row) {
     if (count_++ == 0) first_ = number;
     step_ = step_ == 1 ? 1 : std::gcd(step_, number - first_);
     last_ = number;
-    for (size_t d = 0; d < axes_.size(); ++d) axes_[d].Add(index[d]);
+    const size_t last = axes_.size() - 1;
+    for (size_t d = is_first_of_row ? 0 : last; d <= last; ++d) axes_[d].Add(index[d]);
     blocks_.Add(index, number);
   }
 
@@ -297,7 +302,7 @@ class Description {
 
   int64_t CountCorners(const Dims& tile) const {
     int64_t count = 0;
-    ForEachIndex(sizes_, wrong_, [&](const Dims& index, int64_t) {
+    ForEachIndex(sizes_, wrong_, [&](const Dims& index, int64_t, bool) {
       bool is_corner = true;
       for (size_t d = 0; d < tile.size(); ++d) is_corner &= index[d] % tile[d] == 0;
       count += is_corner;

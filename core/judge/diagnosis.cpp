@@ -5,7 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -36,17 +39,8 @@ constexpr int64_t kFewestOfLong = 8;
 constexpr size_t kFew = 24;
 constexpr size_t kSome = 100;
 constexpr size_t kMostCounted = 12;
-
-ErrorFigures FiguresOf(std::vector<double> errors) {
-  const auto at = [&](size_t percent) {
-    const auto place = static_cast<std::ptrdiff_t>((errors.size() - 1) * percent / 100);
-    std::ranges::nth_element(errors, errors.begin() + place);
-    return errors[static_cast<size_t>(place)];
-  };
-  // The median of an even number of errors lies between the two in the middle.
-  const double median = errors.size() % 2 == 0 ? MeanOfMiddle(errors) : at(50);
-  return {median, at(99), at(100)};
-}
+constexpr int64_t kGrain = 4096;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double UlpOf(const Evidence& evidence, int64_t element) {
   const PackedOutput& actual = evidence.actual;
@@ -104,8 +98,10 @@ class Diagnostician {
     result_.different = different_.count();
     if (result_.different == 0) return std::move(result_);
     if (!evidence_.units) TakeUnits();
-    MeasureErrors();
-    DivideElements();
+    std::vector<int64_t> different;
+    different_.ForEach([&](int64_t element) { different.push_back(element); });
+    MeasureErrors(different);
+    DivideElements(different);
     Locate();
     const auto& [op, inputs, storage, sources] = evidence_.computation;
     sample_ = SampleOf(evidence_,
@@ -166,26 +162,40 @@ class Diagnostician {
                    evidence_.actual.Value(element), evidence_.expected.Value(element));
   }
 
-  void MeasureErrors() {
-    std::vector<double> ulps, units;
-    int64_t toward_zero = 0;
-    different_.ForEach([&](int64_t element) {
-      const double actual = evidence_.actual.Value(element);
-      const double expected = evidence_.expected.Value(element);
-      toward_zero += std::abs(actual) < std::abs(expected);
-      if (!std::isfinite(actual) || !std::isfinite(expected)) return;
-      ulps.push_back(UlpOf(evidence_, element));
-      if (evidence_.units) {
-        units.push_back(evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type));
+  void MeasureErrors(const std::vector<int64_t>& different) {
+    const bool has_units = evidence_.units.has_value();
+    std::vector<double> ulps(different.size()), units(has_units ? different.size() : 0);
+    std::atomic<int64_t> toward_zero = 0;
+    ParallelFor(std::ssize(different), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+      int64_t nearer = 0;
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        const int64_t element = different[i];
+        const double actual = evidence_.actual.Value(element);
+        const double expected = evidence_.expected.Value(element);
+        const bool is_finite = std::isfinite(actual) && std::isfinite(expected);
+        nearer += std::abs(actual) < std::abs(expected);
+        ulps[i] = is_finite ? UlpOf(evidence_, element) : kNone;
+        if (has_units) units[i] = is_finite ? UnitsOf(element, actual, expected) : kNone;
+      }
+      toward_zero += nearer;
+    });
+    const std::array<std::vector<double>*, 2> errors = {&ulps, &units};
+    const std::array<std::optional<ErrorFigures>*, 2> figures = {&result_.ulp, &result_.units};
+    ParallelFor(2, 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        std::erase_if(*errors[i], [](double error) { return std::isnan(error); });
+        if (!errors[i]->empty()) *figures[i] = FiguresOf(std::move(*errors[i]));
       }
     });
-    if (!ulps.empty()) result_.ulp = FiguresOf(std::move(ulps));
-    if (!units.empty()) result_.units = FiguresOf(std::move(units));
-    if (evidence_.units) result_.terms = std::ranges::max(evidence_.units->terms);
+    if (has_units) result_.terms = std::ranges::max(evidence_.units->terms);
     if (IsFloat(evidence_.actual.type)) {
       result_.toward_zero =
           static_cast<double>(toward_zero) / static_cast<double>(result_.different);
     }
+  }
+
+  double UnitsOf(int64_t element, double actual, double expected) const {
+    return evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type);
   }
 
   bool MayBeAnything(int64_t element) const {
@@ -193,17 +203,13 @@ class Diagnostician {
   }
 
   // If nothing is beyond noise, all that differs is to be explained, unless it may be anything.
-  void DivideElements() {
-    different_.ForEach([&](int64_t element) {
-      if (!DiffersByNoise(element)) evidence_.wrong.push_back(element);
-    });
+  void DivideElements(const std::vector<int64_t>& different) {
+    evidence_.wrong = Those(different, [&](int64_t element) { return !DiffersByNoise(element); });
     result_.beyond_noise = std::ssize(evidence_.wrong);
-    for (const bool with_anything : {false, true}) {
-      if (!evidence_.wrong.empty()) break;
-      different_.ForEach([&](int64_t element) {
-        if (with_anything || !MayBeAnything(element)) evidence_.wrong.push_back(element);
-      });
+    if (evidence_.wrong.empty()) {
+      evidence_.wrong = Those(different, [&](int64_t element) { return !MayBeAnything(element); });
     }
+    if (evidence_.wrong.empty()) evidence_.wrong = different;
     auto next = evidence_.wrong.begin();
     for (int64_t element = 0; element < evidence_.count(); ++element) {
       if (next != evidence_.wrong.end() && *next == element) {

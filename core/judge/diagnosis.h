@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compare/error_measure.h"
 #include "core/compare/wrong_elements.h"
 #include "core/judge/computation.h"
 #include "core/tensor/unit_tolerance.h"
@@ -17,12 +18,6 @@ namespace dmlop {
 
 enum class DiagnosisVerdict { kEqual, kNoise, kCause, kUnknown };
 std::string_view Name(DiagnosisVerdict verdict);
-
-struct ErrorFigures {
-  double median = 0;
-  double p99 = 0;
-  double max = 0;
-};
 
 // A change of the computation that reproduces what the device has.
 struct Cause {

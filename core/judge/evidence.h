@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/judge/computation.h"
 #include "core/judge/units.h"
 
@@ -31,6 +33,36 @@ struct PackedOutput {
 };
 
 PackedOutput Packed(const ConstTensorView& view);
+
+// Returns those elements of which something is true, in their order. Several threads ask at once.
+template <typename IsTrue>
+std::vector<int64_t> Those(std::span<const int64_t> elements, const IsTrue& is_true) {
+  constexpr int64_t kGrain = 4096;
+  std::vector<char> are_true(elements.size());
+  ParallelFor(std::ssize(elements), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      are_true[i] = is_true(elements[i]);
+    }
+  });
+  std::vector<int64_t> those;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (are_true[i]) those.push_back(elements[i]);
+  }
+  return those;
+}
+
+// Whether something is true of all elements. This ends soon after one of which it is not.
+template <typename IsTrue>
+bool AreAll(std::span<const int64_t> elements, const IsTrue& is_true) {
+  constexpr int64_t kGrain = 4096;
+  std::atomic<bool> are_all = true;
+  ParallelFor(std::ssize(elements), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end) && are_all; ++i) {
+      if (!is_true(elements[i])) are_all = false;
+    }
+  });
+  return are_all;
+}
 
 // The ways in which a hypothesis can reproduce an element.
 enum class Criterion {

@@ -115,18 +115,29 @@ struct FloatForm {
   int least_exponent;  // of normal numbers
   int most_exponent;
 
-  double Least() const { return std::ldexp(0.5, least_exponent); }
-  double Most() const { return std::ldexp(1 - std::ldexp(1, -digits), most_exponent); }
-  double Roundoff() const { return std::ldexp(1, -digits); }
+  double Least() const { return PowerOfTwo(least_exponent - 1); }
+  double Most() const { return (1 - Roundoff()) * PowerOfTwo(most_exponent - 1) * 2; }
+  double Roundoff() const { return PowerOfTwo(-digits); }
   // The distance to the next number.
   double Ulp(double x) const {
-    int exponent = least_exponent;
-    if (x != 0) std::frexp(x, &exponent);
-    return std::ldexp(1, std::max(exponent, least_exponent) - digits);
+    const auto field = static_cast<int>(std::bit_cast<uint64_t>(x) >> kFractionBits & kMostField);
+    return PowerOfTwo(std::max(field - kBias + 1, least_exponent) - digits);
   }
   // An infinity is as far from numbers as the one that would come next.
   double Finite(double x) const {
     return std::isinf(x) ? std::copysign(std::ldexp(1, most_exponent), x) : x;
+  }
+
+ private:
+  // Of binary64.
+  static constexpr int kFractionBits = 52, kBias = 1023;
+  static constexpr uint64_t kMostField = 0x7FF;
+
+  // Judging calls this for every element, and std::ldexp takes several times as long.
+  static double PowerOfTwo(int exponent) {
+    return exponent > -kBias
+               ? std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << kFractionBits)
+               : std::ldexp(1, exponent);
   }
 };
 

@@ -266,7 +266,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   // Whether right elements outside of the box are shifted, too.
   bool HoldsElsewhere(const Dims& shift) const {
     const auto shifted = Places({PlaceKind::kShifted, {shift.begin(), shift.end()}});
-    return std::ranges::all_of(evidence_.right, [&](int64_t element) {
+    return AreAll(evidence_.right, [&](int64_t element) {
       const Dims index = IndexOf(sizes_, element);
       const int64_t from = IsIn(box_, index) ? -1 : shifted(index);
       return from < 0 || IsValueOf(element, from);
@@ -310,12 +310,15 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     for (const Dims& shift : shifts_of_blocks_) add(Forward(shift));
     for (const auto& numbers : distances) {
       const Dims distance(numbers.begin(), numbers.end());
+      const std::vector<int64_t> first = FirstBlock(distance);
+      if (first.empty()) continue;
       const std::string text = fmt::format("[{}]", fmt::join(distance, ","));
+      const std::string block = BoxText(sizes_, StretchesOf(sizes_, first));
       const auto source = [this, distance](const Dims& index) {
         return PartnerOf(index, distance);
       };
       const auto count = static_cast<double>(evidence_.wrong.size());
-      TryOneOf(count * count, From(fmt::format("exchanged:{},block={}", text, FirstBlock(distance)),
+      TryOneOf(count * count, From(fmt::format("exchanged:{},block={}", text, block),
                                    "two blocks exchanged, " + text + " apart", source));
     }
   }
@@ -329,13 +332,11 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   }
 
   // The elements whose partners are behind them.
-  std::string FirstBlock(const Dims& distance) const {
-    std::vector<int64_t> elements = evidence_.wrong;
-    std::erase_if(elements, [&](int64_t element) {
+  std::vector<int64_t> FirstBlock(const Dims& distance) const {
+    return Those(evidence_.wrong, [&](int64_t element) {
       const int64_t partner = AtDistance(IndexOf(sizes_, element), distance, 1);
-      return partner < 0 || !IsValueOf(element, partner);
+      return partner >= 0 && IsValueOf(element, partner);
     });
-    return BoxText(sizes_, StretchesOf(sizes_, elements));
   }
 
   // The element at the distance whose value is there; the element itself if it is right.
@@ -398,35 +399,61 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
 
   // A right value, and its element.
   using Valued = std::pair<double, int64_t>;
+  static constexpr std::ptrdiff_t kNear = 64;  // values on either side of another
 
   // The wrong elements by their right values, without those that are far from what the few have.
   std::vector<Valued> NearValues() const {
-    constexpr double kNear = 1.0 / 512;
-    std::vector<Valued> all;
-    for (const int64_t element : evidence_.wrong) {
+    const std::vector<Stretched> near = Near();
+    const std::vector<int64_t> elements = Those(evidence_.wrong, [&](int64_t element) {
       const double value = evidence_.expected.Value(element);
-      if (std::isfinite(value)) all.emplace_back(value, element);
-    }
-    if (all.empty()) return all;
-    const auto [least, most] = std::ranges::minmax(all);
-    const double near = (most.first - least.first) * kNear;
-    std::vector<double> wanted;
-    for (const int64_t element : few_.wrong) wanted.push_back(evidence_.actual.Value(element));
-    std::erase_if(wanted, [](double value) { return std::isnan(value); });
-    std::ranges::sort(wanted);
-    std::erase_if(all, [&](const Valued& one) {
-      const auto next = std::ranges::lower_bound(wanted, one.first - near);
-      return next == wanted.end() || *next > one.first + near;
+      const auto next = std::ranges::upper_bound(near, value, {}, &Stretched::first);
+      return std::isfinite(value) && next != near.begin() && value <= std::prev(next)->second;
     });
+    std::vector<Valued> all;
+    for (const int64_t element : elements) {
+      all.emplace_back(evidence_.expected.Value(element), element);
+    }
     std::ranges::sort(all);
     return all;
   }
 
+  // A stretch of values, up to the last one.
+  using Stretched = std::pair<double, double>;
+
+  // Those around what the few have, apart from one another. They have about as many values as are
+  // looked at later: a sample tells how far these lie.
+  std::vector<Stretched> Near() const {
+    constexpr size_t kLooked = 1 << 16;
+    std::vector<double> some;
+    for (const int64_t element : SampleOf(evidence_, kLooked).wrong) {
+      some.push_back(evidence_.expected.Value(element));
+    }
+    std::erase_if(some, [](double value) { return !std::isfinite(value); });
+    std::ranges::sort(some);
+    std::vector<Stretched> all;
+    for (const int64_t element : few_.wrong) {
+      const double value = evidence_.actual.Value(element);
+      if (std::isnan(value)) continue;
+      const auto middle = std::ranges::lower_bound(some, value);
+      all.emplace_back(middle - some.begin() < kNear ? -INFINITY : middle[-kNear],
+                       some.end() - middle <= kNear ? INFINITY : middle[kNear]);
+    }
+    std::ranges::sort(all);
+    std::vector<Stretched> apart;
+    for (const Stretched& one : all) {
+      if (apart.empty() || apart.back().second < one.first) {
+        apart.push_back(one);
+      } else {
+        apart.back().second = std::max(apart.back().second, one.second);
+      }
+    }
+    return apart;
+  }
+
   static std::span<const Valued> NearIn(const std::vector<Valued>& by_value, double value) {
-    constexpr std::ptrdiff_t kMost = 64;
     const auto middle = std::ranges::lower_bound(by_value, value, {}, &Valued::first);
-    const auto before = std::min(kMost, middle - by_value.begin());
-    const auto behind = std::min(kMost, by_value.end() - middle);
+    const auto before = std::min(kNear, middle - by_value.begin());
+    const auto behind = std::min(kNear, by_value.end() - middle);
     return {middle - before, middle + behind};
   }
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/integers.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
 #include "core/tensor/element.h"
@@ -262,13 +263,21 @@ std::vector<Stretch> StretchesOf(const Dims& sizes, std::span<const int64_t> ele
   const Dims begin = IndexOf(sizes, elements.front());
   std::vector<Stretch> box;
   for (const int64_t first : begin) box.push_back({first, first, 0});
+  const auto add = [&](size_t d, int64_t at) {
+    if (box[d].step != 1) box[d].step = std::gcd(box[d].step, at - begin[d]);
+    box[d].first = std::min(box[d].first, at);
+    box[d].last = std::max(box[d].last, at);
+  };
+  // Along a row, only the last coordinate changes.
+  Range row{0, 0};
   for (const int64_t element : elements) {
-    const Dims index = IndexOf(sizes, element);
-    for (size_t d = 0; d < box.size(); ++d) {
-      box[d].step = std::gcd(box[d].step, index[d] - begin[d]);
-      box[d].first = std::min(box[d].first, index[d]);
-      box[d].last = std::max(box[d].last, index[d]);
+    if (!row.Contains(element)) {
+      const Dims index = IndexOf(sizes, element);
+      for (size_t d = 0; d + 1 < box.size(); ++d) add(d, index[d]);
+      row.begin = element - index.back();
+      row.end = row.begin + sizes.back();
     }
+    add(box.size() - 1, element - row.begin);
   }
   for (Stretch& stretch : box) stretch.step = std::max<int64_t>(stretch.step, 1);
   return box;

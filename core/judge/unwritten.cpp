@@ -23,8 +23,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     const auto value = MostFrequent(evidence_.actual, SampleOf(evidence_, kLooked).wrong);
     if (!value) return {};
     value_ = *value;
-    elements_ = evidence_.wrong;
-    std::erase_if(elements_, [&](int64_t element) { return !IsUnwritten(element); });
+    elements_ = Those(evidence_.wrong, [&](int64_t element) { return IsUnwritten(element); });
     if (IsByChance() || IsAnotherValue()) return {};
     AddBox();
     AddRun();
@@ -85,13 +84,11 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
   bool IsAlone(IsIn&& is_in) const {
     constexpr size_t kOneOtherOf = 50;
     const bool is_zero = ValueOf(evidence_.actual.type, value_.data()) == 0;
-    size_t others = 0, all = 0;
-    for (const int64_t element : evidence_.wrong) {
-      if (!is_in(element)) continue;
-      ++all;
-      others += !(is_zero ? evidence_.actual.Value(element) == 0 : IsUnwritten(element));
-    }
-    return others * kOneOtherOf <= all;
+    const std::vector<int64_t> all = Those(evidence_.wrong, is_in);
+    const auto others = Those(all, [&](int64_t element) {
+      return !(is_zero ? evidence_.actual.Value(element) == 0 : IsUnwritten(element));
+    });
+    return others.size() * kOneOtherOf <= all.size();
   }
 
   template <typename IsIn>
