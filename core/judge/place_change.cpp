@@ -158,13 +158,12 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   }
 
   void Shifts() {
+    if (evidence_.wrong.size() == 1) return;  // one element has many others to be equal to
     size_t count = 0;
     double all = CountOfTriedShifts();
     const auto attempt = [&](const Dims& shift) {
       if (count == kMostOfAKind || !TryOneOf(all, Shifted(shift))) return;
       if (!HoldsElsewhere(shift)) {
-        // One element has many others to be equal to.
-        if (evidence_.wrong.size() == 1) return found_.pop_back();
         NameBlock(found_.back());
         shifts_of_blocks_.push_back(shift);
       }
