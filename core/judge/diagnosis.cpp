@@ -316,11 +316,15 @@ class Diagnostician {
 
   void Score(std::vector<Counted>& found, const SampledElements& sample,
              const SampledElements& of_slow, ScoreAccuracy accuracy) const {
+    std::vector<const Hypothesis*> hypotheses;
+    for (const Counted& one : found) hypotheses.push_back(&one.hypothesis);
+    auto computed = ComputedTogether(evidence_, hypotheses, of_slow.all());
     ParallelFor(std::ssize(found), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
         const Hypothesis& hypothesis = found[i].hypothesis;
         found[i].sample = hypothesis.is_slow ? &of_slow : &sample;
-        found[i].score = ScoreOf(evidence_, hypothesis, *found[i].sample, accuracy);
+        found[i].score =
+            ScoreOf(evidence_, hypothesis, *found[i].sample, accuracy, std::move(computed[i]));
       }
     });
     std::ranges::stable_sort(found, {}, [](const Counted& one) { return one.order(); });

@@ -105,8 +105,9 @@ class Scoring {
         hypothesis_(hypothesis),
         units_(evidence.units ? &*evidence.units : nullptr) {}
 
-  Score Of(const SampledElements& sample, ScoreAccuracy accuracy) {
-    const auto varied = AsInFile(evidence_, hypothesis_.compute(sample.all()));
+  Score Of(const SampledElements& sample, ScoreAccuracy accuracy,
+           std::vector<VariedElement> computed) {
+    const auto varied = AsInFile(evidence_, std::move(computed));
     const bool is_quick =
         accuracy == ScoreAccuracy::kQuick && (evidence_.units || evidence_.count() > kManyElements);
     if (!HasOwnUnits(evidence_, hypothesis_) || is_quick) return Count(sample, varied);
@@ -346,8 +347,9 @@ bool MayBePromising(const Evidence& evidence, std::span<const int64_t> few,
 }
 
 Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const SampledElements& sample,
-              ScoreAccuracy accuracy) {
-  return Scoring(evidence, hypothesis).Of(sample, accuracy);
+              ScoreAccuracy accuracy, std::optional<std::vector<VariedElement>> computed) {
+  if (!computed) computed = hypothesis.compute(sample.all());
+  return Scoring(evidence, hypothesis).Of(sample, accuracy, *std::move(computed));
 }
 
 }  // namespace dmlop

@@ -7,12 +7,14 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/base/parallel.h"
+#include "core/judge/arithmetic.h"
 #include "core/judge/computation.h"
 #include "core/judge/units.h"
 
@@ -111,6 +113,12 @@ double ShareOfValue(const Evidence& evidence, const ElementBytes& value);
 // An event that chance brings about less often than this is evidence.
 inline constexpr double kByChance = 0.01;
 
+// Another arithmetic of a computation. `computation` is null if it is the one that was asked for.
+struct OtherArithmetic {
+  std::shared_ptr<const Computation> computation;
+  ArithmeticVariation variation;
+};
+
 // A change of the computation that may be what the device does.
 struct Hypothesis {
   std::vector<std::string> ids;
@@ -123,6 +131,7 @@ struct Hypothesis {
   bool has_bits = true;     // false: it says how far off results are, not what they are
   // A cause reproduces at least this share; more where a part was searched for that fits best.
   double enough = 0.9;
+  std::optional<OtherArithmetic> arithmetic{};  // that computes it, if one does
 };
 
 // A changed computation as a hypothesis about an output.
@@ -176,8 +185,10 @@ bool MayBePromising(const Evidence& evidence, std::span<const int64_t> few,
 // A quick score has the units of the right output, if it has any, as those of its own take long.
 enum class ScoreAccuracy { kQuick, kFull };
 
+// `computed`: what the hypothesis computes of the sample, if that has been done.
 Score ScoreOf(const Evidence& evidence, const Hypothesis& hypothesis, const SampledElements& sample,
-              ScoreAccuracy accuracy = ScoreAccuracy::kFull);
+              ScoreAccuracy accuracy = ScoreAccuracy::kFull,
+              std::optional<std::vector<VariedElement>> computed = std::nullopt);
 
 // --- hypotheses of all kinds ---------------------------------------------------------------------
 
@@ -209,6 +220,23 @@ enum class Stage {
 
 std::vector<RankedHypothesis> HypothesesOf(const Evidence& evidence, const SampledElements& few,
                                            Stage stage);
+
+// --- other arithmetics ---------------------------------------------------------------------------
+
+// Arithmetics of one computation that are computed together build the formula of each element once.
+
+// The computation that was asked for, or another one, in another arithmetic.
+Hypothesis OfArithmetic(const Evidence& evidence, const OtherArithmetic& arithmetic);
+
+// The elements of each of several arithmetics as a device's file has them.
+std::vector<std::vector<VariedElement>> ElementsOfArithmetics(
+    const Evidence& evidence, const Computation& computation,
+    std::span<const ArithmeticVariation> variations, std::span<const int64_t> elements);
+
+// What hypotheses compute, where some are slow arithmetics of one computation; none for others.
+std::vector<std::optional<std::vector<VariedElement>>> ComputedTogether(
+    const Evidence& evidence, std::span<const Hypothesis* const> hypotheses,
+    std::span<const int64_t> elements);
 
 // --- places --------------------------------------------------------------------------------------
 

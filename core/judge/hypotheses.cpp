@@ -11,7 +11,6 @@
 
 #include "core/base/parallel.h"
 #include "core/judge/descriptor_change.h"
-#include "core/judge/float_format.h"
 #include "core/judge/varied_values.h"
 #include "core/tensor/element.h"
 
@@ -209,7 +208,7 @@ class HypothesisList {
 
   void Arithmetics() {
     for (const auto& [variation, number] : PromisingArithmeticsOf(evidence_.computation)) {
-      list_.push_back({Of(variation), {KindOf(variation), number}});
+      list_.push_back({OfArithmetic(evidence_, {nullptr, variation}), {KindOf(variation), number}});
     }
   }
 
@@ -252,13 +251,10 @@ class HypothesisList {
   std::vector<NumberedVariation> PromisingOf(const std::vector<ArithmeticVariation>& all,
                                              const Computation& computation,
                                              const SampledElements& few, bool are_rounded) const {
-    const std::vector<int64_t> elements = few.all();
-    const auto values = ComputeVaried(computation.op, computation.inputs, all,
-                                      computation.SourceOf(evidence_.output), elements);
+    auto values = ElementsOfArithmetics(evidence_, computation, all, few.all());
     std::vector<NumberedVariation> promising;
     for (size_t i = 0; i < all.size(); ++i) {
-      if (ArePromising(evidence_, few, Varied(values[i], elements, all[i], evidence_),
-                       are_rounded)) {
+      if (ArePromising(evidence_, few, std::move(values[i]), are_rounded)) {
         promising.push_back({all[i], i});
       }
     }
@@ -297,30 +293,46 @@ class HypothesisList {
            evidence_.formula_work <= kTooLong && !IsNetwork(evidence_.computation.op);
   }
 
-  // A device that rounds inputs may round what it makes of them, too. So many pairs are told from
-  // noise by their bits.
+  // A device that rounds inputs may round what it makes of them, too.
   void ArithmeticsOfRoundedInputs() {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
-    const size_t output = evidence_.output;
-    const std::vector<bool> factors = FactorsOf(op, inputs, output);
-    for (const ArithmeticVariation& variation : ArithmeticVariationsOf(op, inputs, output)) {
+    const std::vector<bool> factors = FactorsOf(op, inputs, evidence_.output);
+    std::vector<ArithmeticVariation> all = ArithmeticVariationsOf(op, inputs, evidence_.output);
+    std::erase_if(all, [](const ArithmeticVariation& variation) {
       const bool is_of_all =
           variation.inputs == RoundedInputs::kFactors || variation.inputs == RoundedInputs::kAll;
-      if (variation.kind != ArithmeticKind::kInputs || !is_of_all) continue;
-      const auto rounded = std::make_shared<const Computation>(
-          WithChangedInputs(evidence_.computation, variation, factors));
-      std::vector<ArithmeticVariation> others =
-          ArithmeticVariationsOf(rounded->op, rounded->inputs, output);
-      std::erase_if(others, [](const ArithmeticVariation& other) { return !RoundsResults(other); });
-      const Hypothesis inputs_alone = Of(variation);
-      for (const auto& [other, number] : PromisingOf(others, *rounded, fewest_, false)) {
-        Hypothesis both = OfBoth(inputs_alone, rounded, other);
-        both.needs_bits = true;
+      return variation.kind != ArithmeticKind::kInputs || !is_of_all;
+    });
+    std::vector<std::vector<Hypothesis>> found(all.size());
+    ParallelFor(std::ssize(all), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
+      for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
+        found[i] = WithRoundedInputs(all[i], factors);
+      }
+    });
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (Hypothesis& both : found[i]) {
         // Inputs of the format in which the rest is done are more likely than others.
-        const bool is_alike = other.format == variation.format;
+        const bool is_alike = both.arithmetic->variation.format == all[i].format;
         list_.push_back({std::move(both), {kPair, is_alike ? 0 : list_.size() + 1}});
       }
     }
+  }
+
+  // So many pairs are told from noise by their bits.
+  std::vector<Hypothesis> WithRoundedInputs(const ArithmeticVariation& rounding,
+                                            const std::vector<bool>& factors) const {
+    const auto rounded = std::make_shared<const Computation>(
+        WithChangedInputs(evidence_.computation, rounding, factors));
+    std::vector<ArithmeticVariation> others =
+        ArithmeticVariationsOf(rounded->op, rounded->inputs, evidence_.output);
+    std::erase_if(others, [](const ArithmeticVariation& other) { return !RoundsResults(other); });
+    const Hypothesis inputs_alone = OfArithmetic(evidence_, {nullptr, rounding});
+    std::vector<Hypothesis> found;
+    for (const auto& [other, number] : PromisingOf(others, *rounded, fewest_, false)) {
+      found.push_back(OfBoth(inputs_alone, rounded, other));
+      found.back().needs_bits = true;
+    }
+    return found;
   }
 
   // Sums in FLOAT32 and the like are those of right devices.
@@ -386,17 +398,10 @@ class HypothesisList {
 
   Hypothesis OfBoth(const Hypothesis& change, std::shared_ptr<const Computation> computation,
                     const ArithmeticVariation& variation) const {
-    Hypothesis both{{change.ids.front(), variation.id()},
-                    change.text + " and " + variation.text(),
-                    nullptr,
-                    change.units,
-                    true};
-    both.compute = [computation, variation,
-                    &evidence = evidence_](std::span<const int64_t> elements) {
-      return Varied(ComputeVaried(computation->op, computation->inputs, variation,
-                                  computation->SourceOf(evidence.output), elements),
-                    elements, variation, evidence);
-    };
+    Hypothesis both = OfArithmetic(evidence_, {std::move(computation), variation});
+    both.ids.insert(both.ids.begin(), change.ids.front());
+    both.text = change.text + " and " + both.text;
+    both.units = change.units;
     return both;
   }
 
@@ -416,35 +421,6 @@ class HypothesisList {
                            variation.format == FloatFormat::kFloat16 ||
                            OperationsOf(evidence_.computation.op) > 0;
     return is_likely ? kArithmetic : kUnusualArithmetic;
-  }
-
-  static std::vector<VariedElement> Varied(const std::vector<ElementBytes>& values,
-                                           std::span<const int64_t> elements,
-                                           const ArithmeticVariation& variation,
-                                           const Evidence& evidence) {
-    const bool is_cut = evidence.in_bfloat16 && variation.kind == ArithmeticKind::kTowardZero;
-    std::vector<VariedElement> varied;
-    for (size_t i = 0; i < values.size(); ++i) {
-      varied.push_back(
-          {is_cut ? CutToBfloat16(values[i], evidence.actual.type) : values[i], elements[i]});
-    }
-    return varied;
-  }
-
-  // A result in bfloat16 is rounded toward zero to that.
-  static ElementBytes CutToBfloat16(const ElementBytes& element, DataType type) {
-    const FloatRounding rounding(FloatFormat::kBfloat16, RoundingMode::kTowardZero);
-    return ConvertElement(static_cast<float>(rounding(ValueOf(type, element.data()))), type);
-  }
-
-  Hypothesis Of(const ArithmeticVariation& variation) const {
-    Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr, true};
-    hypothesis.compute = [&evidence = evidence_, variation](std::span<const int64_t> elements) {
-      const auto& [op, inputs, storage, sources] = evidence.computation;
-      return Varied(ComputeVaried(op, inputs, variation, evidence.output, elements), elements,
-                    variation, evidence);
-    };
-    return hypothesis;
   }
 
   // If an operator has functions, errors of many units but few digits are due to them.
