@@ -46,6 +46,12 @@ std::optional<uint64_t> UlpBetween(const DeviceValue& actual, DataType type, dou
   return ulp && actual.is_bfloat16 ? InStepsOfBfloat16(*ulp) : ulp;
 }
 
+[[noreturn]] void RefuseOther(const std::string& path, std::string_view what,
+                              std::string_view found, std::string_view expected) {
+  throw OtherTypeOrShape(fmt::format("{}: has {} {}; expected {} [{}]", path, what, found, expected,
+                                     MismatchClass(/*is_missing=*/false)));
+}
+
 [[noreturn]] void RefuseValue(std::string_view text, DataType type) {
   throw Error(ErrorKind::kUsage,
               "--actual: '{}' is no number; expected one, as -0.5 or nan, or {} digits of bits "
@@ -89,11 +95,13 @@ DeviceValue ValueFrom(std::string_view text, DataType type) {
 DeviceValue ValueIn(const LoadedTensor& judged, const std::string& path, const TensorDesc& desc,
                     const Dims& index) {
   const Dims sizes = LayoutOf(desc).sizes;
+  const DataType type = StoredAs(*desc.data_type);
   const ConstTensorView& view = judged.view;
+  if (judged.is_bfloat16 ? !IsFloat(type) : view.type != type) {
+    RefuseOther(path, "type", Compared(judged).type_name, Name(*desc.data_type));
+  }
   if (view.layout.sizes != sizes) {
-    throw OtherShape(fmt::format("{}: has sizes {}; expected {} [{}]", path,
-                                 ToString(view.layout.sizes), ToString(sizes),
-                                 MismatchClass(/*is_missing=*/false)));
+    RefuseOther(path, "sizes", ToString(view.layout.sizes), ToString(sizes));
   }
   const auto width = static_cast<int64_t>(ByteWidth(view.type));
   return {ValueOf(view.type, view.data + OffsetOf(view.layout, index) * width), view.type,

@@ -24,8 +24,9 @@ struct DeviceValue {
   bool is_bfloat16 = false;
 };
 
-// A device's tensor has other sizes, which is a difference and no fault of the file.
-class OtherShape : public std::runtime_error {
+// A device's tensor has another type or other sizes, which is a difference and no fault of the
+// file.
+class OtherTypeOrShape : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -34,7 +35,7 @@ class OtherShape : public std::runtime_error {
 DeviceValue ValueFrom(std::string_view text, DataType type);
 
 // Returns the element of a judged file at `index`; `path` is for messages. Throws an
-// OtherShape unless the file has the desc's sizes.
+// OtherTypeOrShape unless the file has the desc's sizes and its type or, for floats, bfloat16.
 DeviceValue ValueIn(const LoadedTensor& judged, const std::string& path, const TensorDesc& desc,
                     const Dims& index);
 

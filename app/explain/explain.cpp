@@ -346,7 +346,7 @@ std::string ExplainedText(const ExplainOptions& options) {
 ExitStatus ExplainCommand(const ExplainOptions& options, const CommonOptions& common) {
   try {
     return ElementExplanation(options, common).Execute();
-  } catch (const OtherShape& other) {
+  } catch (const OtherTypeOrShape& other) {
     PrintMessage("dmlop: {}\n", Printable(other.what()));
     return ExitStatus::kDifferent;
   }

@@ -521,10 +521,11 @@ class ExplainTest(ProgramTest):
         self.assertIn("3 ULP of BFLOAT16", self.text_of(*self.command, "--judge", "gpu.npy"))
 
     def test_what_is_refused(self):
-        self.save(wide=np.zeros((1, 2), HALF))
+        self.save(wide=np.zeros((1, 2), HALF), single=np.zeros((1, 1), SINGLE))
         self.assertIn("for elements of outputs", self.errors_of("explain", self.descriptor, "InputTensor[0,0]", "-i", "x.npy", "--actual", 1, status=2))
         self.assertIn("excludes", self.errors_of(*self.command, "--actual", 1, "--judge", "wide.npy", status=2))
         self.assertIn("has sizes {1, 2}; expected {1, 1} [other-type-or-shape]", self.errors_of(*self.command, "--judge", "wide.npy", status=1))
+        self.assertIn("has type FLOAT32; expected FLOAT16 [other-type-or-shape]", self.errors_of(*self.command, "--judge", "single.npy", status=1))
         self.errors_of(*self.command[:3], "--as", "sums-float16", status=2)
         for text in ("foo", "1x", "0x1", "0x12345"):
             self.assertIn(f"--actual: '{text}' is no number", self.errors_of(*self.command, "--actual", text, status=2))
