@@ -153,6 +153,7 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
                 const OutputUnits& units, const JudgeDetails& details) {
   Judgement judgement{tolerance, units.tolerance};
   AlignedTensors aligned = Align(actual, expected, leniency, shape);
+  judgement.tolerance = aligned.LimitsOf(tolerance);
   judgement.mismatches = aligned.mismatches;
   judgement.comparison.element_count = expected.view.layout.element_count();
   if (!judgement.mismatches.empty()) return judgement;
@@ -429,11 +430,13 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
   const ConstTensorView view = in_type(aligned.actual.view, converted[0]);
   const ConstTensorView expected =
       aligned.in_bfloat16 ? in_type(aligned.expected.view, converted[1]) : exact;
+  DiagnosisOptions limited = options;
+  limited.tolerance = aligned.LimitsOf(options.tolerance);
   return {DisplayName(slot.path),
           path,
           {},
           false,
-          Diagnose(computation, output, view, expected, options, aligned.in_bfloat16)};
+          Diagnose(computation, output, view, expected, limited, aligned.in_bfloat16)};
 }
 
 namespace {

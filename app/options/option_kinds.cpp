@@ -157,8 +157,8 @@ void AddForms(CLI::App& command, const std::vector<FormSide>& sides) {
 template <typename T>
 void AddTypedRule(CLI::App& command, const std::string& name, const std::string& type,
                   const std::string& description, T& of_all,
-                  std::optional<T> TypedTolerance::*of_one, Tolerances& tolerances) {
-  const auto store = [name, &of_all, of_one, &tolerances](const std::string& text) {
+                  std::optional<T> TypedTolerance::*of_one, ComparisonRules& rules) {
+  const auto store = [name, &of_all, of_one, &rules](const std::string& text) {
     const size_t equals = text.find('=');
     const std::string number = text.substr(equals == std::string::npos ? 0 : equals + 1);
     const std::optional<T> limit = ParseLimit(number, T());
@@ -168,8 +168,10 @@ void AddTypedRule(CLI::App& command, const std::string& name, const std::string&
     }
     if (equals == std::string::npos) {
       of_all = *limit;
+    } else if (EqualIgnoringCase(text.substr(0, equals), kBfloat16Name)) {
+      rules.leniency.of_bfloat16.*of_one = *limit;
     } else {
-      TypedTolerance& one = tolerances.typed.emplace_back();
+      TypedTolerance& one = rules.tolerances.typed.emplace_back();
       one.type = ParseDataType(name, text.substr(0, equals));
       one.*of_one = *limit;
     }
@@ -313,11 +315,11 @@ void AddThreads(CLI::App& command, std::optional<int>& threads) {
 void AddRules(CLI::App& command, ComparisonRules& rules) {
   Tolerances& tolerances = rules.tolerances;
   AddTypedRule(command, "--atol", "[TYPE=]A", "Accept |actual - expected| <= A",
-               tolerances.all.absolute, &TypedTolerance::absolute, tolerances);
+               tolerances.all.absolute, &TypedTolerance::absolute, rules);
   AddTypedRule(command, "--rtol", "[TYPE=]R", "Accept |actual - expected| <= R * |expected|",
-               tolerances.all.relative, &TypedTolerance::relative, tolerances);
+               tolerances.all.relative, &TypedTolerance::relative, rules);
   AddTypedRule(command, "--ulp", "[TYPE=]N", "Accept up to N units in the last place",
-               tolerances.all.ulp, &TypedTolerance::ulp, tolerances);
+               tolerances.all.ulp, &TypedTolerance::ulp, rules);
   CLI::Option* bits = command.add_flag("--bits", tolerances.all.bits, "Require equal bits");
   for (const char* other : {"--atol", "--rtol", "--ulp"}) bits->excludes(other);
   command.add_flag("--squeeze", rules.leniency.unit_sizes, "Ignore dimensions of size 1 in shapes");

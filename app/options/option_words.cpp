@@ -31,6 +31,8 @@ std::string RuleWords(const ComparisonRules& rules) {
   for (const TypedTolerance& one : tolerances.typed) {
     add(fmt::format("{}=", Name(one.type)), one.absolute, one.relative, one.ulp);
   }
+  const auto& [no_type, absolute, relative, ulp] = leniency.of_bfloat16;
+  add(fmt::format("{}=", kBfloat16Name), absolute, relative, ulp);
   if (tolerances.all.bits) text += " --bits";
   if (units.units > 0) text += fmt::format(" --units {}", units.units);
   if (webnn) text += " --tolerance webnn";

@@ -152,6 +152,7 @@ void AlignSizes(const Leniency& leniency, Side shape, AlignedTensors& aligned) {
 AlignedTensors Align(const ComparedTensor& actual, const ComparedTensor& expected,
                      const Leniency& leniency, Side shape) {
   AlignedTensors aligned{actual, expected, {}, {}};
+  aligned.of_bfloat16 = leniency.of_bfloat16;
   AlignTypes(leniency, aligned);
   AlignSizes(leniency, shape, aligned);
   return aligned;
@@ -233,8 +234,8 @@ Comparison Compare(const AlignedTensors& aligned, const Tolerance& tolerance,
   const auto& [actual, expected] = std::pair(aligned.actual.view, aligned.expected.view);
   if (!aligned.in_bfloat16) return Compare(actual, expected, tolerance, details);
   constexpr uint64_t kMostUlp = std::numeric_limits<uint64_t>::max() >> kLowerBits;
-  Tolerance in_floats = tolerance;
-  in_floats.ulp = std::min(tolerance.ulp, kMostUlp) << kLowerBits;
+  Tolerance in_floats = aligned.LimitsOf(tolerance);
+  in_floats.ulp = std::min(in_floats.ulp, kMostUlp) << kLowerBits;
   Comparison comparison = Compare(actual, expected, in_floats, details);
   CountInSteps(comparison);
   return comparison;

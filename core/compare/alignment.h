@@ -15,7 +15,7 @@
 
 namespace dmlop {
 
-// The differences that are ignored.
+// The differences that are ignored, and what bfloat16 has of its own.
 struct Leniency {
   bool unit_sizes = false;     // dimensions of size 1
   bool integer_types = false;  // integers of any type, by their values
@@ -23,6 +23,8 @@ struct Leniency {
   // What is compared with bfloat16 is cut to it, as what is judged was; otherwise it is rounded to
   // the nearest number.
   bool cuts_to_bfloat16 = false;
+  // The limits of what is compared in bfloat16, which replace those of its type.
+  TypedTolerance of_bfloat16{};
 };
 
 enum class Side { kActual, kExpected };
@@ -40,6 +42,12 @@ struct AlignedTensors {
   std::vector<std::string> mismatches;               // why they cannot be compared, each a sentence
   std::vector<std::shared_ptr<const void>> storage;  // storage of converted elements
   bool in_bfloat16 = false;                          // both have such elements, as FLOAT32
+  TypedTolerance of_bfloat16{};                      // see Leniency
+
+  // The limits that hold, given those of the type.
+  Tolerance LimitsOf(Tolerance tolerance) const {
+    return in_bfloat16 ? of_bfloat16.In(tolerance) : tolerance;
+  }
 
   // Returns the tensor whose type and sizes describe the outcome.
   const ComparedTensor& shown() const {

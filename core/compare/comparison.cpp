@@ -125,13 +125,17 @@ void Merge(const Comparison& part, Comparison& total) {
   }
 }
 
+Tolerance TypedTolerance::In(Tolerance tolerance) const {
+  tolerance.absolute = absolute.value_or(tolerance.absolute);
+  tolerance.relative = relative.value_or(tolerance.relative);
+  tolerance.ulp = ulp.value_or(tolerance.ulp);
+  return tolerance;
+}
+
 Tolerance Tolerances::For(DataType type) const {
   Tolerance tolerance = all;
   for (const TypedTolerance& one : typed) {
-    if (one.type != type) continue;
-    tolerance.absolute = one.absolute.value_or(tolerance.absolute);
-    tolerance.relative = one.relative.value_or(tolerance.relative);
-    tolerance.ulp = one.ulp.value_or(tolerance.ulp);
+    if (one.type == type) tolerance = one.In(tolerance);
   }
   return tolerance;
 }

@@ -119,6 +119,8 @@ struct TypedTolerance {
   std::optional<double> absolute;
   std::optional<double> relative;
   std::optional<uint64_t> ulp;
+
+  Tolerance In(Tolerance tolerance) const;
 };
 
 struct Tolerances {

@@ -255,6 +255,30 @@ class ToleranceTest(ProgramTest):
                 self.run_program("compare", "f4_next.npy", "f4.npy", *options, status=single)
                 self.run_program("compare", "f2_next.npy", "f2.npy", *options, status=half)
 
+    def test_of_bfloat16(self):
+        """Its limits hold for what is compared in it, and replace those of FLOAT32 there."""
+        one, three_further = np.array([0x3F80], "u2"), np.array([0x3F83], "u2")
+        self.save(one=one.view("V2"), further=three_further.view("V2"))
+        for options, status in [
+            (["--ulp", "BFLOAT16=2"], 1),
+            (["--ulp", "bfloat16=3"], 0),
+            (["--ulp", "FLOAT32=3"], 0),
+            (["--ulp", "FLOAT32=3", "--ulp", "BFLOAT16=2"], 1),
+            (["--ulp", "3", "--ulp", "BFLOAT16=0"], 1),
+            (["--atol", "BFLOAT16=0.024"], 0),
+            (["--rtol", "BFLOAT16=0.01", "--ulp", "FLOAT32=2"], 1),
+        ]:
+            for expected in ("one.npy", "f4.npy"):
+                with self.subTest(options=options, expected=expected):
+                    self.run_program("compare", "further.npy", expected, *options, status=status)
+        self.run_program("compare", "f4_next.npy", "f4.npy", "--ulp", "BFLOAT16=9", status=1)
+        identity = {"type": "ELEMENT_WISE_IDENTITY", "desc": {}, "bindings": {"InputTensor": "f4.npy"}}
+        self.write("d.json", identity)
+        for limit, status in (("2", 1), ("3", 0)):
+            text = self.text_of("run", "d.json", "--judge", "further.npy", "--ulp", "BFLOAT16=" + limit, "--format", "json", status=status)
+            self.assertEqual(json.loads(text)["comparisons"][0]["tolerance"]["ulp"], int(limit))
+            self.run_program("diagnose", "d.json", "further.npy", "--ulp", "BFLOAT16=" + limit, status=status)
+
     def test_words_that_are_none(self):
         for options, message in [
             (["--ulp", "FLOAT23=1"], "'FLOAT23' is not a data type (did you mean 'FLOAT32'?)"),
