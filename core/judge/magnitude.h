@@ -4,6 +4,7 @@
 // "Accuracy and Stability of Numerical Algorithms", chapter 3).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -52,6 +53,18 @@ struct MagnitudeArithmetic {
                         std::span<const Value> operands);
 };
 
+// The same before sums are divided by numbers above 1, as by the count of a mean.
+struct UndividedArithmetic : MagnitudeArithmetic {
+  static Value Apply(FormulaOperation operation, std::span<const Value> operands) {
+    if (operation == FormulaOperation::kMean) operation = FormulaOperation::kSum;
+    const bool divides = operation == FormulaOperation::kQuotient ||
+                         operation == FormulaOperation::kQuotientOrDividend;
+    return divides && std::abs(operands[1].value) > 1
+               ? operands[0]
+               : MagnitudeArithmetic::Apply(operation, operands);
+  }
+};
+
 // --- sizes of elements ---------------------------------------------------------------------------
 
 // The sizes that formulas have in the arithmetic of magnitudes, element by element, and the share
@@ -65,6 +78,10 @@ struct SizesAndTerms {
 // These are those of all elements of an output, in row-major order.
 SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                             size_t output);
+
+// The sizes before sums are divided, which may exceed a type where the results do not.
+std::vector<double> SizesBeforeDivisors(const OperatorDesc& op, InputViews inputs,
+                                        const Dims& sizes, size_t output);
 
 // An infinite result before it is rounded, and its size.
 struct InfiniteResult {

@@ -50,6 +50,7 @@ class SizeTable {
 };
 
 // The elements of a slice. Their statistics are evaluated once, and only what moves is so for each.
+template <typename Arithmetic>
 class SliceEvaluation {
  public:
   SliceEvaluation(const OperatorDesc& op, InputViews inputs, const Region& slice)
@@ -115,8 +116,8 @@ class SliceEvaluation {
       AddTo(sum, terms.subspan(first, std::min(kBlock, terms.size() - first)));
     }
     if (formula.operation(list) == FormulaOperation::kSum) return sum[0];
-    sum.push_back(MagnitudeArithmetic::Number(static_cast<double>(terms.size()), std::nullopt));
-    return MagnitudeArithmetic::Apply(FormulaOperation::kQuotient, sum);
+    sum.push_back(Arithmetic::Number(static_cast<double>(terms.size()), std::nullopt));
+    return Arithmetic::Apply(FormulaOperation::kQuotient, sum);
   }
 
   // `sum` is empty, or the sum of the terms so far.
@@ -130,13 +131,13 @@ class SliceEvaluation {
         sum[before + i] = evaluation.At(terms[i]);
       }
     });
-    sum = {MagnitudeArithmetic::Apply(FormulaOperation::kSum, sum)};
+    sum = {Arithmetic::Apply(FormulaOperation::kSum, sum)};
   }
 
   // Plans a node, after those that it is made of, or evaluates it if it does not move.
   size_t SlotOf(Node node) {
     const Formula& formula = shared_.formula();
-    node = MagnitudeArithmetic::Instead(formula, node);
+    node = Arithmetic::Instead(formula, node);
     const auto known = slots_.find(node);
     if (known != slots_.end()) return known->second;
     std::vector<size_t> operands;
@@ -154,25 +155,24 @@ class SliceEvaluation {
     const Formula& formula = shared_.formula();
     if (formula.operation(node) == FormulaOperation::kElement) {
       const ConstTensorView& view = formula.inputs()[formula.tensor(node)];
-      return MagnitudeArithmetic::Element(view,
-                                          OffsetOf(view.layout, shared_.PlaceOf(node, element)));
+      return Arithmetic::Element(view, OffsetOf(view.layout, shared_.PlaceOf(node, element)));
     }
     if (formula.operation(node) == FormulaOperation::kElementWise) {
-      return MagnitudeArithmetic::Function(formula.function(node), formula.parameters(node),
-                                           operands);
+      return Arithmetic::Function(formula.function(node), formula.parameters(node), operands);
     }
-    return MagnitudeArithmetic::Apply(formula.operation(node), operands);
+    return Arithmetic::Apply(formula.operation(node), operands);
   }
 
   const Region slice_;
   SliceFormula shared_;
-  FormulaEvaluation<MagnitudeArithmetic> fixed_;
+  FormulaEvaluation<Arithmetic> fixed_;
   std::map<Node, size_t> slots_;
   std::vector<Magnitude> values_;
   std::vector<Step> steps_;
   size_t last_ = 0;
 };
 
+template <typename Arithmetic>
 class Evaluation {
  public:
   Evaluation(const OperatorDesc& op, InputViews inputs, const Dims& sizes, size_t output,
@@ -181,7 +181,7 @@ class Evaluation {
 
   void Run() {
     const auto whole = DimensionsOfSlices(op_, sizes_.size());
-    if (whole && SliceEvaluation::IsPossible(op_, inputs_, SliceAlong(*whole))) {
+    if (whole && Slice::IsPossible(op_, inputs_, SliceAlong(*whole))) {
       return RunSlices(SliceAlong(*whole));
     }
     const int64_t count = Product(sizes_);
@@ -195,6 +195,8 @@ class Evaluation {
   }
 
  private:
+  using Slice = SliceEvaluation<Arithmetic>;
+
   static constexpr int64_t kGrain = 16;
   // About a second's work. Where it does not suffice, as for long sequences, only some elements are
   // evaluated.
@@ -226,7 +228,7 @@ class Evaluation {
     for (size_t d = 0; d < others.size(); ++d) others[d] /= slice.sizes[d];
     if (Product(others) == 1) {
       constexpr int64_t kPiece = 1024;
-      const SliceEvaluation evaluation(op_, inputs_, slice);
+      const Slice evaluation(op_, inputs_, slice);
       return ParallelFor(slice.count(), kPiece, 0, [&](int64_t begin, int64_t end) {
         evaluation.Evaluate(begin, end, table_);
       });
@@ -235,7 +237,7 @@ class Evaluation {
       for (int64_t i = begin; i < end; ++i) {
         Region one = slice;
         one.begin = IndexOf(others, i);
-        SliceEvaluation(op_, inputs_, one).Evaluate(0, one.count(), table_);
+        Slice(op_, inputs_, one).Evaluate(0, one.count(), table_);
       }
     });
   }
@@ -244,7 +246,7 @@ class Evaluation {
     Formula formula(inputs_);
     const auto last = FormulaOf(op_, {output_, element, Dims::Filled(element.size(), 1)}, formula);
     if (!last) return;
-    table_.Put(element, FormulaEvaluation<MagnitudeArithmetic>(formula).At(*last));
+    table_.Put(element, FormulaEvaluation<Arithmetic>(formula).At(*last));
   }
 
   const OperatorDesc& op_;
@@ -259,8 +261,15 @@ class Evaluation {
 SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                             size_t output) {
   SizesAndTerms table;
-  Evaluation(op, inputs, sizes, output, table).Run();
+  Evaluation<MagnitudeArithmetic>(op, inputs, sizes, output, table).Run();
   return table;
+}
+
+std::vector<double> SizesBeforeDivisors(const OperatorDesc& op, InputViews inputs,
+                                        const Dims& sizes, size_t output) {
+  SizesAndTerms table;
+  Evaluation<UndividedArithmetic>(op, inputs, sizes, output, table).Run();
+  return std::move(table.sizes);
 }
 
 // --- sizes of interpolated elements --------------------------------------------------------------

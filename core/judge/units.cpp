@@ -136,6 +136,33 @@ class UnitsOfOutput {
     units_.terms = std::move(found.terms);
     AddCoordinates();
     AllowOrdersOfScales(SizesBeforeScales(op_, inputs_, exact_.layout.sizes, output_));
+    if (units_.unscaled.empty() && MayExceedBeforeDivisors()) {
+      units_.unscaled = SizesBeforeDivisors(op_, inputs_, exact_.layout.sizes, output_);
+    }
+  }
+
+  // Whether a sum of all elements of an input may be beyond the type.
+  bool MayExceedBeforeDivisors() const {
+    if (IsNetwork(op_)) return false;
+    const double most = FormOf(units_.unit_type).Most();
+    return std::ranges::any_of(inputs_, [&](const ConstTensorView& input) {
+      const auto count = static_cast<double>(input.layout.element_count());
+      const bool is_short = FormOf(input.type).Most() * count <= most;
+      return IsFloat(input.type) && !is_short && LargestOf(input) * count > most;
+    });
+  }
+
+  static double LargestOf(const ConstTensorView& view) {
+    const Dims& sizes = view.layout.sizes;
+    double largest = 0;
+    VisitDataType(Join<TypeList<double>, Floats>(), view.type, [&]<typename T>() {
+      Dims index = Dims::Filled(sizes.size(), 0);
+      for (int64_t i = 0; i < Product(sizes); ++i, Advance(sizes, index)) {
+        largest =
+            std::max(largest, std::abs(AsDouble(view.elements<T>()[OffsetOf(view.layout, index)])));
+      }
+    });
+    return largest;
   }
 
   // Whether a function is applied to a scaled value with a bias, or a gate to a sum, of whose

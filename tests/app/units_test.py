@@ -391,6 +391,21 @@ class UnitsTest(ProgramTest):
             for value in (np.inf, NAN):
                 self.judged(document, np.array([[value]], "f4"), "--tolerance", "sums", status=status)
 
+    def test_sums_beyond_the_type_before_a_division(self):
+        """A device may add up a slice before it divides by the count: there, not where the sum fits."""
+        x = np.array([[3e38, 2.9e38, -1e38, 2.5e38], [3e37, 2.9e37, -1e37, 2.5e37]], "f4")
+        self.bind((x,))
+        for variance in (True, False):
+            document = unary("MEAN_VARIANCE_NORMALIZATION1", Axes=[1], NormalizeVariance=variance, Epsilon=1e-5)
+            expected = self.result_of(document)
+            for value in (np.inf, -np.inf, NAN):
+                for row, status in ((0, 0), (1, 1)):
+                    with self.subTest(variance=variance, value=value, row=row):
+                        actual = expected.copy()
+                        actual[row] = value
+                        self.judged(document, actual, "--tolerance", "sums", status=status)
+            self.judged(document, np.zeros_like(x), "--tolerance", "sums", status=1)
+
     def test_an_infinite_result_is_no_number(self):
         """It may be NaN, or the other infinity, only where an order of additions or factors makes it so."""
         most, huge = np.finfo("f4").max, 3e38
