@@ -99,6 +99,7 @@ class Diagnostician {
     if (result_.different == 0) return std::move(result_);
     if (!evidence_.units) TakeUnits();
     std::vector<int64_t> different;
+    different.reserve(static_cast<size_t>(result_.different));
     different_.ForEach([&](int64_t element) { different.push_back(element); });
     MeasureErrors(different);
     DivideElements(different);
@@ -210,6 +211,7 @@ class Diagnostician {
       evidence_.wrong = Those(different, [&](int64_t element) { return !MayBeAnything(element); });
     }
     if (evidence_.wrong.empty()) evidence_.wrong = different;
+    evidence_.right.reserve(static_cast<size_t>(evidence_.count()) - evidence_.wrong.size());
     auto next = evidence_.wrong.begin();
     for (int64_t element = 0; element < evidence_.count(); ++element) {
       if (next != evidence_.wrong.end() && *next == element) {

@@ -332,6 +332,16 @@ bool ArePromising(const Evidence& evidence, const SampledElements& few,
          share >= kPromising * static_cast<double>(known);
 }
 
+bool HasAnyBits(const Evidence& evidence, std::span<const int64_t> elements,
+                std::vector<VariedElement> computed) {
+  const std::vector<VariedElement> varied = AsInFile(evidence, std::move(computed));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const double value = ValueOf(evidence.actual.type, varied[i].bytes.data());
+    if (IsNearer(evidence, elements[i], value, /*is_rounded=*/false)) return true;
+  }
+  return false;
+}
+
 bool MayBePromising(const Evidence& evidence, std::span<const int64_t> few,
                     const std::function<std::optional<double>(int64_t element)>& value_of) {
   double unseen = static_cast<double>(few.size());

@@ -177,6 +177,10 @@ bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::vector<VariedElement> computed, bool are_rounded);
 
+// Whether one of some elements, at least, is the device's to the bit.
+bool HasAnyBits(const Evidence& evidence, std::span<const int64_t> elements,
+                std::vector<VariedElement> computed);
+
 // Whether values, which nothing is known about where there are none, bring so many of a few wrong
 // elements nearer that a hypothesis with them may be promising. This ends as soon as it is false.
 bool MayBePromising(const Evidence& evidence, std::span<const int64_t> few,

@@ -326,6 +326,7 @@ class HypothesisList {
     std::vector<ArithmeticVariation> others =
         ArithmeticVariationsOf(rounded->op, rounded->inputs, evidence_.output);
     std::erase_if(others, [](const ArithmeticVariation& other) { return !RoundsResults(other); });
+    others = WithBitsOfTwo(others, *rounded);
     const Hypothesis inputs_alone = OfArithmetic(evidence_, {nullptr, rounding});
     std::vector<Hypothesis> found;
     for (const auto& [other, number] : PromisingOf(others, *rounded, fewest_, false)) {
@@ -333,6 +334,19 @@ class HypothesisList {
       found.back().needs_bits = true;
     }
     return found;
+  }
+
+  // Those that have one of two elements. Of four, the others have no more than two, which is too
+  // few to be promising, and formulas are long.
+  std::vector<ArithmeticVariation> WithBitsOfTwo(const std::vector<ArithmeticVariation>& all,
+                                                 const Computation& computation) const {
+    const std::span<const int64_t> two = std::span(fewest_.wrong).first(2);
+    auto values = ElementsOfArithmetics(evidence_, computation, all, two);
+    std::vector<ArithmeticVariation> left;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (HasAnyBits(evidence_, two, std::move(values[i]))) left.push_back(all[i]);
+    }
+    return left;
   }
 
   // Sums in FLOAT32 and the like are those of right devices.
