@@ -19,6 +19,7 @@ constexpr std::string_view kHidden = "HiddenInitTensor", kCell = "CellMemInitTen
 constexpr std::string_view kNextHidden = "OutputSingleTensor";
 constexpr std::string_view kNextCell = "OutputCellSingleTensor";
 constexpr std::string_view kSequence = "OutputSequenceTensor";
+constexpr std::string_view kLengths = "SequenceLengthsTensor";
 
 std::optional<size_t> NumberOf(const OperatorDesc& op, TensorRole role, std::string_view path) {
   const std::vector<TensorSlot> slots = TensorSlots(op, role);
@@ -43,19 +44,40 @@ void RoundAll(const TensorView& packed, const FloatRounding& rounding) {
   });
 }
 
-// Runs a network one step after another, as one with twice the units: the first half of the states
-// are rounded and multiplied by the weights of both halves, and the second half are what each unit
-// keeps of its own state, which is not rounded.
+const std::vector<uint32_t>* SizesOf(const OperatorDesc& op, std::string_view path) {
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    if (slot.path == path) return &*slot.desc->sizes;
+  }
+  return nullptr;
+}
+
+bool RunsBackward(const OperatorDesc& op) {
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    if (op.fields()[i]->name == std::string_view("Direction")) {
+      return std::get<uint32_t>(op.values()[i]) == 1;
+    }
+  }
+  return false;
+}
+
+// The number of steps of an item.
+int64_t StepsOfItem(const OperatorDesc& op, InputViews inputs, int64_t item) {
+  const auto lengths = NumberOf(op, TensorRole::kInput, kLengths);
+  const int64_t steps = inputs[0].layout.sizes[1];
+  if (!lengths) return steps;
+  const ConstTensorView& view = inputs[*lengths];
+  return std::min<int64_t>(view.elements<uint32_t>()[item * view.layout.strides[3]], steps);
+}
+
+// Runs a network of one direction, one step after another, as one with twice the units: the first
+// half of the states are rounded and multiplied by the weights of both halves, and the second half
+// are what each unit keeps of its own state, which is not rounded.
 class NetworkOfRoundedStates {
  public:
   NetworkOfRoundedStates(const Computation& network, const FloatRounding& rounding)
       : network_(network), rounding_(rounding), step_{network.op, {}} {
-    const std::vector<uint32_t>* recurrence = SizesOf("RecurrenceTensor");
-    const bool has_lengths =
-        NumberOf(network.op, TensorRole::kInput, "SequenceLengthsTensor").has_value();
-    const bool is_known = recurrence != nullptr && !has_lengths && AreOfElements();
-    if (!is_known || (*recurrence)[1] != 1) return;
-    units_ = (*recurrence)[3];
+    if (!AreOfElements()) return;
+    units_ = (*SizesOf(network.op, "RecurrenceTensor"))[3];
     items_ = network.inputs[0].layout.sizes[2];
     MakeStep();
   }
@@ -67,23 +89,29 @@ class NetworkOfRoundedStates {
     std::vector<TensorView> hidden(static_cast<size_t>(steps));
     TensorView state = First(kHidden), cell = First(kCell);
     for (int64_t i = 0; i < steps; ++i) {
-      const int64_t time = IsBackward() ? steps - 1 - i : i;
+      const int64_t time = RunsBackward(network_.op) ? steps - 1 - i : i;
       Feed(network_.inputs[0].Slice(1, time, 1), state, cell);
-      state = After(kNextHidden);
-      if (HasCell()) cell = After(kNextCell);
-      hidden[static_cast<size_t>(time)] = state;
+      state = At(time, After(kNextHidden), state);
+      if (HasCell()) cell = At(time, After(kNextCell), cell);
+      hidden[static_cast<size_t>(time)] = At(time, state, std::nullopt);
     }
     const std::string path = TensorSlots(network_.op, TensorRole::kOutput)[output].path;
-    if (path != kSequence) return Taken({path == kNextCell ? cell : state}, elements);
-    return Taken(hidden, elements);
+    if (path == kSequence) return Taken(hidden, elements);
+    return Taken({At(0, path == kNextCell ? cell : state, std::nullopt)}, elements);
   }
 
  private:
-  const std::vector<uint32_t>* SizesOf(std::string_view path) const {
-    for (const TensorSlot& slot : TensorSlots(network_.op, TensorRole::kInput)) {
-      if (slot.path == path) return &*slot.desc->sizes;
+  // The state at a time, with `otherwise`, or 0, for items whose sequence has ended before.
+  TensorView At(int64_t time, const TensorView& state, const std::optional<TensorView>& otherwise) {
+    TensorView all = state;
+    for (int64_t item = 0; item < items_; ++item) {
+      if (time < StepsOfItem(network_.op, network_.inputs, item)) continue;
+      if (all.data == state.data) all = PackedCopy(AsConst(state), owner_);
+      const TensorView zeros = Zeros(state.type, {1, 1, 1, units_}, owner_);
+      const TensorView of_item = otherwise ? otherwise->Slice(2, item, 1) : zeros;
+      CopyView(AsConst(of_item), all.Slice(2, item, 1));
     }
-    return nullptr;
+    return all;
   }
 
   // Whether each unit's activations look at this unit alone.
@@ -102,19 +130,10 @@ class NetworkOfRoundedStates {
 
   bool HasCell() const { return NumberOf(step_.op, TensorRole::kOutput, kNextCell).has_value(); }
 
-  bool IsBackward() const {
-    for (size_t i = 0; i < network_.op.fields().size(); ++i) {
-      if (network_.op.fields()[i]->name == std::string_view("Direction")) {
-        return std::get<uint32_t>(network_.op.values()[i]) == 1;
-      }
-    }
-    return false;
-  }
-
   void MakeStep() {
     for (const Field* field : network_.op.fields()) {
       const std::string_view name = field->name;
-      if (name == kSequence) step_.op.Remove(*field);
+      if (name == kSequence || name == kLengths) step_.op.Remove(*field);
       if (name == kHidden || name == kCell || name == kNextHidden || name == kNextCell) {
         step_.op.AddTensor(*field);
       }
@@ -135,7 +154,7 @@ class NetworkOfRoundedStates {
 
   std::vector<uint32_t> SizesInStep(std::string_view path) const {
     const auto items = static_cast<uint32_t>(items_), units = static_cast<uint32_t>(units_);
-    const std::vector<uint32_t>* const own = SizesOf(path);
+    const std::vector<uint32_t>* const own = SizesOf(network_.op, path);
     if (path == kHidden || path == kCell || own == nullptr) return {1, 1, items, 2 * units};
     std::vector<uint32_t> sizes = *own;
     if (path == "InputTensor") {
@@ -226,11 +245,79 @@ class NetworkOfRoundedStates {
   bool is_possible_ = false;
 };
 
+// One direction of a network, as a network.
+Computation OneDirection(Computation network, uint32_t direction) {
+  OperatorDesc& op = network.op;
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    FieldValue& value = op.values()[i];
+    const std::string_view name = op.fields()[i]->name;
+    if (name == "Direction") value.emplace<uint32_t>(direction);
+    if (name == "ActivationDescCount") value.emplace<std::monostate>();  // which follows
+    if (auto* activations = std::get_if<std::vector<OperatorDesc>>(&value)) {
+      const auto half = std::ssize(*activations) / 2;
+      const auto own = activations->begin() + (direction == 0 ? 0 : half);
+      *activations = std::vector<OperatorDesc>(own, own + half);
+    }
+  }
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    if (slot.path == "InputTensor" || slot.path == kLengths) continue;
+    const bool is_row = slot.path == "BiasTensor" || slot.path == "PeepholeTensor";
+    const size_t axis = is_row ? 2 : 1;
+    (*slot.desc->sizes)[axis] = 1;
+    const auto input = NumberOf(op, TensorRole::kInput, slot.path);
+    if (input) network.inputs[*input] = network.inputs[*input].Slice(axis, direction, 1);
+  }
+  return network;
+}
+
+// The elements of each direction, computed by itself.
+std::optional<std::vector<ElementBytes>> ElementsOfBoth(const Computation& network,
+                                                        const FloatRounding& rounding,
+                                                        size_t output,
+                                                        std::span<const int64_t> elements) {
+  const Dims sizes = OutputSizes(network, output);
+  const int64_t count = sizes[2] * sizes[3];
+  std::vector<ElementBytes> both(elements.size());
+  for (const int64_t direction : {0, 1}) {
+    std::vector<size_t> places;
+    std::vector<int64_t> own;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (elements[i] / count % 2 != direction) continue;
+      places.push_back(i);
+      own.push_back(elements[i] / (2 * count) * count + elements[i] % count);
+    }
+    const auto found = ElementsOfRoundedStates(
+        OneDirection(network, static_cast<uint32_t>(direction)), rounding, output, own);
+    if (!found) return std::nullopt;
+    for (size_t k = 0; k < places.size(); ++k) both[places[k]] = (*found)[k];
+  }
+  return both;
+}
+
 }  // namespace
+
+Region InLongItem(const OperatorDesc& network, InputViews inputs, Region element) {
+  const int64_t items = inputs[0].layout.sizes[2];
+  int64_t longest = element.begin[2];
+  for (int64_t item = 0; item < items; ++item) {
+    const bool is_longer =
+        StepsOfItem(network, inputs, item) > StepsOfItem(network, inputs, longest);
+    if (is_longer) longest = item;
+  }
+  const int64_t steps_left =
+      StepsOfItem(network, inputs, longest) - (RunsBackward(network) ? 2 : 1);
+  element.begin[0] = std::clamp<int64_t>(element.begin[0], 0, std::max<int64_t>(steps_left, 0));
+  element.begin[1] = 0;
+  element.begin[2] = longest;
+  return element;
+}
 
 std::optional<std::vector<ElementBytes>> ElementsOfRoundedStates(
     const Computation& network, const FloatRounding& rounding, size_t output,
     std::span<const int64_t> elements) {
+  const std::vector<uint32_t>* const recurrence = SizesOf(network.op, "RecurrenceTensor");
+  if (recurrence == nullptr) return std::nullopt;
+  if ((*recurrence)[1] == 2) return ElementsOfBoth(network, rounding, output, elements);
   NetworkOfRoundedStates states(network, rounding);
   if (!states.is_possible()) return std::nullopt;
   return states.ElementsOf(output, elements);

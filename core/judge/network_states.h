@@ -13,9 +13,12 @@
 
 namespace dmlop {
 
+// Returns, for an element of a network's output, one of the first direction and of the longest
+// item, so that it has steps before it where any has.
+Region InLongItem(const OperatorDesc& network, InputViews inputs, Region element);
+
 // Computes elements of a network's output if hidden states are rounded where they are multiplied by
-// weights, and nowhere else. Returns nothing for a network of two directions, one whose items have
-// lengths of their own, or one with activations of all units together.
+// weights, and nowhere else. Returns nothing for a network with activations of all units together.
 std::optional<std::vector<ElementBytes>> ElementsOfRoundedStates(const Computation& network,
                                                                  const FloatRounding& rounding,
                                                                  size_t output,

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/judge/element_formula.h"
 #include "core/judge/float_format.h"
+#include "core/judge/network_states.h"
 #include "core/judge/sum_orders.h"
 #include "core/judge/varied_values.h"
 #include "core/ops/fused.h"
@@ -170,7 +172,8 @@ class Relevance {
         marks_maxima_(MarksFirstMaximum(op)),
         type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
         factors_(FactorsOf(op, inputs, output)) {
-    const Region middle = MiddleOf(op, output);
+    Region middle = MiddleOf(op, output);
+    if (IsNetwork(op)) middle = InLongItem(op, inputs, std::move(middle));
     const auto formula = ElementFormula::Of(op, inputs, middle, Formula::kAbridged);
     has_formula_ = formula != nullptr;
     if (!has_formula_) return;

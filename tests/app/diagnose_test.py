@@ -211,6 +211,18 @@ def states(x, w, r, first, carries=True, bias=F4(0), read=lambda state: state):
     return np.stack(rows)[:, None]
 
 
+def states_of_two_ways(x, w, r, first, lengths, read):
+    """The same in both directions, 0 behind the end of each item: {steps, 2, items, size}."""
+    all_states = np.zeros((x.shape[1], 2, x.shape[2], r.shape[3]), F4)
+    for direction in (0, 1):
+        for item, length in enumerate(lengths[0, 0, 0]):
+            state = first[0, direction, item]
+            for time in range(length)[::1 - 2 * direction]:
+                state = np.tanh(w[0, direction] @ x[0, time, item] + r[0, direction] @ read(state))
+                all_states[time, direction, item] = state
+    return all_states
+
+
 def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
@@ -256,6 +268,10 @@ STEPS, WEIGHTS, RECURRENCE, STATE = numbers(1, 6, 3, 5), numbers(1, 1, 4, 5), nu
 NETWORK_BIAS = numbers(1, 1, 1, 8)
 RNN = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}],
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
+WEIGHTS_OF_TWO, RECURRENCE_OF_TWO, STATES_OF_TWO = numbers(1, 2, 4, 5), numbers(1, 2, 4, 4), numbers(1, 2, 3, 4)
+LENGTHS = np.array([[[[6, 4, 5]]]], np.uint32)
+TWO_WAYS = {"type": "RNN", "Direction": "BIDIRECTIONAL", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}] * 2,
+            "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 2, 3, 4]}}
 GATES, GATES_OF_STATES = numbers(1, 1, 12, 5), numbers(1, 1, 12, 4)
 GRU = {"type": "GRU", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_SIGMOID"}, {"Type": "ACTIVATION_TANH"}], "LinearBeforeReset": True,
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
@@ -359,6 +375,10 @@ FAULTS = {
     "states of a network in bfloat16 before they are multiplied": (
         RNN, [STEPS, WEIGHTS, RECURRENCE, ("HiddenInitTensor", STATE)],
         states(*map(through_bfloat16, (STEPS, WEIGHTS, RECURRENCE)), STATE, read=through_bfloat16), "inputs-bfloat16:computed"),
+    "states of two directions and lengths in bfloat16 before they are multiplied": (
+        TWO_WAYS, [STEPS, WEIGHTS_OF_TWO, RECURRENCE_OF_TWO, ("HiddenInitTensor", STATES_OF_TWO), ("SequenceLengthsTensor", LENGTHS)],
+        states_of_two_ways(*map(through_bfloat16, (STEPS, WEIGHTS_OF_TWO, RECURRENCE_OF_TWO)), STATES_OF_TWO, LENGTHS, through_bfloat16),
+        "inputs-bfloat16:computed"),
     "states of gates in bfloat16 before they are multiplied": (
         GRU, [STEPS, GATES, GATES_OF_STATES, ("HiddenInitTensor", STATE)], gated_states(STEPS, GATES, GATES_OF_STATES, STATE, through_bfloat16),
         "inputs-bfloat16:computed"),
