@@ -10,6 +10,7 @@
 
 #include "core/exact/transcendental.h"
 #include "core/explain/formula_value.h"
+#include "core/judge/float_format.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -270,43 +271,8 @@ Magnitude RoundedTo(Magnitude x) {
   return x;
 }
 
-}  // namespace
-
-bool IsOfElements(const Formula& formula, Formula::Node node) {
-  switch (formula.operation(node)) {
-    case Operation::kElement:
-    case Operation::kNumber:
-      return true;
-    case Operation::kProduct:
-    case Operation::kNegative:
-      return std::ranges::all_of(formula.operands(node),
-                                 [&](Formula::Node part) { return IsOfElements(formula, part); });
-    default:
-      return false;
-  }
-}
-
-Formula::Node MagnitudeArithmetic::Instead(const Formula& formula, Formula::Node node) {
-  const bool is_made_of_steps = formula.operation(node) == Operation::kElementWise &&
-                                IsApproximated(formula.function(node)) &&
-                                IsOfElements(formula, formula.operands(node)[0]);
-  return is_made_of_steps ? formula.definition(node) : node;
-}
-
-Magnitude MagnitudeArithmetic::Element(const ConstTensorView& view, int64_t offset) {
-  Magnitude element;
-  VisitDataType(AllTypes(), view.type, [&]<typename T>() {
-    element = WithoutError(AsDouble(view.elements<T>()[offset]));
-  });
-  return element;
-}
-
-Magnitude MagnitudeArithmetic::Number(double value, const std::optional<Dyadic>&) {
-  return WithoutError(value);
-}
-
-Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
-                                        std::span<const double> parameters, Magnitudes operands) {
+Magnitude OfFunction(ElementWiseFunction function, std::span<const double> parameters,
+                     Magnitudes operands) {
   // Beside 1 its error is that of numbers near 1.
   if (function == ElementWiseFunction::kErf) {
     const auto error_function = [](double x) { return std::erf(x); };
@@ -325,7 +291,9 @@ Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
   return value;
 }
 
-Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
+// --- operations ----------------------------------------------------------------------------------
+
+Magnitude Applied(Operation operation, Magnitudes x) {
   switch (operation) {
     case Operation::kSum:
       return Sum(x);
@@ -384,6 +352,128 @@ Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
     default:
       return OfValue(0, x);  // places, which are no floats
   }
+}
+
+// --- what roundings move -------------------------------------------------------------------------
+
+// How far a value moves where its operands do, by what roundings to FLOAT16 made of them.
+
+bool IsAnyMoved(Magnitudes x) {
+  return std::ranges::any_of(x, [](const Magnitude& one) { return one.moved > 0; });
+}
+
+double MovedProduct(Magnitudes factors) {
+  double product = 1, moved = 0;
+  for (const Magnitude& factor : factors) {
+    const double value = std::abs(factor.value);
+    moved = moved * (value + factor.moved) + product * factor.moved;
+    product *= value;
+  }
+  return moved;
+}
+
+// The sum of what each operand moves by itself. `value_of` takes operands.
+template <typename ValueOfOperands>
+double MovedBetweenEnds(Magnitudes x, double value, ValueOfOperands&& value_of) {
+  std::vector<Magnitude> operands(x.begin(), x.end());
+  for (Magnitude& operand : operands) operand.moved = 0;
+  double moved = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    double farthest = 0;
+    for (const double end : {-x[i].moved, x[i].moved}) {
+      operands[i].value = x[i].value + end;
+      farthest = std::max(farthest, std::abs(value_of(operands) - value));
+    }
+    operands[i].value = x[i].value;
+    moved += farthest;
+  }
+  return moved;
+}
+
+double SumOfMoved(Magnitudes x) {
+  double sum = 0;
+  for (const Magnitude& one : x) sum += one.moved;
+  return sum;
+}
+
+double MovedBy(Operation operation, Magnitudes x, double value) {
+  switch (operation) {
+    case Operation::kSum:
+    case Operation::kDifference:
+      return SumOfMoved(x);
+    case Operation::kMean:
+      return SumOfMoved(x) / static_cast<double>(x.size());
+    case Operation::kProduct:
+    case Operation::kWeighted:
+      return MovedProduct(x);
+    case Operation::kMaximum:
+    case Operation::kMinimum:
+      return std::ranges::max(x, {}, &Magnitude::moved).moved;
+    case Operation::kRoundToFloat16:
+      return x[0].moved + HalfUlpOfFloat16(value);
+    default:
+      return MovedBetweenEnds(x, value, [&](Magnitudes operands) {
+        return MagnitudeArithmetic::Apply(operation, operands).value;
+      });
+  }
+}
+
+}  // namespace
+
+double HalfUlpOfFloat16(double x) {
+  return std::isfinite(x) ? FormOf(DataType::kFloat16).Ulp(x) / 2 : 0;
+}
+
+bool IsOfElements(const Formula& formula, Formula::Node node) {
+  switch (formula.operation(node)) {
+    case Operation::kElement:
+    case Operation::kNumber:
+      return true;
+    case Operation::kProduct:
+    case Operation::kNegative:
+      return std::ranges::all_of(formula.operands(node),
+                                 [&](Formula::Node part) { return IsOfElements(formula, part); });
+    default:
+      return false;
+  }
+}
+
+Formula::Node MagnitudeArithmetic::Instead(const Formula& formula, Formula::Node node) {
+  const bool is_made_of_steps = formula.operation(node) == Operation::kElementWise &&
+                                IsApproximated(formula.function(node)) &&
+                                IsOfElements(formula, formula.operands(node)[0]);
+  return is_made_of_steps ? formula.definition(node) : node;
+}
+
+Magnitude MagnitudeArithmetic::Element(const ConstTensorView& view, int64_t offset) {
+  Magnitude element;
+  VisitDataType(AllTypes(), view.type, [&]<typename T>() {
+    element = WithoutError(AsDouble(view.elements<T>()[offset]));
+  });
+  return element;
+}
+
+Magnitude MagnitudeArithmetic::Number(double value, const std::optional<Dyadic>&) {
+  return WithoutError(value);
+}
+
+Magnitude MagnitudeArithmetic::Function(ElementWiseFunction function,
+                                        std::span<const double> parameters, Magnitudes operands) {
+  Magnitude value = OfFunction(function, parameters, operands);
+  if (!IsAnyMoved(operands)) return value;
+  std::vector<double> x(operands.size());
+  value.moved = MovedBetweenEnds(operands, value.value, [&](Magnitudes moved) {
+    std::ranges::transform(moved, x.begin(), &Magnitude::value);
+    return ValueOf(function, parameters, x);
+  });
+  return value;
+}
+
+Magnitude MagnitudeArithmetic::Apply(FormulaOperation operation, Magnitudes x) {
+  Magnitude value = Applied(operation, x);
+  const bool may_move = operation == Operation::kRoundToFloat16 || IsAnyMoved(x);
+  value.moved = may_move ? MovedBy(operation, x, value.value) : 0;
+  return value;
 }
 
 }  // namespace dmlop

@@ -35,7 +35,11 @@ struct Magnitude {
   int64_t terms = 1;  // of the longest sum in it
   Kind kind = kOther;
   bool adds_up = true;  // a further sum has as many terms more; not so of what a function makes
+  double moved = 0;     // at most, by roundings to FLOAT16 on the way
 };
+
+// How far a number may have been moved by its rounding to FLOAT16.
+double HalfUlpOfFloat16(double x);
 
 // Whether a node is an element, a number or a product of such.
 bool IsOfElements(const Formula& formula, Formula::Node node);
@@ -73,9 +77,11 @@ struct UndividedArithmetic : MagnitudeArithmetic {
 struct SizesAndTerms {
   std::vector<double> sizes;
   std::vector<int64_t> terms;
+  std::vector<double> moved;
 };
 
-// These are those of all elements of an output, in row-major order.
+// These are those of all elements of an output, in row-major order. States of networks of FLOAT16
+// that are given were rounded to it, too.
 SizesAndTerms EvaluateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                             size_t output);
 

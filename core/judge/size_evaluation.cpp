@@ -30,18 +30,21 @@ class SizeTable {
       : numbers_(PackedLayout(sizes)), table_(table) {
     table_.sizes.resize(static_cast<size_t>(numbers_.element_count()));
     table_.terms.resize(table_.sizes.size());
+    table_.moved.resize(table_.sizes.size());
   }
 
   // Gives every element the largest of those that were put.
   void SpreadLargest() {
     std::ranges::fill(table_.sizes, *std::ranges::max_element(table_.sizes));
     std::ranges::fill(table_.terms, *std::ranges::max_element(table_.terms));
+    std::ranges::fill(table_.moved, *std::ranges::max_element(table_.moved));
   }
 
   void Put(const Dims& element, const Magnitude& value) {
     const auto i = static_cast<size_t>(OffsetOf(numbers_, element));
     table_.sizes[i] = std::isnan(value.size) ? std::abs(value.value) : value.size;
     table_.terms[i] = value.terms;
+    table_.moved[i] = std::isfinite(value.moved) ? value.moved : 0;
   }
 
  private:
@@ -246,7 +249,24 @@ class Evaluation {
     Formula formula(inputs_);
     const auto last = FormulaOf(op_, {output_, element, Dims::Filled(element.size(), 1)}, formula);
     if (!last) return;
-    table_.Put(element, FormulaEvaluation<Arithmetic>(formula).At(*last));
+    FormulaEvaluation<Arithmetic> evaluation(formula);
+    if (IsNetwork(op_) && inputs_[0].type == DataType::kFloat16) {
+      KeepStates(formula, *last, evaluation);
+    }
+    table_.Put(element, evaluation.At(*last));
+  }
+
+  // States that are given are the only numbers that are shared. They are moved by their own
+  // rounding and as much again by those of the steps before, which the state passes on.
+  static void KeepStates(const Formula& formula, Node last,
+                         FormulaEvaluation<Arithmetic>& evaluation) {
+    for (Node node = 0; node <= last; ++node) {
+      const bool is_number = formula.operation(node) == FormulaOperation::kNumber;
+      if (!is_number || !formula.IsShared(node)) continue;
+      Magnitude state = Arithmetic::Number(formula.number(node), std::nullopt);
+      state.moved = 2 * HalfUlpOfFloat16(state.value);
+      evaluation.Keep(node, state);
+    }
   }
 
   const OperatorDesc& op_;

@@ -8,8 +8,9 @@
 // kept in, and S is the sum of the magnitudes that the element is made of. A sum of n terms that is
 // rounded in any order of additions is within n units (Higham, "Accuracy and Stability of Numerical
 // Algorithms", chapter 3; without terms of second order: Jeannerod and Rump, 2013). What is
-// activated is rounded before that, so that half an ulp of it, as the activation passes it on, is
-// excused like those of a and r.
+// activated is rounded before that, and so are states of networks and what attention adds a bias
+// to. A device need not do so, and half an ulp of it, as what follows passes it on, is excused like
+// those of a and r.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,8 @@ struct ErrorUnits {
   bool has_logarithm = false;    // of a sum, whose error is absolute
   std::vector<double> unscaled;  // S before a scale, divisor or activation; empty if there is none
 
-  // What a rounding to FLOAT16 before the activation makes of the result, infinite where that makes
-  // infinity of a number; or empty.
+  // What roundings to FLOAT16 before the last one make of the result, infinite where one before an
+  // activation makes infinity of a number; or empty.
   std::vector<double> rounded_before{};
 
   std::vector<InfiniteResult> infinite{};  // results, by element

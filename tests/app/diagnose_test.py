@@ -492,7 +492,38 @@ def soft_signs(a, b):
     return (sums / (1 + np.abs(sums))).astype(np.float16)
 
 
+def long_short_states(x, w, r, first, memory, kept):
+    """The states of a network of sigmoids and tanh, whose steps are in FLOAT32, and of which a device keeps `kept(state)`."""
+    x, w, r, state, cell = (one[0].astype(F4) for one in (x, w[0], r[0], first[0], memory[0]))
+    rows = []
+    for step in x:
+        gates = step @ w.T + state @ r.T
+        given, output, forgotten = (1 / (1 + np.exp(-gates[:, part:part + 6])) for part in (0, 6, 12))
+        cell = forgotten * cell + given * np.tanh(gates[:, 18:])
+        state = output * np.tanh(cell)
+        rows.append(state.astype(F2))
+        state, cell = kept(state), kept(cell)
+    return np.stack(rows)[:, None]
+
+
+LSTM = {"type": "LSTM", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_SIGMOID"}, {"Type": "ACTIVATION_TANH"}, {"Type": "ACTIVATION_TANH"}],
+        "ClipThreshold": 1, "UseClipThreshold": False, "CoupleInputForget": False, "OutputSequenceTensor": {"DataType": "FLOAT16", "Sizes": [8, 1, 4, 6]}}
+HALF_STATES = [numbers(1, 8, 4, 5).astype(F2), (numbers(1, 1, 24, 5) * F4(0.5)).astype(F2), (numbers(1, 1, 24, 6) * F4(0.5)).astype(F2),
+               numbers(1, 1, 4, 6).astype(F2), numbers(1, 1, 4, 6, seed=1).astype(F2)]
+HALF_NETWORK = [*HALF_STATES[:3], ("HiddenInitTensor", HALF_STATES[3]), ("CellMemInitTensor", HALF_STATES[4])]
+HALF_QUERY, HALF_KEY, HALF_BIAS = QUERY.astype(F2), KEY.astype(F2), (numbers(24) * F4(3)).astype(F2)
+
+
+def attention_with_bias(query, key, bias):
+    query, key, bias = (one.astype(F4) for one in (query, key, bias))
+    return (softmax((query + bias[:8]) @ (key + bias[8:16]).swapaxes(1, 2) * F4(0.5)) @ (key + bias[16:])).astype(F2)
+
+
 HEALTHY = {
+    "a network whose output activation takes the cell state unrounded": (LSTM, HALF_NETWORK, long_short_states(*HALF_STATES, kept=lambda x: x.astype(F2).astype(F4))),
+    "a network that keeps its states in FLOAT32": (LSTM, HALF_NETWORK, long_short_states(*HALF_STATES, kept=lambda x: x)),
+    "sums with a bias that attention leaves unrounded": (ATTENTION, [("QueryTensor", HALF_QUERY), ("KeyTensor", HALF_KEY), ("ValueTensor", HALF_KEY), ("BiasTensor", HALF_BIAS)],
+                                                         attention_with_bias(HALF_QUERY, HALF_KEY, HALF_BIAS)),
     "a product": (gemm(), [A, B, ("CTensor", C)], AB + C),
     "a product by pairs of terms": (gemm(), [A, B], (A[:, ::2] @ B[::2]) + (A[:, 1::2] @ B[1::2])),
     "a convolution": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED + BIAS),

@@ -306,6 +306,16 @@ class UnitsTest(ProgramTest):
                 self.judged(document, off((n + 8) * so_far * 0.8), "--tolerance", "sums", status=0)
                 self.judged(document, off((n + 8) * so_far * 1.3), "--tolerance", "sums", status=1)
 
+    def test_half_an_ulp_of_a_state_is_excused(self):
+        """A state of 2049 becomes 2048, half an ulp of FLOAT16 less, which a device that keeps FLOAT32 passes on to the next step."""
+        self.bind((np.array([[[[2048, 1]], [[-2048, 0]]]], "f2"), np.ones((1, 1, 1, 2), "f2"), np.full((1, 1, 1, 1), 1, "f2")))
+        document = operator("RNN", {"InputTensor": "a.npy", "WeightTensor": "b.npy", "RecurrenceTensor": "c.npy"}, Direction="FORWARD",
+                            ActivationDescs=[{"Type": "ACTIVATION_LINEAR", "Alpha": 1, "Beta": 0}], OutputSingleTensor={"Sizes": [1, 1, 1, 1]})
+        self.assertEqual(self.result_of(document).item(), 0)
+        for value, status in ((1, 0), (1.1, 1)):
+            for tolerance in ("sums", "noise"):
+                self.judged(document, np.full((1, 1, 1, 1), value, "f2"), "--tolerance", tolerance, status=status)
+
     def test_gates_of_networks_whose_terms_cancel(self):
         """S of a gate are the magnitudes of its terms, unless they are clipped for sure."""
         def input_of(last):

@@ -96,7 +96,8 @@ class StatesOfUnit {
 
   FormulaNode Given(std::string_view name, const std::vector<double>& states, size_t unit,
                     int64_t time) {
-    return formula_.Given(states[unit], fmt::format("{} of unit {} at step {}", name, unit, time));
+    return formula_.Shared(
+        formula_.Given(states[unit], fmt::format("{} of unit {} at step {}", name, unit, time)));
   }
 
   // All of them, of which an abridged list lacks some, since a step takes that of its own unit.
