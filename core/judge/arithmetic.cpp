@@ -149,6 +149,17 @@ Detail DetailOfFlush(FlushedPart part) {
   }
 }
 
+Detail DetailOf(CutOff cut_off) {
+  switch (cut_off) {
+    case CutOff::kAfterZeroPoint:
+      return {"after-zero-point", "with the zero point"};
+    case CutOff::kFloor:
+      return {"floor", "negative ones away from it"};
+    default:
+      return {};
+  }
+}
+
 std::vector<Detail> DetailsOf(const Variation& v) {
   switch (v.kind) {
     case Kind::kInputs:
@@ -159,6 +170,8 @@ std::vector<Detail> DetailsOf(const Variation& v) {
       return {v.rounds_constants ? Detail{"rounded-constants", "constants, too"} : Detail{},
               v.has_whole_sums ? Detail{"whole-sums", "sums once"} : Detail{},
               v.divides_first ? Detail{"quotients-first", "products after divisions"} : Detail{}};
+    case Kind::kTowardZero:
+      return {DetailOf(v.cut_off)};
     case Kind::kFlushSubnormals:
       return {DetailOfFlush(v.flushed)};
     default:
@@ -281,6 +294,8 @@ void AddSteps(std::vector<Variation>& all) {
 std::vector<Variation> MakeAll() {
   std::vector<Variation> all = {
       {Kind::kTowardZero},
+      {.kind = Kind::kTowardZero, .cut_off = CutOff::kAfterZeroPoint},
+      {.kind = Kind::kTowardZero, .cut_off = CutOff::kFloor},
       {Kind::kFlushSubnormals},
       {.kind = Kind::kFlushSubnormals, .flushed = FlushedPart::kInputs},
       {.kind = Kind::kFlushSubnormals, .flushed = FlushedPart::kBoth},

@@ -22,7 +22,9 @@
 //                          list is rounded once, as that of a device that keeps it in FLOAT32.
 //                          `quotients-first`: a product is multiplied after its division.
 //   through-float16, through-float32    Results are rounded to this type on their way.
-//   toward-zero            Results are rounded toward zero.
+//   toward-zero, toward-zero:after-zero-point, toward-zero:floor
+//                          Results are rounded toward zero; integers of quantization also after
+//                          the zero point is added, or down.
 //   flush-subnormals:outputs, flush-subnormals:inputs, flush-subnormals (both)
 //   nan-passes             Maxima and minima are NaN if an operand is.
 //   starts-at-zero         A maximum of many is 0 at least.
@@ -80,6 +82,9 @@ enum class AddendOrder : uint8_t { kExactly, kRounded, kFirst };
 
 enum class FlushedPart : uint8_t { kOutputs, kInputs, kBoth };
 
+// How quotients become whole: before the zero point is added or after that, or down.
+enum class CutOff : uint8_t { kQuotient, kAfterZeroPoint, kFloor };
+
 struct ArithmeticVariation {
   ArithmeticKind kind;
   FloatFormat format = FloatFormat::kFloat32;  // of inputs, sums, steps and what results go through
@@ -96,6 +101,7 @@ struct ArithmeticVariation {
   bool rounds_constants = false;
   bool has_whole_sums = false;
   bool divides_first = false;
+  CutOff cut_off = CutOff::kQuotient;
 
   std::string id() const;    // "sums-float16:blocks=64,unfused"
   std::string text() const;  // "sums in FLOAT16, in blocks of 64, products rounded"

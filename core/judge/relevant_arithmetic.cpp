@@ -200,7 +200,8 @@ class Relevance {
       case Kind::kThrough:
         return IsFloat(type_) && IsThrough(v.format);
       case Kind::kTowardZero:
-        return IsFloat(type_) ? features_.roundings > 0 || is_rounded_element_
+        return IsFloat(type_) ? v.cut_off == CutOff::kQuotient &&
+                                    (features_.roundings > 0 || is_rounded_element_)
                               : features_.has_whole_roundings;
       case Kind::kFlushSubnormals:
         return IsFlushed(v.flushed);

@@ -67,7 +67,8 @@ bool Concerns(const ArithmeticVariation& variation, const Computation& computati
   for (size_t output = 0; output < OutputCount(computation.op); ++output) {
     const auto all = ArithmeticVariationsOf(computation.op, computation.inputs, output);
     const bool is_any = std::ranges::any_of(all, [&](const ArithmeticVariation& other) {
-      return other.kind == variation.kind && other.format == variation.format;
+      return other.kind == variation.kind && other.format == variation.format &&
+             other.cut_off == variation.cut_off;
     });
     if (is_any) return true;
   }

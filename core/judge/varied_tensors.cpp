@@ -238,9 +238,6 @@ Operation Exchanged(ArithmeticKind kind, Operation operation) {
       {Operation::kFirstMinimum, Operation::kLastMinimum}};
   if (kind == ArithmeticKind::kSaturated && operation == Operation::kWrap) return Operation::kClamp;
   if (kind == ArithmeticKind::kWrapped && operation == Operation::kClamp) return Operation::kWrap;
-  if (kind == ArithmeticKind::kTowardZero && operation == Operation::kRound) {
-    return Operation::kTruncate;
-  }
   if (kind != ArithmeticKind::kLastOfEquals) return operation;
   for (const auto& [first, last] : kPairs) {
     if (operation == first || operation == last) return operation == first ? last : first;
@@ -266,6 +263,34 @@ std::optional<FormulaValue> PassedNan(Operation operation, TypedValues operands)
   if (GivesPlace(operation)) return Exactly(Dyadic(nan - operands.begin()));
   return *nan;
 }
+
+// A quotient is cut off where it is rounded, or with the zero point where their sum is clamped.
+template <CutOff kCutOff>
+struct CutOffArithmetic : ExactArithmetic {
+  using Values = std::span<const Value>;
+
+  static Value Apply(Operation operation, Values operands) {
+    if (operation == Operation::kRound) return Whole(operands);
+    const bool is_sum = kCutOff == CutOff::kAfterZeroPoint && operation == Operation::kClamp;
+    if (!is_sum) return ExactArithmetic::Apply(operation, operands);
+    std::vector<Value> clamped(operands.begin(), operands.end());
+    clamped[0] = ExactArithmetic::Apply(Operation::kTruncate, operands.first(1));
+    return ExactArithmetic::Apply(operation, clamped);
+  }
+
+ private:
+  static Value Whole(Values quotient) {
+    switch (kCutOff) {
+      case CutOff::kAfterZeroPoint:
+        return quotient[0];
+      case CutOff::kFloor:
+        return ExactArithmetic::Apply(Operation::kFlooredQuotient,
+                                      std::array{quotient[0], Number(1, Dyadic(1))});
+      default:
+        return ExactArithmetic::Apply(Operation::kTruncate, quotient);
+    }
+  }
+};
 
 template <ArithmeticKind kKind, bool kOfDifferences = false>
 struct ChosenArithmetic {
@@ -299,12 +324,29 @@ struct ChosenArithmetic {
   }
 };
 
-template <ArithmeticKind kKind, bool kOfDifferences = false>
-std::vector<FormulaValue> ValuesOf(const Formula& formula, std::span<const FormulaNode> ends) {
-  FormulaEvaluation<ChosenArithmetic<kKind, kOfDifferences>> values(formula);
+template <typename Arithmetic>
+std::vector<FormulaValue> ValuesIn(const Formula& formula, std::span<const FormulaNode> ends) {
+  FormulaEvaluation<Arithmetic> values(formula);
   std::vector<FormulaValue> at_ends;
   for (const FormulaNode end : ends) at_ends.push_back(values.At(end));
   return at_ends;
+}
+
+template <ArithmeticKind kKind, bool kOfDifferences = false>
+std::vector<FormulaValue> ValuesOf(const Formula& formula, std::span<const FormulaNode> ends) {
+  return ValuesIn<ChosenArithmetic<kKind, kOfDifferences>>(formula, ends);
+}
+
+std::vector<FormulaValue> ValuesCutOff(CutOff cut_off, const Formula& formula,
+                                       std::span<const FormulaNode> ends) {
+  switch (cut_off) {
+    case CutOff::kAfterZeroPoint:
+      return ValuesIn<CutOffArithmetic<CutOff::kAfterZeroPoint>>(formula, ends);
+    case CutOff::kFloor:
+      return ValuesIn<CutOffArithmetic<CutOff::kFloor>>(formula, ends);
+    default:
+      return ValuesIn<CutOffArithmetic<CutOff::kQuotient>>(formula, ends);
+  }
 }
 
 std::vector<FormulaValue> ChosenValues(const ArithmeticVariation& variation, const Formula& formula,
@@ -319,7 +361,7 @@ std::vector<FormulaValue> ChosenValues(const ArithmeticVariation& variation, con
     case ArithmeticKind::kSaturated:
       return ValuesOf<ArithmeticKind::kSaturated>(formula, ends);
     case ArithmeticKind::kTowardZero:
-      return ValuesOf<ArithmeticKind::kTowardZero>(formula, ends);
+      return ValuesCutOff(variation.cut_off, formula, ends);
     default:
       return variation.of_differences ? ValuesOf<ArithmeticKind::kWrapped, true>(formula, ends)
                                       : ValuesOf<ArithmeticKind::kWrapped>(formula, ends);

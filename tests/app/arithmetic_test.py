@@ -28,7 +28,8 @@ def tf32(x, mode):
 
 
 # Names of inputs, the last of which may be left out.
-OPTIONAL = {"CONVOLUTION": ["", "", "BiasTensor="], "ELEMENT_WISE_DEQUANTIZE_LINEAR": ["", "", "ZeroPointTensor="]}
+OPTIONAL = {"CONVOLUTION": ["", "", "BiasTensor="], "ELEMENT_WISE_DEQUANTIZE_LINEAR": ["", "", "ZeroPointTensor="],
+            "ELEMENT_WISE_QUANTIZE_LINEAR": ["", "", "ZeroPointTensor="]}
 
 ROUNDINGS = {"float32": lambda x: np.asarray(x).astype(SINGLE), "float16": lambda x: np.asarray(x).astype(HALF),
              "bfloat16": bfloat16}
@@ -249,6 +250,9 @@ class ArithmeticTest(ProgramTest):
         self.check({"type": "ELEMENT_WISE_EXP"}, [x], "toward-zero", np.where(nearest > exact, below, nearest))
         whole = np.array([2**60 - 1, -(2**24) - 3, 5], "i8")
         self.check({"type": "CAST", "OutputTensor": {"DataType": "FLOAT32"}}, [whole], "toward-zero", np.array([2**60 - 2**36, -(2**24) - 2, 5], SINGLE))
+        quotients, whole = np.array([[-1.5, -0.5, 0.75, 2.75]], SINGLE), {"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor": {"DataType": "INT8"}}
+        for cut, rounded in (("", [0, 1, 1, 3]), (":after-zero-point", [0, 0, 1, 3]), (":floor", [-1, 0, 1, 3])):
+            self.check(whole, [quotients, np.ones((1, 4), SINGLE), np.ones((1, 4), np.int8)], "toward-zero" + cut, np.array([rounded], np.int8))
         sums = np.array([[65504], [65504]], HALF)
         self.check({"type": "REDUCE", "Function": "SUM", "Axes": [0]}, [sums], "toward-zero", np.array([[65504]], HALF))
         # 1 + 2^-11 is a tie of FLOAT16, and what is added to it is less than FLOAT32 can tell.
@@ -425,7 +429,9 @@ class ArithmeticTest(ProgramTest):
                           (["padding-edge:torn"], "expected padding-edge"),
                           (["head-missing:axis=1,every=0"], "has no such details"),
                           (["sums-float16:block=4"], "sums-float16 has no such detail (did you mean 'blocks=4'?)"),
-                          (["toward-zero:x"], "toward-zero has no details"),
+                          (["toward-zero:x"], "toward-zero has no such detail; expected one of after-zero-point, floor"),
+                          (["nan-passes:x"], "nan-passes has no details"),
+                          (["toward-zero:floor"], "toward-zero:floor: makes no difference to"),
                           (["nan-passes"], "nan-passes: makes no difference to REDUCE of these types"),
                           (["through-float16"], "through-float16: makes no difference to REDUCE of these types"),
                           (["fast-functions"], "there is nothing to run"),
