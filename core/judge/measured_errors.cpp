@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
@@ -65,13 +66,21 @@ class Measurement {
 
   // The roundoff of so many terms is the sum itself.
   void RequireFewTerms() const {
-    constexpr int64_t kTooMany = 2048;
-    if (tolerance_.sums != DataType::kFloat16 || errors_.most_terms < kTooMany) return;
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("sums of FLOAT16 are no tolerance for {} terms: from {} on, zeros would "
-                    "pass; --units N allows less",
-                    errors_.most_terms, kTooMany));
+    constexpr int64_t kTooManyOfFloat16 = 2048, kTooManyOfBfloat16 = 256;
+    if (units_.in_bfloat16 && tolerance_.rule != UnitTolerance::Rule::kNone &&
+        units_.bound != ErrorUnits::Bound::kExact) {
+      RequireFewer(kTooManyOfBfloat16, "bfloat16");
+    } else if (tolerance_.sums == DataType::kFloat16) {
+      RequireFewer(kTooManyOfFloat16, "FLOAT16");
+    }
+  }
+
+  void RequireFewer(int64_t too_many, std::string_view format) const {
+    if (errors_.most_terms < too_many) return;
+    throw Error(ErrorKind::kUsage,
+                fmt::format("sums of {} are no tolerance for {} terms: from {} on, zeros would "
+                            "pass; --units N allows less",
+                            format, errors_.most_terms, too_many));
   }
 
   void Allow() {

@@ -81,7 +81,7 @@ std::optional<ErrorUnits> ActivatedUnitsOf(const OperatorDesc& op, InputViews in
 // The errors of an output in units, and how many of them a tolerance allows each element.
 
 // Takes floats of any type, as many as the units are of. Throws an Error of kind kUsage for sums in
-// FLOAT16 of so many terms that zeros would pass.
+// FLOAT16, or results in bfloat16, of so many terms that zeros would pass.
 UnitErrors MeasureErrors(const ErrorUnits& units, const ConstTensorView& actual,
                          const ConstTensorView& expected, const UnitTolerance& tolerance);
 

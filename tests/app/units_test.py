@@ -266,6 +266,28 @@ class UnitsTest(ProgramTest):
         self.assertIn("zeros would pass", self.errors_of("run", "d.json", "--judge", "actual.npy", "--tolerance",
                                                          "sums=FLOAT16", status=2))
 
+    def test_bfloat16_of_many_terms(self):
+        """Its roundoff is 2^-8, so that 256 terms may come to nothing; a maximum of many is only moved."""
+        def bfloat16(x):
+            return (x.view("u4") >> 16).astype("u2").view("V2")
+        for terms, options, status in ((255, ("--tolerance", "sums"), 0), (256, ("--tolerance", "sums"), 2), (256, ("--tolerance", "noise"), 2),
+                                       (256, ("--units", "4"), 0)):
+            with self.subTest(terms=terms, options=options):
+                document, _, _ = self.product(terms)
+                actual = bfloat16(self.result_of(document))
+                self.write("d.json", document)
+                np.save(self.folder / "actual.npy", actual)
+                judged = ("run", "d.json", "--judge", "actual.npy", *options)
+                if status == 2:
+                    self.assertIn(f"sums of bfloat16 are no tolerance for {terms} terms: from 256 on, zeros would pass",
+                                  self.errors_of(*judged, status=status))
+                else:
+                    self.run_program(*judged, status=status)
+        self.bind((normal(4, 512),))
+        document = reduced("MAX")
+        np.save(self.folder / "actual.npy", bfloat16(self.result_of(document)))
+        self.run_program("run", "d.json", "--judge", "actual.npy", "--tolerance", "sums", status=0)
+
     def test_coordinates_of_regions_are_rounded(self):
         """ROI_ALIGN far from the origin: a coordinate that is off by half an ulp moves a sample along a slope."""
         image = np.zeros((1, 1, 4, 300), "f4") + (np.arange(300, dtype="f4") % 2) * 64
