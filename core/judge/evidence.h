@@ -242,6 +242,9 @@ std::vector<std::optional<std::vector<VariedElement>>> ComputedTogether(
     const Evidence& evidence, std::span<const Hypothesis* const> hypotheses,
     std::span<const int64_t> elements);
 
+// If an operator has functions or quotients, errors of few digits that go both ways are theirs.
+std::vector<Hypothesis> FastFunctionsOf(const Evidence& evidence);
+
 // --- places --------------------------------------------------------------------------------------
 
 // Variations of place: right values in wrong places, and elements that no computation explains.

@@ -2,8 +2,6 @@
 #include "core/judge/evidence.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -12,7 +10,6 @@
 #include "core/base/parallel.h"
 #include "core/judge/descriptor_change.h"
 #include "core/judge/varied_values.h"
-#include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {
@@ -99,7 +96,7 @@ class HypothesisList {
         }
         break;
       case Stage::kLastResort:
-        FastFunctions();
+        for (Hypothesis& found : FastFunctionsOf(evidence_)) Add(std::move(found), kFunctions);
         break;
       case Stage::kAmongNoise:
         Arithmetics();
@@ -435,54 +432,6 @@ class HypothesisList {
                            variation.format == FloatFormat::kFloat16 ||
                            OperationsOf(evidence_.computation.op) > 0;
     return is_likely ? kArithmetic : kUnusualArithmetic;
-  }
-
-  // If an operator has functions, errors of many units but few digits are due to them.
-  void FastFunctions() {
-    using Bound = ErrorUnits::Bound;
-    const bool has_function = evidence_.units && (evidence_.units->bound == Bound::kOneValue ||
-                                                  evidence_.units->bound == Bound::kGenerous);
-    const auto& [op, inputs, storage, sources] = evidence_.computation;
-    for (const ArithmeticVariation& variation :
-         ArithmeticVariationsOf(op, inputs, evidence_.output)) {
-      if (variation.kind == ArithmeticKind::kFastFunctions && has_function) {
-        Add(WithinUnits(variation), kFunctions);
-      }
-    }
-  }
-
-  Hypothesis WithinUnits(const ArithmeticVariation& variation) const {
-    Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr};
-    hypothesis.has_bits = false;
-    hypothesis.compute = [&evidence = evidence_](std::span<const int64_t> elements) {
-      std::vector<VariedElement> varied;
-      for (const int64_t element : elements) {
-        const PackedOutput& source =
-            IsOfFastFunction(evidence, element) ? evidence.actual : evidence.expected;
-        varied.push_back({source.Bytes(element), element});
-      }
-      return varied;
-    };
-    return hypothesis;
-  }
-
-  static bool IsOfFastFunction(const Evidence& evidence, int64_t element) {
-    // Several functions and sums have smaller errors than these sums in FLOAT16.
-    const bool is_one = evidence.units->bound == ErrorUnits::Bound::kOneValue;
-    const double most_units = is_one ? 4096 : 512;
-    const double actual = evidence.actual.Value(element);
-    if (std::isnan(actual)) return IsOfNegative(evidence, element);
-    return evidence.units->UnitsOf(element, actual, evidence.expected.Value(element),
-                                   evidence.actual.type) <= most_units;
-  }
-
-  // Powers that are computed by logarithms have no negative bases.
-  static bool IsOfNegative(const Evidence& evidence, int64_t element) {
-    const ConstTensorView& input = evidence.computation.inputs.front();
-    if (input.layout.sizes != evidence.expected.sizes) return false;
-    const int64_t offset = OffsetOfElement(input.layout, element);
-    return ValueOf(input.type, input.data + offset * static_cast<int64_t>(ByteWidth(input.type))) <
-           0;
   }
 
   const Evidence& evidence_;

@@ -43,7 +43,7 @@ def softmax(x):
 A, B, C = numbers(40, 64), numbers(64, 48), numbers(40, 48)
 SQUARE, OTHER = numbers(32, 32), numbers(32, 32, seed=1)
 X, FILTER, BIAS = numbers(2, 5, 12, 14), numbers(4, 5, 3, 3), numbers(1, 4, 1, 1)
-CUBE = numbers(3, 8, 40)
+CUBE, OTHER_CUBE = numbers(3, 8, 40), numbers(3, 8, 40, seed=1)
 LONG = numbers(4, 1000)
 LONG_TURNED = numbers(1000, 6)
 INDICES = np.random.default_rng(3).integers(0, 12, (12, 12)).astype(np.int32)
@@ -564,7 +564,15 @@ HEALTHY = {
     "cosines of sums in steps": ({"type": "ELEMENT_WISE_COS", "ScaleBias": {"Scale": 0.7, "Bias": -0.3}}, [CUBE], np.cos((F4(0.7) * CUBE - F4(0.3)).astype("f8")).astype(F4)),
 }
 
+EXPONENTIALS = np.exp(CUBE - CUBE.max(2, keepdims=True))
+TWO_OFF = np.exp(CUBE.astype("f8")).astype(F4)
+TWO_OFF[1, 2, 3:5] *= F4([1.00002, 0.99998])
+
 UNEXPLAINED = {
+    "a square root with an addend": ({"type": "ELEMENT_WISE_SQRT"}, [np.abs(CUBE)], np.sqrt(np.abs(CUBE) + F4(1e-5))),
+    "a quotient whose divisor has an addend": ({"type": "ELEMENT_WISE_DIVIDE"}, [CUBE, OTHER_CUBE], CUBE / (OTHER_CUBE + F4(1e-5))),
+    "a softmax whose sum has an addend": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], EXPONENTIALS / (EXPONENTIALS.sum(2, keepdims=True) + F4(2e-4))),
+    "two results of a function": ({"type": "ELEMENT_WISE_EXP"}, [CUBE], TWO_OFF),
     "all a little larger": (gemm(), [A, B], AB * F4(1.01)),
     "a normalization a little larger": (MVN | {"Axes": [2, 3], "Epsilon": 1e-5}, [IMAGE], (IMAGE - IMAGE.mean()) / IMAGE.std() * F4(1.01)),
     "another number everywhere": ({"type": "ELEMENT_WISE_CLIP", "Min": 3, "Max": 4}, [CUBE / 8], np.full_like(CUBE, 3.06)),
