@@ -119,6 +119,9 @@ struct OtherArithmetic {
   ArithmeticVariation variation;
 };
 
+// The share that a cause reproduces where a part or a block was searched for that fits best.
+inline constexpr double kEnoughOfSearched = 0.99;
+
 // A change of the computation that may be what the device does.
 struct Hypothesis {
   std::vector<std::string> ids;
@@ -129,7 +132,7 @@ struct Hypothesis {
   bool is_slow = false;     // computes by formulas, which takes many times as long
   bool needs_bits = false;  // of what is wrong, as it is one of many
   bool has_bits = true;     // false: it says how far off results are, not what they are
-  // A cause reproduces at least this share; more where a part was searched for that fits best.
+  // A cause reproduces at least this share.
   double enough = 0.9;
   std::optional<OtherArithmetic> arithmetic{};  // that computes it, if one does
 };

@@ -22,7 +22,7 @@ class Omission {
   // Computes nothing if there is no such computation.
   Hypothesis Without(const AxisPart& part) const {
     Hypothesis hypothesis = Omitting(part);
-    hypothesis.enough = 0.99;
+    hypothesis.enough = kEnoughOfSearched;
     return hypothesis;
   }
 

@@ -317,8 +317,10 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
         return PartnerOf(index, distance);
       };
       const auto count = static_cast<double>(evidence_.wrong.size());
-      TryOneOf(count * count, From(fmt::format("exchanged:{},block={}", text, block),
-                                   "two blocks exchanged, " + text + " apart", source));
+      Hypothesis exchange = From(fmt::format("exchanged:{},block={}", text, block),
+                                 "two blocks exchanged, " + text + " apart", source);
+      exchange.enough = kEnoughOfSearched;
+      TryOneOf(count * count, std::move(exchange));
     }
   }
 

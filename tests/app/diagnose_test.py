@@ -564,6 +564,11 @@ HEALTHY = {
     "cosines of sums in steps": ({"type": "ELEMENT_WISE_COS", "ScaleBias": {"Scale": 0.7, "Bias": -0.3}}, [CUBE], np.cos((F4(0.7) * CUBE - F4(0.3)).astype("f8")).astype(F4)),
 }
 
+# Of each plane, the places are those of the first one.
+UNPOOLED, PLACES = numbers(1, 2, 3, 4), np.random.default_rng(4).permuted(np.tile(np.arange(48), (2, 1)), axis=1)[:, :12].astype(np.uint32)
+FIRST_PLANE = np.zeros(96, F4)
+FIRST_PLANE[PLACES.ravel()] = UNPOOLED.ravel()
+
 EXPONENTIALS = np.exp(CUBE - CUBE.max(2, keepdims=True))
 TWO_OFF = np.exp(CUBE.astype("f8")).astype(F4)
 TWO_OFF[1, 2, 3:5] *= F4([1.00002, 0.99998])
@@ -573,6 +578,8 @@ UNEXPLAINED = {
     "a quotient whose divisor has an addend": ({"type": "ELEMENT_WISE_DIVIDE"}, [CUBE, OTHER_CUBE], CUBE / (OTHER_CUBE + F4(1e-5))),
     "a softmax whose sum has an addend": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], EXPONENTIALS / (EXPONENTIALS.sum(2, keepdims=True) + F4(2e-4))),
     "two results of a function": ({"type": "ELEMENT_WISE_EXP"}, [CUBE], TWO_OFF),
+    "unpooled into the first plane": ({"type": "MAX_UNPOOLING", "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 6, 8]}},
+                                      [UNPOOLED, (PLACES + np.uint32([[0], [48]])).reshape(1, 2, 3, 4)], FIRST_PLANE.reshape(1, 2, 6, 8)),
     "all a little larger": (gemm(), [A, B], AB * F4(1.01)),
     "a normalization a little larger": (MVN | {"Axes": [2, 3], "Epsilon": 1e-5}, [IMAGE], (IMAGE - IMAGE.mean()) / IMAGE.std() * F4(1.01)),
     "another number everywhere": ({"type": "ELEMENT_WISE_CLIP", "Min": 3, "Max": 4}, [CUBE / 8], np.full_like(CUBE, 3.06)),
