@@ -266,7 +266,7 @@ class ChangeList {
   }
 
   // Readings of the same bytes: as numbers of the other signedness, with other strides, or the
-  // first part of a dimension for all of them.
+  // first part of a dimension for all of them, such as one element for a row.
   void Reread(const std::string& pointer, const TensorDesc& desc) {
     if (!IsFloat(*desc.data_type)) {
       const std::string name(Name(*desc.data_type));
@@ -274,8 +274,10 @@ class ChangeList {
     }
     if (desc.strides) Add(pointer + "/Strides", nullptr);
     const auto [sizes, strides] = LayoutOf(desc);
-    for (size_t d = 0; d + 1 < strides.size(); ++d) {
-      for (const int64_t stride : {strides[d] - 1, strides[d] + 1, int64_t{0}}) {
+    for (size_t d = 0; d < strides.size(); ++d) {
+      const bool is_row = d + 1 == strides.size();
+      const std::vector<int64_t> neighbours = {strides[d] - 1, strides[d] + 1, 0};
+      for (const int64_t stride : is_row ? std::vector<int64_t>{0} : neighbours) {
         std::vector<int64_t> others(strides.begin(), strides.end());
         others[d] = stride;
         if (stride > 0 || (stride == 0 && sizes[d] > 1)) Add(pointer + "/Strides", others);

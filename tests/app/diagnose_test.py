@@ -443,6 +443,7 @@ FAULTS = {
     "integers and zero point read without a sign": (DEQUANTIZE, [SIGNED_BYTES, np.full((40, 24), 0.037, F4), ("ZeroPointTensor", np.full((40, 24), -7, np.int8))],
                                                     (SIGNED_BYTES.view("u1").astype(F4) - F4(249)) * F4(0.037), '/desc/InputTensor/DataType="UINT8"'),
     "the first matrix of a batch taken for all": (gemm(), [BATCH, OTHER_BATCH], BATCH @ OTHER_BATCH[:, :1], "/desc/BTensor/Strides=[2160,0,24,1]"),
+    "the first column of an operand taken for all": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE + OTHER[:, :1], "/desc/BTensor/Strides=[32,0]"),
     "softmax of fast exponentials": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE) * (1 + numbers(3, 8, 40, seed=2) * F4(2**-19)), "fast-functions"),
     "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
     "blocks of few values exchanged": ({"type": "ELEMENT_WISE_IDENTITY"}, [REPEATED], np.take(REPEATED, [*range(13, 19), *range(6, 13), *range(6), *range(19, 40)], 0),
