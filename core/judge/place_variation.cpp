@@ -11,7 +11,9 @@
 #include <numeric>
 
 #include "core/base/integers.h"
+#include "core/explain/formula_value.h"
 #include "core/judge/evidence.h"
+#include "core/judge/float_format.h"
 #include "core/judge/omitted_terms.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
@@ -319,11 +321,11 @@ std::optional<ConstTensorView> AsOutput(ConstTensorView input, DataType type, co
 }
 
 ElementBytes ElementAs(const ConstTensorView& input, int64_t number, DataType type) {
-  const std::byte* at = input.data + OffsetOfElement(input.layout, number) *
-                                         static_cast<int64_t>(ByteWidth(input.type));
-  if (input.type != type) return ConvertElement(static_cast<float>(ValueOf(input.type, at)), type);
+  const int64_t offset = OffsetOfElement(input.layout, number);
+  if (input.type != type) return Stored(type, ExactArithmetic::Element(input, offset).number);
   ElementBytes bytes{};
-  std::memcpy(bytes.data(), at, ByteWidth(type));
+  const auto width = static_cast<int64_t>(ByteWidth(type));
+  std::copy_n(input.data + offset * width, width, bytes.data());
   return bytes;
 }
 

@@ -123,7 +123,7 @@ std::string ValueText(DataType type, const ElementBytes& element);
 // order, or those that a larger input begins with; none if there are not as many.
 std::optional<ConstTensorView> AsOutput(ConstTensorView input, DataType type, const Dims& sizes);
 
-// An element of an input as one of another type.
+// An element of an input, rounded once to another type.
 ElementBytes ElementAs(const ConstTensorView& input, int64_t number, DataType type);
 
 }  // namespace dmlop

@@ -198,7 +198,7 @@ class Relevance {
       case Kind::kSteps:
         return HasSteps(v);
       case Kind::kThrough:
-        return IsFloat(type_) && IsThrough(v.format);
+        return IsFloat(type_) ? IsThrough(v.format) : ConvertsThrough(op_, v.format);
       case Kind::kTowardZero:
         return IsFloat(type_) ? v.cut_off == CutOff::kQuotient &&
                                     (features_.roundings > 0 || is_rounded_element_)

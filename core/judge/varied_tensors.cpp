@@ -3,8 +3,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -105,6 +107,10 @@ T ChangedOutput(const ArithmeticVariation& variation, T x) {
   return FromDouble<T>(FloatRounding(variation.format)(AsDouble(x)));
 }
 
+DataType TypeOnTheWay(FloatFormat format) {
+  return format == FloatFormat::kFloat16 ? DataType::kFloat16 : DataType::kFloat32;
+}
+
 // Changes each element of a copy.
 template <typename Change>
 void ChangeAll(const TensorView& view, Change&& change) {
@@ -172,6 +178,29 @@ Computation WithChangedInputs(Computation computation, const ArithmeticVariation
     ChangeInput(variation, copy);
     computation.inputs[i] = AsConst(copy);
   }
+  return computation;
+}
+
+bool ConvertsThrough(const OperatorDesc& op, FloatFormat format) {
+  if (op.name() != "CAST") return false;
+  const DataType from = *TensorSlots(op, TensorRole::kInput)[0].desc->data_type;
+  const DataType to = *TensorSlots(op, TensorRole::kOutput)[0].desc->data_type;
+  const DataType through = TypeOnTheWay(format);
+  return !IsFloat(to) && from != through && BitWidth(from) >= BitWidth(through);
+}
+
+Computation WithConvertedInput(Computation computation, FloatFormat format) {
+  const DataType through = TypeOnTheWay(format);
+  const std::vector<MutableTensorSlot> slots = TensorSlots(computation.op);
+  TensorDesc& input = *slots[0].desc;
+  TensorDesc& output = *slots[1].desc;
+  const DataType type = *std::exchange(output.data_type, through);
+  const auto converted = std::make_shared<const Buffer>(WholeOutput(computation, 0));
+  output.data_type = type;
+  input.data_type = through;
+  input.strides.reset();
+  computation.inputs = {{converted->data(), through, PackedLayout(LayoutOf(input).sizes)}};
+  computation.storage.push_back(converted);
   return computation;
 }
 

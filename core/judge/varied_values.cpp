@@ -288,6 +288,10 @@ class VariedElements {
                      ? WithRoundedFactors(changed, variation)
                      : ElementsOf(changed, question_.output, question_.elements);
     }
+    if (variation.kind == Kind::kThrough && ConvertsThrough(question_.op, variation.format)) {
+      elements = ElementsOf(WithConvertedInput(question_.computation(), variation.format),
+                            question_.output, question_.elements);
+    }
     if (variation.kind == Kind::kLastOfEquals && MarksFirstMaximum(question_.op)) {
       elements = LastMaximaMarked(question_.computation(), question_.elements);
     } else if (Chooses(variation.kind, question_.type)) {

@@ -62,6 +62,10 @@ std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedIn
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
                               const std::vector<bool>& factors);
 
+// Whether the same conversion to integers reads elements that have been rounded to a format before.
+bool ConvertsThrough(const OperatorDesc& op, FloatFormat format);
+Computation WithConvertedInput(Computation computation, FloatFormat format);
+
 // --- outputs -------------------------------------------------------------------------------------
 
 bool ChangesOutputs(const ArithmeticVariation& variation);

@@ -291,6 +291,7 @@ CANCELLED[:, 16:24] += F4(2**20)
 CANCELLING[:, 16:24] = -F4(2**20)
 
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
+WIDE_INTEGERS = np.random.default_rng(2).integers(-2**62, 2**62, (20, 20))
 IMAGE = numbers(1, 1, 100, 100)
 MAXIMA = np.maximum(FEW, FEW_MORE)
 REPEATED = np.random.default_rng(1).integers(0, 20, (40, 300)).astype(np.int32)
@@ -357,6 +358,10 @@ FAULTS = {
                                                        "inputs-bfloat16 + through-float16"),
     "sums in FLOAT16 and rows that are not written": (gemm(), [A_HALVES, B_HALVES], unwritten(added_in_order(A_HALVES, B_HALVES), np.s_[8:16]),
                                                       "not-written:[8..15, *] + sums-float16:unfused"),
+    "integers read through FLOAT32": ({"type": "CAST", "OutputTensor": {"DataType": "FLOAT64", "Sizes": [20, 20]}}, [WIDE_INTEGERS], WIDE_INTEGERS.astype(F4).astype("f8"),
+                                      "through-float32"),
+    "converted to integers through FLOAT32": ({"type": "CAST", "OutputTensor": {"DataType": "INT64", "Sizes": [32, 32]}}, [SQUARE.astype("f8") * 1e9 / 3],
+                                              (SQUARE.astype("f8") * 1e9 / 3).astype(F4).astype("i8"), "through-float32"),
     "cut to bfloat16": (gemm(), [A, B], in_bfloat16((AB.view("u4") >> 16 << 16).view(F4)), "toward-zero"),
     "steps and the factor in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 0.3, "Beta": 0.75}, [HALVES], HALVES * np.float16(0.3) + np.float16(0.75),
                                         "float16-steps:rounded-constants"),
