@@ -169,7 +169,7 @@ class Relevance {
       : op_(op),
         inputs_(inputs),
         has_places_of_maxima_(output > 0 && IsMaximum(op, inputs)),
-        marks_maxima_(MarksFirstMaximum(op)),
+        chooses_first_(ChoosesFirstOfEquals(op)),
         type_(*TensorSlots(op, TensorRole::kOutput)[output].desc->data_type),
         factors_(FactorsOf(op, inputs, output)) {
     Region middle = MiddleOf(op, output);
@@ -210,7 +210,7 @@ class Relevance {
       case Kind::kStartsAtZero:
         return features_.has_maximum_of_list;
       case Kind::kLastOfEquals:
-        return features_.has_places || has_places_of_maxima_ || marks_maxima_;
+        return features_.has_places || has_places_of_maxima_ || chooses_first_;
       case Kind::kFastFunctions:
         return features_.has_functions;
       case Kind::kSaturated:
@@ -278,7 +278,7 @@ class Relevance {
   const OperatorDesc& op_;
   InputViews inputs_;
   bool has_places_of_maxima_;
-  bool marks_maxima_;
+  bool chooses_first_;
   DataType type_;
   std::vector<bool> factors_;
   Features features_;

@@ -421,6 +421,93 @@ int64_t NumberBackwards(const Dims& sizes, std::span<const uint32_t> dimensions,
   return OffsetOf(PackedLayout(sizes), index);
 }
 
+// The same operator on slices that are read backwards.
+Computation ReadBackwards(Computation computation, std::span<const uint32_t> dimensions) {
+  ConstTensorView& input = computation.inputs[0];
+  const Dims& sizes = input.layout.sizes;
+  const auto width = static_cast<int64_t>(ByteWidth(input.type));
+  const auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes) * width));
+  for (int64_t i = 0; i < Product(sizes); ++i) {
+    const int64_t from = OffsetOfElement(input.layout, NumberBackwards(sizes, dimensions, i));
+    std::copy_n(input.data + from * width, width, buffer->data() + i * width);
+  }
+  input = {buffer->data(), input.type, PackedLayout(sizes)};
+  computation.storage.push_back(buffer);
+  return computation;
+}
+
+bool IsHardmax(const OperatorDesc& op) {
+  return op.name().starts_with("ACTIVATION_HARDMAX");
+}
+
+bool IsTopK(const OperatorDesc& op) {
+  return op.name().starts_with("TOP_K");
+}
+
+bool IsGradientOfMaxima(const OperatorDesc& op) {
+  return op.name() == "MAX_POOLING_GRAD";
+}
+
+// The first one of a slice that is read backwards is the last one.
+std::vector<ElementBytes> LastMaximaMarked(const Computation& computation,
+                                           std::span<const int64_t> elements) {
+  const Dims& sizes = computation.inputs[0].layout.sizes;
+  const auto dimensions = DimensionsOfSlices(computation.op, sizes.size()).value();
+  std::vector<int64_t> asked;
+  for (const int64_t element : elements) {
+    asked.push_back(NumberBackwards(sizes, dimensions, element));
+  }
+  return ElementsOf(ReadBackwards(computation, dimensions), 0, asked);
+}
+
+// Places are counted from the other end of a slice that is read backwards.
+std::vector<ElementBytes> LastSelected(const Computation& computation, size_t output,
+                                       std::span<const int64_t> elements) {
+  const Dims& sizes = computation.inputs[0].layout.sizes;
+  const auto dimensions = DimensionsOfSlices(computation.op, sizes.size()).value();
+  auto selected = ElementsOf(ReadBackwards(computation, dimensions), output, elements);
+  if (output == 0) return selected;
+  const DataType type = OutputType(computation, output);
+  const auto last = static_cast<double>(sizes[dimensions[0]] - 1);
+  for (ElementBytes& place : selected) {
+    place = Stored(type, {last - ValueOf(type, place.data()), 0});
+  }
+  return selected;
+}
+
+// The pooling whose gradient an operator computes.
+OperatorDesc PoolingOf(const OperatorDesc& gradient) {
+  OperatorDesc pooling(*FindOperator("MAX_POOLING2"));
+  for (size_t i = 0; i < pooling.fields().size(); ++i) {
+    const std::string_view name = pooling.fields()[i]->name;
+    const std::string_view own = name == "OutputTensor" ? "InputGradientTensor" : name;
+    const auto found = std::ranges::find(gradient.fields(), own, &Field::name);
+    if (found == gradient.fields().end()) continue;
+    pooling.values()[i] = gradient.values()[static_cast<size_t>(found - gradient.fields().begin())];
+  }
+  return pooling;
+}
+
+// Each window passes its gradient on to the last of its greatest elements.
+std::vector<ElementBytes> GradientsOfLastMaxima(const Computation& computation,
+                                                std::span<const int64_t> elements) {
+  const OperatorDesc pooling = PoolingOf(computation.op);
+  const ConstTensorView& gradients = computation.inputs[1];
+  const Dims& windows = gradients.layout.sizes;
+  std::map<int64_t, DoubleDouble> sums;
+  for (int64_t i = 0; i < Product(windows); ++i) {
+    const Region window{0, IndexOf(windows, i), Dims::Filled(windows.size(), 1)};
+    const auto place = LastPlace(pooling, computation.inputs, window);
+    if (!place) continue;
+    DoubleDouble& sum = sums[static_cast<int64_t>(place->number.head)];
+    sum = sum + ExactArithmetic::Element(gradients, OffsetOfElement(gradients.layout, i)).number;
+  }
+  const DataType type = OutputType(computation, 0);
+  std::vector<ElementBytes> passed;
+  for (const int64_t element : elements) passed.push_back(Stored(type, sums[element]));
+  return passed;
+}
+
 }  // namespace
 
 bool Chooses(ArithmeticKind kind, DataType type) {
@@ -448,30 +535,15 @@ std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
   return elements;
 }
 
-bool MarksFirstMaximum(const OperatorDesc& op) {
-  return op.name().starts_with("ACTIVATION_HARDMAX");
+bool ChoosesFirstOfEquals(const OperatorDesc& op) {
+  return IsHardmax(op) || IsGradientOfMaxima(op) || IsTopK(op);
 }
 
-// The first one of a slice that is read backwards is the last one.
-std::vector<ElementBytes> LastMaximaMarked(const Computation& computation,
-                                           std::span<const int64_t> elements) {
-  const ConstTensorView& input = computation.inputs[0];
-  const Dims& sizes = input.layout.sizes;
-  const auto dimensions = DimensionsOfSlices(computation.op, sizes.size()).value();
-  const auto width = static_cast<int64_t>(ByteWidth(input.type));
-  const auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes) * width));
-  for (int64_t i = 0; i < Product(sizes); ++i) {
-    const int64_t from = OffsetOfElement(input.layout, NumberBackwards(sizes, dimensions, i));
-    std::copy_n(input.data + from * width, width, buffer->data() + i * width);
-  }
-  Computation backwards = computation;
-  backwards.inputs[0] = {buffer->data(), input.type, PackedLayout(sizes)};
-  backwards.storage.push_back(buffer);
-  std::vector<int64_t> asked;
-  for (const int64_t element : elements) {
-    asked.push_back(NumberBackwards(sizes, dimensions, element));
-  }
-  return ElementsOf(backwards, 0, asked);
+std::vector<ElementBytes> LastOfEquals(const Computation& computation, size_t output,
+                                       std::span<const int64_t> elements) {
+  if (IsHardmax(computation.op)) return LastMaximaMarked(computation, elements);
+  if (IsTopK(computation.op)) return LastSelected(computation, output, elements);
+  return GradientsOfLastMaxima(computation, elements);
 }
 
 std::optional<ElementBytes> LastPlaceOfMaximum(const OperatorDesc& op, InputViews inputs,

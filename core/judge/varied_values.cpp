@@ -292,8 +292,8 @@ class VariedElements {
       elements = ElementsOf(WithConvertedInput(question_.computation(), variation.format),
                             question_.output, question_.elements);
     }
-    if (variation.kind == Kind::kLastOfEquals && MarksFirstMaximum(question_.op)) {
-      elements = LastMaximaMarked(question_.computation(), question_.elements);
+    if (variation.kind == Kind::kLastOfEquals && ChoosesFirstOfEquals(question_.op)) {
+      elements = LastOfEquals(question_.computation(), question_.output, question_.elements);
     } else if (Chooses(variation.kind, question_.type)) {
       Choose(variation, elements);
     }

@@ -92,11 +92,11 @@ std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
                                          const Formula& formula, std::span<const FormulaNode> ends,
                                          DataType type);
 
-// Whether an operator without a formula marks the first of the greatest elements; and its elements
-// if it marks the last one.
-bool MarksFirstMaximum(const OperatorDesc& op);
-std::vector<ElementBytes> LastMaximaMarked(const Computation& computation,
-                                           std::span<const int64_t> elements);
+// Whether an operator prefers the first of equal elements to others in a way that its formula does
+// not have; and the elements of an output if it prefers the last one.
+bool ChoosesFirstOfEquals(const OperatorDesc& op);
+std::vector<ElementBytes> LastOfEquals(const Computation& computation, size_t output,
+                                       std::span<const int64_t> elements);
 
 // An element of an output that has the places of the maxima in the first one: that of the last of
 // the greatest elements; none if the first output has no maxima.

@@ -404,11 +404,19 @@ class ArithmeticTest(ProgramTest):
         for name in ids:
             self.assertIn(name, listed)
 
-    def test_places_that_are_not_of_maxima(self):
+    def test_the_last_of_equals_are_selected_first(self):
+        ties = np.array([[3, 1, 3, 2, 2], [0, 0, 5, 0, 5]], SINGLE)
+        self.save(x=ties)
+        for direction, places in [("DECREASING", [[2, 0, 4], [4, 2, 3]]), ("INCREASING", [[1, 4, 3], [3, 1, 0]])]:
+            top = {"type": "TOP_K1", "Axis": 1, "K": 3, "AxisDirection": direction}
+            self.run_program("run", json.dumps(top), "-i", "x.npy", "--as", "last-of-equals", "-o", "OutputValueTensor=y.npy", "-o", "OutputIndexTensor=z.npy")
+            self.assertEqual(self.load("z").tolist(), places)
+            self.assertEqual(self.load("y").tolist(), np.take_along_axis(ties, np.array(places), 1).tolist())
+
+    def test_elements_that_are_not_chosen(self):
         self.save(x=self.normal(3, 9))
-        top = {"type": "TOP_K", "Axis": 1, "K": 2, "OutputIndexTensor": {"DataType": "UINT32"}}
-        errors = self.errors_of("run", json.dumps(top), "-i", "x.npy", "--as", "last-of-equals", status=2)
-        self.assertIn("last-of-equals: makes no difference to TOP_K of these types", errors)
+        errors = self.errors_of("run", json.dumps({"type": "CAST", "OutputTensor": {"DataType": "INT16"}}), "-i", "x.npy", "--as", "last-of-equals", status=2)
+        self.assertIn("last-of-equals: makes no difference to CAST of these types", errors)
 
     def test_ids_that_are_refused(self):
         self.save(x=self.normal(3, 9, dtype=HALF))

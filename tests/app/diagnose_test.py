@@ -171,6 +171,13 @@ def last_marked(x):
     return (np.arange(x.shape[1]) == places[:, None]).astype(x.dtype)
 
 
+def gradients_of_last(x, gradients):
+    """Those of windows of 2 by 2, passed on to the last of their greatest elements."""
+    windows_of_x = x.reshape(16, 2, 16, 2).transpose(0, 2, 1, 3).reshape(16, 16, 4)
+    passed = last_marked(windows_of_x.reshape(256, 4)).reshape(16, 16, 4) * gradients[..., None]
+    return passed.reshape(16, 16, 2, 2).transpose(0, 2, 1, 3).reshape(32, 32).astype(F4)
+
+
 def added_in_order(a, b):
     """A product of FLOAT16, each product and each sum of which is rounded."""
     total = np.zeros((len(a), b.shape[1]), a.dtype)
@@ -401,6 +408,9 @@ FAULTS = {
                                     [FACTORS], multiplied_in_order(FACTORS), "float16-steps"),
     "a product of all in FLOAT16": ({"type": "REDUCE", "Function": "MULTIPLY", "Axes": [2]}, [FACTORS], multiplied_in_order(FACTORS)[..., -1:], "float16-steps"),
     "the last of the greatest marked": ({"type": "ACTIVATION_HARDMAX1", "Axes": [1]}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
+    "gradients passed on to the last of the greatest": ({"type": "MAX_POOLING_GRAD", "WindowSize": [2, 2], "Strides": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0],
+                                                         "Dilations": [1, 1]}, [FEW.astype(F4)[None, None], OTHER[None, None, :16, :16]],
+                                                        gradients_of_last(FEW, OTHER[:16, :16])[None, None], "last-of-equals"),
     "the last of the greatest of a row marked": ({"type": "ACTIVATION_HARDMAX"}, [FEW.astype(F4)], last_marked(FEW.astype(F4)), "last-of-equals"),
     "digits of FLOAT32 cut off": ({"type": "CAST", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [3, 8, 40]}}, [CUBE], cut_to_halves(CUBE), "toward-zero"),
     "digits of integers cut off": ({"type": "CAST", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [12, 12]}}, [999 * INDICES],
