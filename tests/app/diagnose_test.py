@@ -46,6 +46,7 @@ X, FILTER, BIAS = numbers(2, 5, 12, 14), numbers(4, 5, 3, 3), numbers(1, 4, 1, 1
 CUBE, OTHER_CUBE = numbers(3, 8, 40), numbers(3, 8, 40, seed=1)
 LONG = numbers(4, 1000)
 LONG_TURNED = numbers(1000, 6)
+MANY = numbers(60, 3000)
 INDICES = np.random.default_rng(3).integers(0, 12, (12, 12)).astype(np.int32)
 BYTES, SIGNED_BYTES = (np.random.default_rng(5).integers(low, low + 256, shape).astype(kind)
                        for low, shape, kind in ((0, (20, 40), np.uint8), (-128, (40, 24), np.int8)))
@@ -484,6 +485,9 @@ FAULTS = {
     "one of many products missing": (gemm(), [LONG, LONG_TURNED], LONG @ LONG_TURNED - LONG[:, 77:78] @ LONG_TURNED[77:78], "part-missing:axis=1,from=77,to=78"),
     "a channel missing": (conv(), [X, FILTER], convolution(X[:, [0, 1, 3, 4]], FILTER[:, [0, 1, 3, 4]], (1, 1), (1, 1)), "part-missing:axis=1,from=2,to=3"),
     "the last maxima missing": ({"type": "REDUCE", "Function": "MAX", "Axes": [2]}, [CUBE], CUBE[:, :, :33].max(2, keepdims=True), "tail-missing"),
+    "the last of many maxima missing": ({"type": "REDUCE", "Function": "MAX", "Axes": [1]}, [MANY], MANY[:, :1024].max(1, keepdims=True), "tail-missing:axis=1,from=1024,shorter"),
+    "the last of many places missing": ({"type": "ARGMAX", "Axes": [1], "AxisDirection": "INCREASING", "OutputTensor": {"DataType": "UINT32", "Sizes": [60, 1]}}, [MANY],
+                                        MANY[:, :1024].argmax(1)[:, None].astype("u4"), "tail-missing:axis=1,from=1024,shorter"),
     "a mean of fewer": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE[:, :, :32].mean(2, keepdims=True), "tail-missing:axis=2,from=32"),
     "sums begin anew": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG],
                         running_sums(LONG, 256), "head-missing:axis=1,every=256"),
