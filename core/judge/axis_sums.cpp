@@ -41,12 +41,86 @@ double RoundoffOf(DataType type) {
   return type == DataType::kFloat16 ? 0x1p-11 : RoundoffOfSums(type);
 }
 
-double NoiseOf(DataType type, const std::vector<double>& before, double actual) {
+// `of_result` is the rounding of the element in terms of the sums before.
+double NoiseOf(DataType type, const std::vector<double>& before, double of_result) {
   constexpr double kSafety = 4;
   double most = 0;
   for (const double sum : before) most = std::max(most, std::abs(sum));
   const double of_sum = std::sqrt(static_cast<double>(before.size())) * RoundoffOfSums(type) * most;
-  return kSafety * (of_sum + std::abs(actual) * RoundoffOf(type));
+  return kSafety * (of_sum + of_result);
+}
+
+// The sums of terms before each coordinate of an axis; none if no term has one, or one that the
+// axis lacks.
+std::optional<std::vector<double>> SumsBefore(const TermAxis& axis, std::span<const double> terms,
+                                              std::span<const int64_t> coordinates) {
+  std::vector<double> before(static_cast<size_t>(axis.size) + 1);
+  bool is_any = false;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (coordinates[i] < 0) continue;
+    if (coordinates[i] >= axis.size) return std::nullopt;
+    before[static_cast<size_t>(coordinates[i]) + 1] += terms[i];
+    is_any = true;
+  }
+  std::partial_sum(before.begin(), before.end(), before.begin());
+  return is_any ? std::optional(std::move(before)) : std::nullopt;
+}
+
+// An element as a function of its only sum.
+class OfSum {
+ public:
+  explicit OfSum(ElementFormula& formula) : formula_(formula) {
+    for (const double term : formula.TermsOf(formula.sums()[0])) {
+      (term < 0 ? least_ : most_) += term;
+    }
+  }
+
+  // The sum of some terms with which the element has a value; none if the value is not between
+  // those of the least and of the greatest sum.
+  std::optional<double> SumWith(double value) {
+    constexpr int kSteps = 100;
+    double low = least_, high = most_;
+    const bool rises = At(low) < At(high);
+    const auto is_below = [&](double sum) { return rises ? At(sum) < value : At(sum) > value; };
+    if (!is_below(low) || is_below(high)) return std::nullopt;
+    for (int i = 0; i < kSteps && low < high; ++i) {
+      const double middle = low + (high - low) / 2;
+      (is_below(middle) ? low : high) = middle;
+      if (middle == low && middle + (high - middle) / 2 == middle) break;
+    }
+    return high;
+  }
+
+ private:
+  double At(double sum) {
+    return formula_.WithSums([=](FormulaNode) { return sum; }).back().head;
+  }
+
+  ElementFormula& formula_;
+  double least_ = 0;
+  double most_ = 0;
+};
+
+// An element in terms of its sum.
+std::optional<AxisSums::OneSum> SumOfDevice(const Evidence& evidence, const TermAxis& axis,
+                                            int64_t element) {
+  const auto& [op, inputs, storage, sources] = evidence.computation;
+  const Region place = evidence.At(element);
+  const auto formula = ElementFormula::Of(op, inputs, place);
+  if (!formula || formula->sums().size() != 1) return std::nullopt;
+  const FormulaNode sum = formula->sums()[0];
+  const std::vector<double> terms = formula->TermsOf(sum);
+  auto before = SumsBefore(axis, terms,
+                           CoordinatesOfTerms(evidence.computation, place, formula->formula(), sum,
+                                              axis, TermPathAlong(axis)));
+  OfSum of_sum(*formula);
+  const double actual = evidence.actual.Value(element);
+  const double rounded = std::abs(actual) * RoundoffOf(evidence.actual.type);
+  const auto added = of_sum.SumWith(actual);
+  const auto below = of_sum.SumWith(actual - rounded), above = of_sum.SumWith(actual + rounded);
+  if (!before || !added || !below || !above) return std::nullopt;
+  const double noise = NoiseOf(evidence.actual.type, *before, std::abs(*above - *below));
+  return AxisSums::OneSum{*std::move(before), ExactSum(*formula, sum), *added, noise};
 }
 
 }  // namespace
@@ -156,26 +230,29 @@ bool LinearElements::HasMeans() const {
 std::optional<AxisSums::OneSum> LinearElements::SumOf(const Known& known,
                                                       const TermAxis& axis) const {
   ElementFormula& formula = *known.formula;
-  std::vector<double> before(static_cast<size_t>(axis.size) + 1);
   const auto sums = formula.sums();
   if (sums.size() != 1) return std::nullopt;
-  const std::vector<int64_t> coordinates =
-      CoordinatesOfTerms(evidence_.computation, evidence_.At(known.element), formula.formula(),
-                         sums[0], axis, TermPath::kToInput);
-  const std::vector<double> terms = formula.TermsOf(sums[0]);
+  std::vector<double> terms = formula.TermsOf(sums[0]);
   const double slope = SlopeOf(formula, sums[0]);
-  bool is_any = false;
-  for (size_t i = 0; i < terms.size(); ++i) {
-    if (coordinates[i] < 0) continue;
-    if (coordinates[i] >= axis.size) return std::nullopt;
-    before[static_cast<size_t>(coordinates[i]) + 1] += terms[i] * slope;
-    is_any = true;
-  }
-  if (!is_any) return std::nullopt;
-  std::partial_sum(before.begin(), before.end(), before.begin());
+  for (double& term : terms) term *= slope;
+  auto before =
+      SumsBefore(axis, terms,
+                 CoordinatesOfTerms(evidence_.computation, evidence_.At(known.element),
+                                    formula.formula(), sums[0], axis, TermPath::kToInput));
+  if (!before) return std::nullopt;
+  const DataType type = evidence_.actual.type;
   const double actual = evidence_.actual.Value(known.element);
-  const double noise = NoiseOf(evidence_.actual.type, before, actual);
-  return AxisSums::OneSum{std::move(before), formula.exact().back().head, actual, noise};
+  const double noise = NoiseOf(type, *before, std::abs(actual) * RoundoffOf(type));
+  return AxisSums::OneSum{*std::move(before), formula.exact().back().head, actual, noise};
+}
+
+std::shared_ptr<const AxisSums> SumsOfDevice(const Evidence& evidence, const TermAxis& axis,
+                                             std::span<const int64_t> few) {
+  std::vector<AxisSums::OneSum> sums;
+  for (const int64_t element : few) {
+    if (auto sum = SumOfDevice(evidence, axis, element)) sums.push_back(*std::move(sum));
+  }
+  return sums.empty() ? nullptr : std::make_shared<const AxisSums>(std::move(sums));
 }
 
 }  // namespace dmlop

@@ -49,6 +49,12 @@ class AxisSums {
   std::vector<OneSum> sums_;
 };
 
+// A few elements that rise or fall with their only sum, whatever else they are made of: roots,
+// logarithms, shares of it. What the device added up is what its values say. Null if there are
+// none.
+std::shared_ptr<const AxisSums> SumsOfDevice(const Evidence& evidence, const TermAxis& axis,
+                                             std::span<const int64_t> few);
+
 // The formulas of a few elements of an operator that is linear in its inputs.
 class LinearElements {
  public:

@@ -42,8 +42,10 @@ class PartSearch {
   std::vector<AxisPart> Best() {
     std::vector<AxisPart> parts = {Tail(), Head()};
     if (!IsAnyRight(parts)) {
+      tries_left_ = tries_;
       for (const AxisPart& part : omission_.Known()) parts.push_back(part);
     }
+    if (!IsAnyRight(parts) && !omission_.IsLookedUp()) parts.push_back(OneAlone());
     if (!IsAnyRight(parts)) parts.push_back(Middle());
     const double least =
         Rest(std::ranges::min(parts, {}, [&](const AxisPart& p) { return Rest(p); }));
@@ -56,7 +58,7 @@ class PartSearch {
   bool IsRight(const AxisPart& part) { return Rest(part) <= Rest({0, 0}) / 1000; }
 
   // The work of all parts that were tried.
-  int64_t Work() const { return std::ssize(rests_) * work_; }
+  int64_t Work() const { return std::ssize(rests_) * work_ + other_work_; }
 
  private:
   static constexpr int64_t kPoints = 16;
@@ -82,6 +84,26 @@ class PartSearch {
   AxisPart Head() {
     tries_left_ = tries_;
     return Best([&](int64_t to) { return AxisPart{0, to}; }, 1, size_ - 1);
+  }
+
+  // The coordinate without which least is left. A few elements tell which are looked at closely.
+  AxisPart OneAlone() {
+    constexpr size_t kFewest = 2, kClosely = 4;
+    const std::vector<int64_t> fewest(few_.begin(), few_.begin() + std::min(few_.size(), kFewest));
+    tries_left_ = tries_;
+    const int64_t each = std::max<int64_t>(omission_.WorkOf(fewest.size()), 1);
+    std::vector<std::pair<double, AxisPart>> rests;
+    for (int64_t at = 0; at < size_; ++at) rests.push_back({INFINITY, {at, at + 1}});
+    if (each * size_ > kMostTried) return rests[0].second;
+    other_work_ += each * size_;
+    ParallelFor(size_, 1, 0, [&](int64_t begin, int64_t end) {
+      for (auto& [rest, part] : std::span(rests).subspan(begin, end - begin)) {
+        rest = RestOf(fewest, omission_.ValuesWithout(part, fewest));
+      }
+    });
+    std::ranges::sort(rests);
+    rests.resize(std::min(rests.size(), kClosely));
+    return std::ranges::min(rests, {}, [&](const auto& one) { return Rest(one.second); }).second;
   }
 
   // Begins at the best row of blocks, and moves it and its ends in turn.
@@ -153,18 +175,17 @@ class PartSearch {
   }
 
   double Computed(const AxisPart& part) const {
-    if (part.from == part.to) {
-      return RestOf([&](size_t i) { return evidence_.expected.Value(few_[i]); });
-    }
-    const std::vector<double> values = omission_.ValuesWithout(part, few_);
-    return values.empty() ? INFINITY : RestOf([&](size_t i) { return values[i]; });
+    if (part.from != part.to) return RestOf(few_, omission_.ValuesWithout(part, few_));
+    std::vector<double> expected;
+    for (const int64_t element : few_) expected.push_back(evidence_.expected.Value(element));
+    return RestOf(few_, expected);
   }
 
-  template <typename ValueAt>
-  double RestOf(const ValueAt& value_at) const {
+  double RestOf(const std::vector<int64_t>& elements, const std::vector<double>& values) const {
+    if (values.empty()) return INFINITY;
     double rest = 0;
-    for (size_t i = 0; i < few_.size(); ++i) {
-      const double error = evidence_.actual.Value(few_[i]) - value_at(i);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const double error = evidence_.actual.Value(elements[i]) - values[i];
       rest += std::isfinite(error) ? error * error : 1e300;
     }
     return rest;
@@ -197,6 +218,7 @@ class PartSearch {
   int64_t work_;   // of a try
   int64_t tries_;  // for each kind of part
   int64_t tries_left_ = 0;
+  int64_t other_work_ = 0;
   std::map<AxisPart, double> rests_;
 };
 
@@ -369,9 +391,13 @@ class OmissionList {
     for (const TermAxis& axis : TermAxes()) {
       if (IsLinear() && std::ranges::find(axes_, axis) != axes_.end()) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
+      const auto sums = SumsOfDevice(evidence_, axis, some_);
       for (const bool divides_by_all : {false, true}) {
-        if (divides_by_all && !terms->HasMeans()) continue;
-        if (Search(*OmissionOfTerms(evidence_, axis, terms, divides_by_all), some_)) return true;
+        const bool is_mean = terms->HasMeans();
+        if (divides_by_all && !is_mean) continue;
+        const auto without = OmissionOfTerms(evidence_, axis, terms, divides_by_all,
+                                             divides_by_all || !is_mean ? sums : nullptr);
+        if (Search(*without, some_)) return true;
       }
     }
     return false;

@@ -83,8 +83,12 @@ class ZerosInSums : public OtherInput {
 class WithoutTerms : public Omission {
  public:
   WithoutTerms(const Evidence& evidence, const TermAxis& axis,
-               std::shared_ptr<const OmittedTerms> terms, bool divides_by_all)
-      : Omission(evidence, axis), terms_(std::move(terms)), divides_by_all_(divides_by_all) {}
+               std::shared_ptr<const OmittedTerms> terms, bool divides_by_all,
+               std::shared_ptr<const AxisSums> sums)
+      : Omission(evidence, axis),
+        terms_(std::move(terms)),
+        divides_by_all_(divides_by_all),
+        sums_(std::move(sums)) {}
 
   Hypothesis Omitting(const AxisPart& part) const override {
     const std::string counted = divides_by_all_ ? ", but counted" : "";
@@ -101,9 +105,14 @@ class WithoutTerms : public Omission {
     return static_cast<int64_t>(elements) * evidence_.formula_work;
   }
 
+  std::vector<AxisPart> Known() const override {
+    return sums_ ? sums_->Fitting() : std::vector<AxisPart>();
+  }
+
  private:
   std::shared_ptr<const OmittedTerms> terms_;
   bool divides_by_all_;
+  std::shared_ptr<const AxisSums> sums_;
 };
 
 }  // namespace
@@ -138,8 +147,10 @@ std::unique_ptr<Omission> OmissionInSums(const Evidence& evidence, const TermAxi
 
 std::unique_ptr<Omission> OmissionOfTerms(const Evidence& evidence, const TermAxis& axis,
                                           std::shared_ptr<const OmittedTerms> terms,
-                                          bool divides_by_all) {
-  return std::make_unique<WithoutTerms>(evidence, axis, std::move(terms), divides_by_all);
+                                          bool divides_by_all,
+                                          std::shared_ptr<const AxisSums> sums) {
+  return std::make_unique<WithoutTerms>(evidence, axis, std::move(terms), divides_by_all,
+                                        std::move(sums));
 }
 
 }  // namespace dmlop

@@ -242,9 +242,8 @@ std::shared_ptr<const OmittedTerms::Known> OmittedTerms::Make(int64_t element) c
   if (!known->formula) return known;
   const std::vector<Node> lists = known->formula->lists();
   for (const Node list : lists) {
-    known->coordinates[list] =
-        CoordinatesOfTerms(evidence_.computation, place, known->formula->formula(), list, axis_,
-                           axis_.is_of_taps ? TermPath::kToInput : TermPath::kAny);
+    known->coordinates[list] = CoordinatesOfTerms(
+        evidence_.computation, place, known->formula->formula(), list, axis_, TermPathAlong(axis_));
   }
   known->depending = known->formula->DependingOn(lists);
   return known;

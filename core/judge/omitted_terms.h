@@ -76,6 +76,9 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
 // The elements that tell the terms of a list apart: the first in which they differ, or those of
 // one input.
 enum class TermPath { kAny, kToInput };
+constexpr TermPath TermPathAlong(const TermAxis& axis) {
+  return axis.is_of_taps ? TermPath::kToInput : TermPath::kAny;
+}
 
 // The coordinates of the terms of a list along an axis; -1 for a term without one.
 std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Region& element,
