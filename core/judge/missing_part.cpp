@@ -352,6 +352,7 @@ class OmissionList {
         IsLinear() || activation_ ? PassedByActivation() : std::vector<int64_t>();
     const LinearElements linear(evidence_, passed);
     for (const TermAxis& axis : axes_) {
+      if (HasOwnElement(axis.input)) continue;  // which would be another one, too
       const auto sums = linear.Along(axis);
       if (sums ? Search(*OmissionInSums(evidence_, axis, sums), passed)
                : Search(*OmissionInInput(evidence_, axis, nullptr), some_)) {
@@ -385,11 +386,13 @@ class OmissionList {
     return passed;
   }
 
-  // In sums of products of inputs, a part of zeros has the same effect as a missing one.
+  // In sums of products of inputs, a part of zeros has the same effect as a missing one, unless
+  // they are divided or the like by an element of the same input.
   bool FindInFormulas() {
     work_ = 0;
     for (const TermAxis& axis : TermAxes()) {
-      if (IsLinear() && std::ranges::find(axes_, axis) != axes_.end()) continue;
+      const bool is_tried = IsLinear() && std::ranges::find(axes_, axis) != axes_.end();
+      if (is_tried && !HasOwnElement(axis.input)) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
       const auto sums = SumsOfDevice(evidence_, axis, some_);
       for (const bool divides_by_all : {false, true}) {
@@ -401,6 +404,24 @@ class OmissionList {
       }
     }
     return false;
+  }
+
+  // Whether an element is made of a sum and of an element of an input besides its terms.
+  bool HasOwnElement(size_t input) const {
+    const auto& [op, inputs, storage, sources] = evidence_.computation;
+    const auto element =
+        ElementFormula::Of(op, inputs, evidence_.At(few_.wrong.front()), Formula::kAbridged);
+    if (!element) return false;
+    const Formula& formula = element->formula();
+    const std::vector<FormulaNode> lists = element->lists();
+    const auto is_own = [&](FormulaNode node) {
+      return formula.operation(node) == FormulaOperation::kElement && formula.tensor(node) == input;
+    };
+    const std::vector<FormulaNode> depending = element->DependingOn(lists);
+    return std::ranges::any_of(depending, [&](FormulaNode node) {
+      return std::ranges::find(lists, node) == lists.end() &&
+             std::ranges::any_of(formula.operands(node), is_own);
+    });
   }
 
   // None where most formulas are too long, even if those of some elements are not.
