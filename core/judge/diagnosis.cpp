@@ -243,9 +243,18 @@ class Diagnostician {
           Stage::kTwoArithmetics, Stage::kLastResort}) {
       Count(HypothesesOf(evidence_, few_, stage));
       if (counted_.empty() || !counted_.front().is_cause()) continue;
+      if (stage == Stage::kSimple && IsByChance(counted_.front())) {
+        Count(HypothesesOf(evidence_, few_, Stage::kInputs));
+      }
       result_.verdict = DiagnosisVerdict::kCause;
       return TellCauses();
     }
+  }
+
+  // An arithmetic that is as far off as the device, but has none of its bits and not all that is
+  // wrong, may be so by chance.
+  static bool IsByChance(const Counted& one) {
+    return one.hypothesis.arithmetic && one.score.exact == 0 && !one.is_complete();
   }
 
   // Among noise, another arithmetic must have the bits of what differs, or be much nearer to it.
