@@ -17,6 +17,7 @@ std::vector<size_t> AxesOf(const Evidence& evidence) {
   const Computation& computation = evidence.computation;
   const Dims& sizes = evidence.expected.sizes;
   const bool is_network = IsNetwork(computation.op);
+  if (is_network && sizes[0] == 1) return {0};  // perhaps the last state alone
   const bool is_scan = !computation.inputs.empty() &&
                        std::ranges::all_of(computation.inputs,
                                            [&](const auto& x) { return x.layout.sizes == sizes; });
@@ -39,6 +40,7 @@ std::vector<VariedElement> Varied(std::span<const int64_t> elements,
 // A result that begins anew is right up to the first such place, or from the last one on.
 std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
   constexpr size_t kMost = 16;
+  if (evidence.expected.sizes[axis] == 1) return {1};
   int64_t first = evidence.expected.sizes[axis];
   int64_t last = 0;
   for (const int64_t element : evidence.wrong) {
@@ -49,7 +51,7 @@ std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
   std::vector<int64_t> lengths;
   if (first > 0) lengths.push_back(first);
   for (int64_t length = last + 1; length > 0 && lengths.size() < kMost; --length) {
-    if ((last + 1) % length == 0 && length < evidence.expected.sizes[axis]) {
+    if ((last + 1) % length == 0 && length != first && length < evidence.expected.sizes[axis]) {
       lengths.push_back(length);
     }
   }

@@ -313,6 +313,14 @@ std::optional<Computation> Shortened(const Computation& original, std::span<cons
   return changed;
 }
 
+bool IsForward(const OperatorDesc& op) {
+  const auto direction = std::ranges::find(op.fields(), "Direction", &Field::name);
+  if (direction == op.fields().end()) return false;
+  const auto place = static_cast<size_t>(direction - op.fields().begin());
+  const auto* const number = std::get_if<uint32_t>(&op.values()[place]);
+  return number != nullptr && (*direction)->names.names[*number] == "FORWARD";
+}
+
 // Cuts the tensors of a scan along an axis of the output and computes each piece by itself.
 class Pieces {
  public:
@@ -325,6 +333,7 @@ class Pieces {
 
   std::vector<ElementBytes> Of(std::span<const int64_t> elements,
                                const ElementsFunction& compute) const {
+    if (IsLastState()) return OfLastState(elements, compute);
     if (!Cut(0, std::min(length_, sizes_[axis_]))) return {};
     std::map<int64_t, std::vector<size_t>> by_piece;
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -338,6 +347,22 @@ class Pieces {
   }
 
  private:
+  int64_t StepsOfNetwork() const { return original_.inputs.front().layout.sizes[1]; }
+
+  // Whether an output of a network has the state behind the last step alone.
+  bool IsLastState() const {
+    return IsNetwork(original_.op) && axis_ == 0 && sizes_[0] == 1 && StepsOfNetwork() > 1;
+  }
+
+  // The state behind the last piece; none where a direction ends at the first step.
+  std::vector<ElementBytes> OfLastState(std::span<const int64_t> elements,
+                                        const ElementsFunction& compute) const {
+    const int64_t begin = (StepsOfNetwork() - 1) / length_ * length_;
+    const auto last = Cut(begin, StepsOfNetwork() - begin);
+    if (!last || !IsForward(original_.op)) return {};
+    return compute(*last, output_, elements);
+  }
+
   void Compute(int64_t piece, const std::vector<size_t>& members, std::span<const int64_t> elements,
                const ElementsFunction& compute, std::vector<ElementBytes>& values) const {
     const int64_t begin = piece * length_;
@@ -376,6 +401,9 @@ class Pieces {
   std::optional<size_t> AxisOf(const MutableTensorSlot& slot, size_t input) const {
     const Dims own(slot.desc->sizes->begin(), slot.desc->sizes->end());
     const bool is_output = slot.role() == TensorRole::kOutput;
+    if (IsLastState() && is_output) {
+      return own[0] == StepsOfNetwork() ? std::optional<size_t>(0) : std::nullopt;
+    }
     if (!IsNetwork(original_.op) || is_output) {
       return own == sizes_ ? std::optional(axis_) : std::nullopt;
     }

@@ -515,6 +515,10 @@ FAULTS = {
     "the last rows of columns missing": (FOLD, [COLUMNS], folded(COLUMNS, range(6)), "tail-missing:taps,from=6,terms"),
     "a state that is not carried": (RNN, [STEPS, WEIGHTS, RECURRENCE, ("HiddenInitTensor", STATE)],
                                     states(STEPS, WEIGHTS, RECURRENCE, STATE, carries=False), "head-missing:axis=0,every=1"),
+    "a last state that is of its step alone": ({name: value for name, value in RNN.items() if name != "OutputSequenceTensor"} |
+                                               {"OutputSingleTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 3, 4]}},
+                                               [STEPS, WEIGHTS, RECURRENCE, ("HiddenInitTensor", STATE)],
+                                               states(STEPS, WEIGHTS, RECURRENCE, STATE, carries=False)[-1:], "head-missing:axis=0,every=1"),
     "the edge repeated": (conv(), [X, FILTER], convolution(X, FILTER, (1, 1), (1, 1), mode="edge"), "padding-edge"),
 }
 
