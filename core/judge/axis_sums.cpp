@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "core/judge/varied_values.h"
@@ -248,11 +249,17 @@ std::optional<AxisSums::OneSum> LinearElements::SumOf(const Known& known,
 
 std::shared_ptr<const AxisSums> SumsOfDevice(const Evidence& evidence, const TermAxis& axis,
                                              std::span<const int64_t> few) {
+  constexpr size_t kFewestSums = 3;  // of one alone, some part has any value
   std::vector<AxisSums::OneSum> sums;
+  std::set<double> different;
   for (const int64_t element : few) {
-    if (auto sum = SumOfDevice(evidence, axis, element)) sums.push_back(*std::move(sum));
+    auto sum = SumOfDevice(evidence, axis, element);
+    if (!sum) continue;
+    different.insert(sum->exact);
+    sums.push_back(*std::move(sum));
   }
-  return sums.empty() ? nullptr : std::make_shared<const AxisSums>(std::move(sums));
+  if (different.size() < kFewestSums) return nullptr;
+  return std::make_shared<const AxisSums>(std::move(sums));
 }
 
 }  // namespace dmlop

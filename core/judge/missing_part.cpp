@@ -406,7 +406,7 @@ class OmissionList {
     return false;
   }
 
-  // Whether an element is made of a sum and of an element of an input besides its terms.
+  // Whether an element is made of one sum and of an element of an input besides its terms.
   bool HasOwnElement(size_t input) const {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
     const auto element =
@@ -414,6 +414,7 @@ class OmissionList {
     if (!element) return false;
     const Formula& formula = element->formula();
     const std::vector<FormulaNode> lists = element->lists();
+    if (lists.size() != 1) return false;
     const auto is_own = [&](FormulaNode node) {
       return formula.operation(node) == FormulaOperation::kElement && formula.tensor(node) == input;
     };
