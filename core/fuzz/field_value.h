@@ -55,6 +55,13 @@ inline OperatorDesc OperatorNamed(std::string_view name) {
   return OperatorDesc(*info);
 }
 
+// An operator without its tensors, as it is fused.
+inline OperatorDesc ActivationNamed(std::string_view name) {
+  OperatorDesc activation = OperatorNamed(name);
+  for (const Field* tensor : TensorFieldsOf(activation.info())) activation.Remove(*tensor);
+  return activation;
+}
+
 inline FieldValue& ValueOf(OperatorDesc& desc, std::string_view field) {
   for (size_t i = 0; i < desc.fields().size(); ++i) {
     if (desc.fields()[i]->name == field) return desc.values()[i];

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -26,6 +25,14 @@ bool IsLeftOut(const FieldValue& value) {
 
 Sizes SizesOf(const Dims& sizes) {
   return {sizes.begin(), sizes.end()};
+}
+
+// The numbers of so many dimensions.
+std::vector<uint32_t> RandomOrder(const Entropy& from, size_t count) {
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  for (size_t i = count; i > 1; --i) std::swap(order[i - 1], order[from.Index(i)]);
+  return order;
 }
 
 // The types that the variable T may have.
@@ -208,16 +215,9 @@ class DescDrawer {
 
   std::vector<uint32_t> Uints(const Limits& limits) {
     if (!limits.distinct) return Repeated<uint32_t>(limits, [&] { return Number(limits); });
-    std::vector<uint32_t> axes = SizesOf(RandomOrder());
+    std::vector<uint32_t> axes = RandomOrder(from_, sizes_.size());
     axes.resize(std::min(count_, axes.size()));
     return axes;
-  }
-
-  Dims RandomOrder() {
-    Dims order = Dims::Filled(sizes_.size(), 0);
-    std::iota(order.begin(), order.end(), 0);
-    for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[from_.Index(i)]);
-    return order;
   }
 
   int32_t Int() {
@@ -360,13 +360,6 @@ float RandomFactor(const Entropy& from) {
 
 namespace {
 
-std::vector<size_t> RandomOrder(const Entropy& from, size_t count) {
-  std::vector<size_t> order(count);
-  std::iota(order.begin(), order.end(), size_t{0});
-  for (size_t i = count; i > 1; --i) std::swap(order[i - 1], order[from.Index(i)]);
-  return order;
-}
-
 // Dimensions nested in any order, the innermost with stride `step`, each after a gap of at most
 // `max_gap` elements.
 Layout Nested(const Entropy& from, const Dims& sizes, int64_t step, int64_t max_gap) {
@@ -492,23 +485,12 @@ Layout RandomInputLayout(const Entropy& from, const Dims& sizes, LayoutForms for
 
 // --- operators with sizes of their own -----------------------------------------------------------
 
-namespace {
-
-std::map<std::string_view, const SizesRow*> RowsByName() {
-  std::map<std::string_view, const SizesRow*> rows;
-  for (const auto some : {AttentionSizes(), IndexingSizes(), MovementSizes(), NormalizationSizes(),
-                          ProductSizes(), RecurrentSizes(), RegionSizes(), WindowSizes()}) {
-    for (const SizesRow& row : some) rows[row.name] = &row;
-  }
-  return rows;
-}
-
-}  // namespace
-
 const SizesRow* SizesRowOf(const OperatorInfo& info) {
-  static const std::map<std::string_view, const SizesRow*> rows = RowsByName();
-  const auto found = rows.find(info.name);
-  return found == rows.end() ? nullptr : found->second;
+  for (const auto rows : {MovementSizes(), ProductSizes(), WindowSizes()}) {
+    const auto found = std::ranges::find(rows, info.name, &SizesRow::name);
+    if (found != rows.end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace dmlop

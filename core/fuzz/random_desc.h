@@ -119,13 +119,8 @@ struct SizesRow {
 const SizesRow* SizesRowOf(const OperatorInfo& info);
 
 // Rows defined in separate sources.
-std::span<const SizesRow> AttentionSizes();
-std::span<const SizesRow> IndexingSizes();
 std::span<const SizesRow> MovementSizes();
-std::span<const SizesRow> NormalizationSizes();
 std::span<const SizesRow> ProductSizes();
-std::span<const SizesRow> RecurrentSizes();
-std::span<const SizesRow> RegionSizes();
 std::span<const SizesRow> WindowSizes();
 
 }  // namespace dmlop

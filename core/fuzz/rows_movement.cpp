@@ -9,22 +9,14 @@
 #include "core/fuzz/random_desc.h"
 
 namespace dmlop {
-
-namespace movement_rows {
 namespace {
-
-TensorDesc TensorOf(Sizes sizes) {
-  TensorDesc desc;
-  desc.sizes = std::move(sizes);
-  return desc;
-}
 
 // --- JOIN and SPLIT ------------------------------------------------------------------------------
 
 // Parts that differ only along one axis, and the whole of them.
 void DrawParts(const DescEntropy& from, Sizes sizes, std::string_view parts_field,
                std::string_view whole_field, OperatorDesc& op) {
-  const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
+  const uint32_t axis = from.Number(0, sizes.size() - 1);
   const uint64_t count = from.OneIn(8) ? 1 : 1 + from.Few(4, 16);
   const uint64_t longest = from.OneIn(6) ? 70 : 3;
   std::vector<TensorDesc> parts;
@@ -32,12 +24,12 @@ void DrawParts(const DescEntropy& from, Sizes sizes, std::string_view parts_fiel
   while (parts.size() < count) {
     sizes[axis] = from.Size(longest);
     sum += sizes[axis];
-    parts.push_back(TensorOf(sizes));
+    parts.emplace_back().sizes = sizes;
   }
   sizes[axis] = sum;
   Set(op, "Axis", axis);
   Set(op, parts_field, parts);
-  Set(op, whole_field, TensorOf(sizes));
+  SetSizes(op, whole_field, sizes);
 }
 
 void DrawJoin(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
@@ -65,9 +57,8 @@ std::optional<Sizes> Unfolded(const OperatorDesc& op, const Sizes& sizes) {
   for (const char* field : {"WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding"}) {
     Set(unfold, field, Get<Sizes>(op, field));
   }
-  TensorDesc input = TensorOf(sizes);
-  input.data_type = DataType::kFloat32;
-  unfold.set(kInputTensor, input);
+  SetSizes(unfold, "InputTensor", sizes);
+  unfold.at(kInputTensor).data_type = DataType::kFloat32;
   Complete(unfold);
   return unfold[kOutputTensor].sizes;
 }
@@ -80,7 +71,7 @@ void DrawUnfold(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   if (!unfolded) return;
   Sizes output(sizes.size() - 3, 1);
   output.insert(output.end(), unfolded->begin(), unfolded->end());
-  Set(op, "OutputTensor", TensorOf(output));
+  SetSizes(op, "OutputTensor", output);
 }
 
 // The columns that UNFOLD would make of the output, perhaps with leading 1s.
@@ -89,8 +80,8 @@ void DrawFold(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   auto columns = Unfolded(op, sizes);
   if (!columns) return;
   if (from.OneIn(2)) columns->insert(columns->begin(), sizes.size() - 3, 1);
-  Set(op, "InputTensor", TensorOf(*columns));
-  Set(op, "OutputTensor", TensorOf(sizes));
+  SetSizes(op, "InputTensor", *columns);
+  SetSizes(op, "OutputTensor", sizes);
 }
 
 // --- SLICE, SLICE1 and SLICE_GRAD ----------------------------------------------------------------
@@ -135,12 +126,12 @@ Sizes DrawSteps(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 }
 
 void DrawSlice1(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  Set(op, "OutputTensor", TensorOf(DrawSteps(from, sizes, op)));
+  SetSizes(op, "OutputTensor", DrawSteps(from, sizes, op));
 }
 
 void DrawSliceGrad(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  Set(op, "InputGradientTensor", TensorOf(DrawSteps(from, sizes, op)));
-  Set(op, "OutputGradientTensor", TensorOf(sizes));
+  SetSizes(op, "InputGradientTensor", DrawSteps(from, sizes, op));
+  SetSizes(op, "OutputGradientTensor", sizes);
 }
 
 // --- RESAMPLE and its gradient -------------------------------------------------------------------
@@ -178,12 +169,12 @@ Sizes DrawFactors(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op)
 
 void DrawResample(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const Sizes scaled = DrawFactors(from, sizes, op);
-  if (from.OneIn(2)) Set(op, "OutputTensor", TensorOf(scaled));
+  if (from.OneIn(2)) SetSizes(op, "OutputTensor", scaled);
 }
 
 void DrawResampleGrad(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  Set(op, "InputGradientTensor", TensorOf(DrawFactors(from, sizes, op)));
-  Set(op, "OutputGradientTensor", TensorOf(sizes));
+  SetSizes(op, "InputGradientTensor", DrawFactors(from, sizes, op));
+  SetSizes(op, "OutputGradientTensor", sizes);
 }
 
 // --- PADDING and TILE ----------------------------------------------------------------------------
@@ -212,17 +203,15 @@ void DrawTile(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 void DrawDepthToSpace(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t block = from.Few(4, 8);
   Set(op, "BlockSize", block);
-  Set(op, "InputTensor",
-      TensorOf(
-          {sizes[0], from.Number(1, 4) * block * block, from.Number(1, 7), from.Number(1, 20)}));
+  SetSizes(op, "InputTensor",
+           {sizes[0], from.Number(1, 4) * block * block, from.Number(1, 7), from.Number(1, 20)});
 }
 
 void DrawSpaceToDepth(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t block = from.Few(4, 8);
   Set(op, "BlockSize", block);
-  Set(op, "InputTensor",
-      TensorOf(
-          {sizes[0], from.Number(1, 4), from.Number(1, 7) * block, from.Number(1, 20) * block}));
+  SetSizes(op, "InputTensor",
+           {sizes[0], from.Number(1, 4), from.Number(1, 7) * block, from.Number(1, 20) * block});
 }
 
 // --- quantization --------------------------------------------------------------------------------
@@ -270,47 +259,10 @@ void DrawValueScale(const DescEntropy& from, const Sizes& sizes, OperatorDesc& o
   Set(op, "Bias", bias);
 }
 
-constexpr SizesRow kRows[] = {
-    {"JOIN", DrawJoin},
-    {"SPLIT", DrawSplit},
-    {"UNFOLD", DrawUnfold},
-    {"FOLD", DrawFold},
-    {"RESAMPLE", DrawResample},
-    {"RESAMPLE1", DrawResample},
-    {"RESAMPLE2", DrawResample},
-    {"RESAMPLE3", DrawResample},
-    {"RESAMPLE_GRAD", DrawResampleGrad},
-    {"RESAMPLE_GRAD1", DrawResampleGrad},
-    {"SLICE", DrawSlice},
-    {"SLICE1", DrawSlice1},
-    {"SLICE_GRAD", DrawSliceGrad},
-    {"PADDING", DrawPadding},
-    {"PADDING1", DrawPadding},
-    {"TILE", DrawTile},
-    {"DEPTH_TO_SPACE", DrawDepthToSpace},
-    {"DEPTH_TO_SPACE1", DrawDepthToSpace},
-    {"SPACE_TO_DEPTH", DrawSpaceToDepth},
-    {"SPACE_TO_DEPTH1", DrawSpaceToDepth},
-    {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD", DrawQuantizedAdd},
-    {"QUANTIZE", DrawQuantization},
-    {"DEQUANTIZE", DrawQuantization},
-    {"VALUE_SCALE_2D", DrawValueScale},
-};
-
-}  // namespace
-}  // namespace movement_rows
-
-std::span<const SizesRow> MovementSizes() {
-  return movement_rows::kRows;
-}
-
 // --- places that depend on values ----------------------------------------------------------------
 
-namespace indexing_rows {
-namespace {
-
 uint32_t DrawAxis(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const uint32_t axis = static_cast<uint32_t>(from.Index(sizes.size()));
+  const uint32_t axis = from.Number(0, sizes.size() - 1);
   Set(op, "Axis", axis);
   return axis;
 }
@@ -405,7 +357,7 @@ void DrawOneHot(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const uint32_t axis = DrawAxis(from, sizes, op);
   const Sizes ones(sizes.size(), 1);
   SetSizes(op, "IndicesTensor", WithAxis(sizes, axis, 1));
-  const uint32_t values_axis = static_cast<uint32_t>(from.Index(sizes.size()));
+  const uint32_t values_axis = from.Number(0, sizes.size() - 1);
   SetSizes(op, "ValuesTensor", WithAxis(ones, values_axis, from.Number(2, 4)));
   SetSizes(op, "OutputTensor", sizes);
 }
@@ -459,7 +411,33 @@ void DrawNonzero(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) 
   SetSizes(op, "OutputCoordinatesTensor", coordinates);
 }
 
-constexpr SizesRow kRows[] = {
+// --- all of them ---------------------------------------------------------------------------------
+
+constexpr SizesRow kMovementRows[] = {
+    {"JOIN", DrawJoin},
+    {"SPLIT", DrawSplit},
+    {"UNFOLD", DrawUnfold},
+    {"FOLD", DrawFold},
+    {"RESAMPLE", DrawResample},
+    {"RESAMPLE1", DrawResample},
+    {"RESAMPLE2", DrawResample},
+    {"RESAMPLE3", DrawResample},
+    {"RESAMPLE_GRAD", DrawResampleGrad},
+    {"RESAMPLE_GRAD1", DrawResampleGrad},
+    {"SLICE", DrawSlice},
+    {"SLICE1", DrawSlice1},
+    {"SLICE_GRAD", DrawSliceGrad},
+    {"PADDING", DrawPadding},
+    {"PADDING1", DrawPadding},
+    {"TILE", DrawTile},
+    {"DEPTH_TO_SPACE", DrawDepthToSpace},
+    {"DEPTH_TO_SPACE1", DrawDepthToSpace},
+    {"SPACE_TO_DEPTH", DrawSpaceToDepth},
+    {"SPACE_TO_DEPTH1", DrawSpaceToDepth},
+    {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD", DrawQuantizedAdd},
+    {"QUANTIZE", DrawQuantization},
+    {"DEQUANTIZE", DrawQuantization},
+    {"VALUE_SCALE_2D", DrawValueScale},
     {"GATHER", DrawGather},
     {"GATHER_ELEMENTS", DrawElements},
     {"GATHER_ND", DrawTuples},
@@ -476,10 +454,9 @@ constexpr SizesRow kRows[] = {
 };
 
 }  // namespace
-}  // namespace indexing_rows
 
-std::span<const SizesRow> IndexingSizes() {
-  return indexing_rows::kRows;
+std::span<const SizesRow> MovementSizes() {
+  return kMovementRows;
 }
 
 }  // namespace dmlop

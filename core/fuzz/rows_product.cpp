@@ -9,14 +9,10 @@
 #include "core/fuzz/random_desc.h"
 
 namespace dmlop {
-
-namespace product_rows {
 namespace {
 
 bool HasTensor(const OperatorDesc& op, std::string_view name) {
-  const std::vector<TensorSlot> slots = TensorSlots(op);
-  return std::any_of(slots.begin(), slots.end(),
-                     [&](const TensorSlot& slot) { return slot.path == name; });
+  return std::ranges::count(TensorSlots(op), name, &TensorSlot::path) > 0;
 }
 
 void AddSomeTensors(const DescEntropy& from, OperatorDesc& op, DataType bias_type) {
@@ -83,7 +79,7 @@ void DrawMatrices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op)
 // --- convolutions of integers --------------------------------------------------------------------
 
 // {1, O, 1, 1}, perhaps without leading or trailing 1s.
-Sizes ChannelSizes(const DescEntropy& from, size_t rank, uint32_t count) {
+Sizes OutputSizes(const DescEntropy& from, size_t rank, uint32_t count) {
   Sizes sizes(rank, 1);
   if (from.OneIn(2)) sizes[rank == 1 || (rank < 4 && from.OneIn(2)) ? 0 : 1] = count;
   return sizes;
@@ -116,7 +112,7 @@ void DrawIntegerConvolution(const DescEntropy& from, const Sizes& sizes, Operato
     if (HasTensor(op, name)) SetSizes(op, name, Sizes(rank, 1));
   }
   for (const char* name : {"FilterScaleTensor", "FilterZeroPointTensor"}) {
-    if (HasTensor(op, name)) SetSizes(op, name, ChannelSizes(from, rank, outputs));
+    if (HasTensor(op, name)) SetSizes(op, name, OutputSizes(from, rank, outputs));
   }
   if (!HasTensor(op, "BiasTensor")) return;
   Sizes bias(sizes.size(), 1);
@@ -182,34 +178,13 @@ void DrawConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& 
   SetSizes(op, "BiasTensor", bias);
 }
 
-constexpr SizesRow kRows[] = {
-    {"CONVOLUTION", DrawConvolution},
-    {"CONVOLUTION_INTEGER", DrawIntegerConvolution},
-    {"GEMM", DrawGemm},
-    {"MATRIX_MULTIPLY_INTEGER", DrawMatrices},
-    {"MATRIX_MULTIPLY_INTEGER_TO_FLOAT", DrawMatrices},
-    {"QUANTIZED_LINEAR_CONVOLUTION", DrawIntegerConvolution},
-    {"QUANTIZED_LINEAR_MATRIX_MULTIPLY", DrawMatrices},
-};
-
-}  // namespace
-}  // namespace product_rows
-
-std::span<const SizesRow> ProductSizes() {
-  return product_rows::kRows;
-}
-
 // --- recurrent networks --------------------------------------------------------------------------
 
-namespace recurrent_rows {
-namespace {
-
 // Draws an activation whose results are exact to the last bit.
-OperatorDesc DrawActivation(const DescEntropy& from) {
+OperatorDesc DrawGateActivation(const DescEntropy& from) {
   const std::array names = {"ACTIVATION_SIGMOID",  "ACTIVATION_TANH",     "ACTIVATION_RELU",
                             "ACTIVATION_IDENTITY", "ACTIVATION_SOFTSIGN", "ACTIVATION_LEAKY_RELU"};
-  OperatorDesc activation = OperatorNamed(from.OneOf(names));
-  for (const Field* tensor : TensorFieldsOf(activation.info())) activation.Remove(*tensor);
+  OperatorDesc activation = ActivationNamed(from.OneOf(names));
   if (activation.name() == "ACTIVATION_LEAKY_RELU") Set(activation, "Alpha", from.Factor());
   return activation;
 }
@@ -256,7 +231,7 @@ void DrawNetwork(const DescEntropy& from, const Network& network, OperatorDesc& 
   }
   std::vector<OperatorDesc> activations;
   while (activations.size() < network.activations * directions) {
-    activations.push_back(DrawActivation(from));
+    activations.push_back(DrawGateActivation(from));
   }
   Set(op, "ActivationDescs", activations);
 }
@@ -271,35 +246,23 @@ void DrawLstm(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   DrawNetwork(from, {4, 3}, op);
 }
 
-constexpr SizesRow kRows[] = {{"GRU", DrawGru}, {"LSTM", DrawLstm}, {"RNN", DrawRnn}};
-
-}  // namespace
-}  // namespace recurrent_rows
-
-std::span<const SizesRow> RecurrentSizes() {
-  return recurrent_rows::kRows;
-}
-
 // --- attention -----------------------------------------------------------------------------------
 
 // Sizes of queries, keys, values and the tensors that belong to them.
 
-namespace attention_rows {
-namespace {
-
-class Drawer {
+class AttentionDrawer {
  public:
-  Drawer(const DescEntropy& from, OperatorDesc& op) : from_(from), op_(op) {}
+  AttentionDrawer(const DescEntropy& from, OperatorDesc& op) : from_(from), op_(op) {}
 
   void Draw() {
     const bool is_grouped = op_.name() == "MULTIHEAD_ATTENTION1";
-    const uint32_t form = Number(0, 4);
+    const uint32_t form = from_.Number(0, 4);
     const bool are_stacked = form == 1 || form == 3;
     batches_ = from_.Few(3, 7);
     queries_ = from_.SmallSize(4, 33);
     fresh_ = are_stacked ? queries_ : form == 4 ? 0 : from_.SmallSize(5, 33);
     key_heads_ = from_.Few(2, 12);
-    query_heads_ = is_grouped && !are_stacked ? key_heads_ * Number(1, 2) : key_heads_;
+    query_heads_ = is_grouped && !are_stacked ? key_heads_ * from_.Number(1, 2) : key_heads_;
     size_ = from_.SmallSize(5, 33);
     value_size_ = form == 0 || form == 1 || form == 4 ? from_.SmallSize(5, 33) : size_;
     DrawQueries(form);
@@ -307,10 +270,12 @@ class Drawer {
     past_ = has_past ? from_.SmallSize(3, 17) : 0;
     if (has_past) DrawPast();
     const bool has_lengths = is_grouped && from_.OneIn(2);
-    if (has_lengths) SetSizes("PastSequenceLengthsTensor", {batches_});
     if (has_lengths) {
       const DataType common = *Get<TensorDesc>(op_, "OutputTensor").data_type;
-      Add("PastSequenceLengthsTensor").data_type = from_.OneIn(2) ? DataType::kInt32 : common;
+      TensorDesc lengths;
+      lengths.sizes = Sizes{batches_};
+      lengths.data_type = from_.OneIn(2) ? DataType::kInt32 : common;
+      Set(op_, "PastSequenceLengthsTensor", lengths);
     }
     if (from_.OneIn(3)) SetSizes("OutputPresentKeyTensor", Cache(size_));
     if (from_.OneIn(3)) SetSizes("OutputPresentValueTensor", Cache(value_size_));
@@ -324,20 +289,12 @@ class Drawer {
   }
 
  private:
-  uint32_t Number(uint64_t low, uint64_t high) const {
-    return static_cast<uint32_t>(from_.Between(low, high));
-  }
-
   uint32_t keys() const { return past_ + fresh_; }
   Sizes Cache(uint32_t size) const { return {batches_, key_heads_, keys(), size}; }
 
-  TensorDesc& Add(std::string_view tensor) {
-    for (const Field* field : TensorFieldsOf(op_.info())) {
-      if (field->name == tensor && !op_.Has(*field)) op_.AddTensor(*field);
-    }
-    return std::get<TensorDesc>(ValueOf(op_, tensor));
+  void SetSizes(std::string_view tensor, const Sizes& sizes) {
+    dmlop::SetSizes(op_, tensor, sizes);
   }
-  void SetSizes(std::string_view tensor, const Sizes& sizes) { Add(tensor).sizes = sizes; }
 
   void DrawQueries(uint32_t form) {
     const Sizes queries = {batches_, queries_, query_heads_ * size_};
@@ -375,7 +332,7 @@ class Drawer {
       SetSizes("BiasTensor", {1, query_heads_ * size_ + key_heads_ * (size_ + value_size_)});
     }
     const Sizes masks[] = {{}, {1, batches_}, {2, batches_}, {3 * batches_ + 2}, all};
-    const uint32_t type = Number(0, 4);
+    const uint32_t type = from_.Number(0, 4);
     Set(op_, "MaskType", type);
     if (type > 0) SetSizes("MaskTensor", masks[type]);
   }
@@ -393,19 +350,30 @@ class Drawer {
 };
 
 void DrawAttention(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
-  Drawer(from, op).Draw();
+  AttentionDrawer(from, op).Draw();
 }
 
-constexpr SizesRow kRows[] = {
+// --- all of them ---------------------------------------------------------------------------------
+
+constexpr SizesRow kProductRows[] = {
+    {"CONVOLUTION", DrawConvolution},
+    {"CONVOLUTION_INTEGER", DrawIntegerConvolution},
+    {"GEMM", DrawGemm},
+    {"MATRIX_MULTIPLY_INTEGER", DrawMatrices},
+    {"MATRIX_MULTIPLY_INTEGER_TO_FLOAT", DrawMatrices},
+    {"QUANTIZED_LINEAR_CONVOLUTION", DrawIntegerConvolution},
+    {"QUANTIZED_LINEAR_MATRIX_MULTIPLY", DrawMatrices},
+    {"GRU", DrawGru},
+    {"LSTM", DrawLstm},
+    {"RNN", DrawRnn},
     {"MULTIHEAD_ATTENTION", DrawAttention, true},
     {"MULTIHEAD_ATTENTION1", DrawAttention, true},
 };
 
 }  // namespace
-}  // namespace attention_rows
 
-std::span<const SizesRow> AttentionSizes() {
-  return attention_rows::kRows;
+std::span<const SizesRow> ProductSizes() {
+  return kProductRows;
 }
 
 }  // namespace dmlop

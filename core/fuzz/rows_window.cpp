@@ -8,14 +8,12 @@
 #include "core/fuzz/random_desc.h"
 
 namespace dmlop {
+namespace {
 
 // --- poolings ------------------------------------------------------------------------------------
 
-namespace window_rows {
-namespace {
-
 // Draws few taps usually; paddings may be longer than windows.
-void DrawWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
+void DrawPoolingWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
   const bool is_wide = from.OneIn(6);
   Set(op, "WindowSize", from.Numbers(count, 1, is_wide ? 9 : 3));
   Set(op, "Strides", from.Few(count, from.OneIn(3) ? 1 : 3, 9));
@@ -44,7 +42,7 @@ Sizes Pooled(const DescEntropy& from, const OperatorDesc& op, const Sizes& sizes
 }
 
 void DrawPooling(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  DrawWindows(from, sizes.size() - 2, op);
+  DrawPoolingWindows(from, sizes.size() - 2, op);
   SetSizes(op, "InputTensor", sizes);
   if (from.OneIn(2)) SetSizes(op, "OutputTensor", Pooled(from, op, sizes));
 }
@@ -56,7 +54,7 @@ void DrawNorm(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 
 // For one operator, the output's sizes follow from its InputTensor.
 void DrawGradient(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  DrawWindows(from, sizes.size() - 2, op);
+  DrawPoolingWindows(from, sizes.size() - 2, op);
   SetSizes(op, "InputGradientTensor", Pooled(from, op, sizes));
   if (HasField(op, "InputTensor")) SetSizes(op, "InputTensor", sizes);
   SetSizes(op, "OutputGradientTensor", sizes);
@@ -81,59 +79,21 @@ void DrawQuantized(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op
   DrawPooling(from, sizes, op);
 }
 
-constexpr SizesRow kRows[] = {
-    {"AVERAGE_POOLING", DrawPooling},
-    {"AVERAGE_POOLING1", DrawPooling},
-    {"AVERAGE_POOLING_GRAD", DrawGradient},
-    {"LP_POOLING", DrawNorm},
-    {"LP_POOLING1", DrawNorm},
-    {"MAX_POOLING", DrawPooling},
-    {"MAX_POOLING1", DrawPooling},
-    {"MAX_POOLING2", DrawPooling},
-    {"MAX_POOLING_GRAD", DrawGradient},
-    {"QUANTIZED_LINEAR_AVERAGE_POOLING", DrawQuantized},
-};
-
-}  // namespace
-}  // namespace window_rows
-
-std::span<const SizesRow> WindowSizes() {
-  return window_rows::kRows;
-}
-
 // --- regions -------------------------------------------------------------------------------------
 
-// Sizes and numbers of operators on windows and regions with rules beyond their fields' limits.
-
-namespace region_rows {
-namespace {
-
-// Usually no divisor is 0 or negative.
-void DrawLocalResponse(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
-  const float factors[] = {1.0f, 1e-4f, 0.5f, 0.0f, 2.0f};
-  const float powers[] = {0.75f, 0.5f, 1.0f, 0.0f, -1.0f, 2.5f};
-  const bool is_plain = !from.OneIn(8);
-  Set(op, "Alpha", is_plain ? from.OneOf(factors) : from.Factor());
-  Set(op, "Beta", is_plain ? from.OneOf(powers) : static_cast<float>(from.Int(-3, 3)));
-  Set(op, "Bias", is_plain ? from.OneOf(factors) : from.Factor());
-}
-
-// --- regions -------------------------------------------------------------------------------------
-
-Sizes BehindOnes(const DescEntropy& from, size_t most, Sizes sizes) {
-  const size_t rank = static_cast<size_t>(from.Between(sizes.size(), most));
+// Puts some sizes of 1 in front, up to four dimensions.
+Sizes BehindOnes(const DescEntropy& from, Sizes sizes) {
+  const size_t rank = static_cast<size_t>(from.Between(sizes.size(), 4));
   sizes.insert(sizes.begin(), rank - sizes.size(), 1);
   return sizes;
 }
 
-// Adds the tensor if it is left out.
-
-float DrawScale(const DescEntropy& from) {
+float DrawRegionScale(const DescEntropy& from) {
   const float plain[] = {1.0f, 0.5f, 0.0625f, 0.3f, 2.0f, -1.0f};
   return from.OneIn(12) ? from.Factor() : from.OneOf(plain);
 }
 
-void DrawPooling(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
+void DrawRegionPooling(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   Sizes image = from.Few(4, 7, 12);
   image[2] = from.SmallSize(7, 17);
   image[3] = from.SmallSize(7, 33);
@@ -141,7 +101,7 @@ void DrawPooling(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   SetSizes(op, "ROITensor", {1, 1, from.Few(4, 17), 5});
   const Sizes pooled = from.Few(2, 6, 9);
   Set(op, "PooledSize", Size2d{pooled[0], pooled[1]});
-  Set(op, "SpatialScale", DrawScale(from));
+  Set(op, "SpatialScale", DrawRegionScale(from));
 }
 
 // Few samples, because the reference visits them all.
@@ -149,8 +109,8 @@ void DrawSamples(const DescEntropy& from, OperatorDesc& op) {
   constexpr uint32_t kAverage = 2;
   constexpr uint32_t kMax = 7;
   Set(op, "ReductionFunction", from.OneIn(2) ? kAverage : kMax);
-  Set(op, "SpatialScaleX", DrawScale(from));
-  Set(op, "SpatialScaleY", DrawScale(from));
+  Set(op, "SpatialScaleX", DrawRegionScale(from));
+  Set(op, "SpatialScaleY", DrawRegionScale(from));
   const uint32_t least = from.Number(1, 3);
   Set(op, "MinimumSamplesPerOutput", least);
   Set(op, "MaximumSamplesPerOutput", least + from.Number(1, 3) - 1);
@@ -168,8 +128,8 @@ void DrawAlignment(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   Sizes output = from.Few(4, 3, 9);
   output[1] = image[1];
   DrawSamples(from, op);
-  SetSizes(op, "ROITensor", BehindOnes(from, 4, {output[0], 4}));
-  SetSizes(op, "BatchIndicesTensor", BehindOnes(from, 4, {output[0]}));
+  SetSizes(op, "ROITensor", BehindOnes(from, {output[0], 4}));
+  SetSizes(op, "BatchIndicesTensor", BehindOnes(from, {output[0]}));
   SetSizes(op, is_gradient ? "InputGradientTensor" : "OutputTensor", output);
   if (!is_gradient) return SetSizes(op, "InputTensor", image);
   if (from.OneIn(4)) {
@@ -177,30 +137,21 @@ void DrawAlignment(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
     return SetSizes(op, "OutputGradientTensor", image);
   }
   SetSizes(op, "InputTensor", image);
-  if (from.OneIn(2)) SetSizes(op, "OutputROIGradientTensor", BehindOnes(from, 4, {output[0], 4}));
+  if (from.OneIn(2)) SetSizes(op, "OutputROIGradientTensor", BehindOnes(from, {output[0], 4}));
   if (from.OneIn(2)) SetSizes(op, "OutputGradientTensor", image);
-}
-
-constexpr SizesRow kRows[] = {
-    {"LOCAL_RESPONSE_NORMALIZATION", DrawLocalResponse},
-    {"LOCAL_RESPONSE_NORMALIZATION_GRAD", DrawLocalResponse},
-    {"ROI_ALIGN", DrawAlignment},
-    {"ROI_ALIGN1", DrawAlignment},
-    {"ROI_ALIGN_GRAD", DrawAlignment, true},
-    {"ROI_POOLING", DrawPooling},
-};
-
-}  // namespace
-}  // namespace region_rows
-
-std::span<const SizesRow> RegionSizes() {
-  return region_rows::kRows;
 }
 
 // --- normalizations ------------------------------------------------------------------------------
 
-namespace normalization_rows {
-namespace {
+// Usually no divisor is 0 or negative.
+void DrawLocalResponse(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
+  const float factors[] = {1.0f, 1e-4f, 0.5f, 0.0f, 2.0f};
+  const float powers[] = {0.75f, 0.5f, 1.0f, 0.0f, -1.0f, 2.5f};
+  const bool is_plain = !from.OneIn(8);
+  Set(op, "Alpha", is_plain ? from.OneOf(factors) : from.Factor());
+  Set(op, "Beta", is_plain ? from.OneOf(powers) : static_cast<float>(from.Int(-3, 3)));
+  Set(op, "Bias", is_plain ? from.OneOf(factors) : from.Factor());
+}
 
 // Reduces the sizes, because the reference visits a whole slice for each element.
 Sizes Fewer(const DescEntropy& from, Sizes sizes) {
@@ -233,44 +184,42 @@ Sizes DrawParameter(const DescEntropy& from, const Sizes& sizes) {
   return parameter;
 }
 
-bool HasField(const OperatorDesc& op, const Field& field) {
-  return std::find(op.fields().begin(), op.fields().end(), &field) != op.fields().end();
+// Draws an activation whose result is within the same bounds as its argument.
+void DrawFusedActivation(const DescEntropy& from, OperatorDesc& op) {
+  if (!HasField(op, kFusedActivation.name)) return;
+  const auto* const name = from.OneIn(2) ? "ACTIVATION_IDENTITY" : "ACTIVATION_RELU";
+  op.set(kFusedActivation, std::vector{ActivationNamed(name)});
 }
 
-// Draws an activation whose result is within the same bounds as its argument.
-void DrawActivation(const DescEntropy& from, OperatorDesc& op) {
-  if (!HasField(op, kFusedActivation)) return;
-  OperatorDesc activation =
-      OperatorNamed(from.OneIn(2) ? "ACTIVATION_IDENTITY" : "ACTIVATION_RELU");
-  for (const Field* tensor : TensorFieldsOf(activation.info())) activation.Remove(*tensor);
-  op.set(kFusedActivation, std::vector{activation});
+// Draws which optional inputs are there, all with the sizes that sizes_of(name) returns.
+template <typename SizesOf>
+void DrawInputsOf(const DescEntropy& from, SizesOf&& sizes_of, OperatorDesc& op) {
+  DrawFusedActivation(from, op);
+  for (const Field* field : TensorFieldsOf(op.info())) {
+    if (field->role == TensorRole::kOutput || (field->optional && from.OneIn(2))) continue;
+    SetSizes(op, field->name, sizes_of(field->name));
+  }
 }
 
 // Draws the sizes of each parameter independently.
 void DrawParameters(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const Sizes input = Fewer(from, sizes);
-  DrawActivation(from, op);
-  for (const Field* field : TensorFieldsOf(op.info())) {
-    if (field->role == TensorRole::kOutput) continue;
-    if (field->optional && from.OneIn(2)) continue;
-    if (field->optional) op.AddTensor(*field);
-    SetSizes(op, field->name, field->name == "InputTensor" ? input : DrawParameter(from, input));
-  }
+  const auto sizes_of = [&](std::string_view name) {
+    return name == "InputTensor" ? input : DrawParameter(from, input);
+  };
+  DrawInputsOf(from, sizes_of, op);
 }
 
 // All parameters have the same sizes.
 void DrawSlices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   const Sizes input = Fewer(from, sizes);
   const Sizes parameter = DrawParameter(from, input);
-  DrawActivation(from, op);
-  for (const Field* field : TensorFieldsOf(op.info())) {
-    if (field->role == TensorRole::kOutput) continue;
-    if (field->optional && from.OneIn(2)) continue;
-    if (field->optional) op.AddTensor(*field);
-    const bool is_whole = field->name == "InputTensor" || field->name == "FusedAddTensor" ||
-                          field->name == "InputGradientTensor";
-    SetSizes(op, field->name, is_whole ? input : parameter);
-  }
+  const auto sizes_of = [&](std::string_view name) {
+    const bool is_whole =
+        name == "InputTensor" || name == "FusedAddTensor" || name == "InputGradientTensor";
+    return is_whole ? input : parameter;
+  };
+  DrawInputsOf(from, sizes_of, op);
 }
 
 // The step has one element.
@@ -285,7 +234,25 @@ void DrawStep(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   }
 }
 
-constexpr SizesRow kRows[] = {
+// --- all of them ---------------------------------------------------------------------------------
+
+constexpr SizesRow kWindowRows[] = {
+    {"AVERAGE_POOLING", DrawPooling},
+    {"AVERAGE_POOLING1", DrawPooling},
+    {"AVERAGE_POOLING_GRAD", DrawGradient},
+    {"LP_POOLING", DrawNorm},
+    {"LP_POOLING1", DrawNorm},
+    {"MAX_POOLING", DrawPooling},
+    {"MAX_POOLING1", DrawPooling},
+    {"MAX_POOLING2", DrawPooling},
+    {"MAX_POOLING_GRAD", DrawGradient},
+    {"QUANTIZED_LINEAR_AVERAGE_POOLING", DrawQuantized},
+    {"LOCAL_RESPONSE_NORMALIZATION", DrawLocalResponse},
+    {"LOCAL_RESPONSE_NORMALIZATION_GRAD", DrawLocalResponse},
+    {"ROI_ALIGN", DrawAlignment},
+    {"ROI_ALIGN1", DrawAlignment},
+    {"ROI_ALIGN_GRAD", DrawAlignment, true},
+    {"ROI_POOLING", DrawRegionPooling},
     {"ACTIVATION_HARDMAX", DrawMatrix},
     {"ACTIVATION_HARDMAX1", DrawFewer},
     {"ACTIVATION_LOG_SOFTMAX", DrawMatrix},
@@ -305,10 +272,9 @@ constexpr SizesRow kRows[] = {
 };
 
 }  // namespace
-}  // namespace normalization_rows
 
-std::span<const SizesRow> NormalizationSizes() {
-  return normalization_rows::kRows;
+std::span<const SizesRow> WindowSizes() {
+  return kWindowRows;
 }
 
 }  // namespace dmlop
