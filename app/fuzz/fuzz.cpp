@@ -29,16 +29,6 @@ uint64_t SeedOf(const std::string& text) {
   return uint64_t{device()} << 32 | device();
 }
 
-CaseBounds BoundsOf(const FuzzOptions& options, const CaseSource& source) {
-  CaseBounds bounds;
-  bounds.kept = source.kept();
-  bounds.level = options.level;
-  bounds.max_elements = options.max_elements;
-  bounds.packed_only = options.packed_only;
-  bounds.open = options.open;
-  return bounds;
-}
-
 // One run, from the first case to the findings.
 class FuzzRun {
  public:
@@ -49,7 +39,7 @@ class FuzzRun {
         source_(options, seed_),
         judge_(options.findings.rules, options.findings.judging),
         device_(options.engine, judge_),
-        maker_(device_, options.findings.shrink_runs, BoundsOf(options, source_)),
+        maker_(device_, options.findings.shrink_runs, source_.bounds()),
         findings_(options.findings.folder, !options.resumed.empty()),
         state_(options, seed_, source_) {
     if (!options.resumed.empty()) state_.Resume(options.resumed);

@@ -80,17 +80,15 @@ DescriptorChange ChangeOf(const std::string& word) {
   return {pointer, is_json ? value : OneLine(Json(value)), ""};
 }
 
-GeneratorOptions GeneratorOptionsOf(const FuzzOptions& options) {
-  GeneratorOptions of_generator;
-  of_generator.level = options.level;
-  for (const DataType type : options.types)
-    of_generator.types = of_generator.types | DataTypeSet{type};
-  of_generator.ranks = options.ranks;
-  of_generator.max_elements = options.max_elements;
-  for (const std::string& word : options.set) of_generator.set.push_back(ChangeOf(word));
-  of_generator.packed_only = options.packed_only;
-  of_generator.open = options.open;
-  return of_generator;
+CaseBounds BoundsOf(const FuzzOptions& options) {
+  CaseBounds bounds{.level = options.level,
+                    .ranks = options.ranks,
+                    .max_elements = options.max_elements,
+                    .packed_only = options.packed_only,
+                    .open = options.open};
+  for (const DataType type : options.types) bounds.types = bounds.types | DataTypeSet{type};
+  for (const std::string& word : options.set) bounds.kept.push_back(ChangeOf(word));
+  return bounds;
 }
 
 }  // namespace
@@ -109,7 +107,7 @@ CaseSource::CaseSource(const FuzzOptions& options, uint64_t seed) : options_(opt
     chosen = {id->info};
     only_ = id->index;
   }
-  of_generator_ = GeneratorOptionsOf(options);
+  bounds_ = BoundsOf(options);
   for (const OperatorInfo* info : chosen) operators_.push_back({info});
 }
 
@@ -129,7 +127,7 @@ void CaseSource::RequireAny() const {
 bool CaseSource::HasNext(FuzzedOperator& op) {
   if (op.is_done) return false;
   if (!op.generator) {
-    op.generator.emplace(*op.info, of_generator_, seed_);
+    op.generator.emplace(*op.info, bounds_, seed_);
     op.is_left_out = !op.generator->can_draw();
     op.fault = op.generator->fault();
     TakeBefore(op);

@@ -55,8 +55,7 @@ class CaseSource {
   // How many cases are drawn before the only one that is asked for.
   uint64_t cases_before() const { return only_.value_or(0); }
 
-  // The fields that all cases have as they are asked for.
-  const std::vector<DescriptorChange>& kept() const { return of_generator_.set; }
+  const CaseBounds& bounds() const { return bounds_; }
 
   // The pairs of the cases of an operator that have been judged.
   PairCoverage CoverageOf(size_t op) const;
@@ -74,7 +73,7 @@ class CaseSource {
   const FuzzOptions& options_;
   const uint64_t seed_;
   std::optional<uint64_t> only_;  // index of the only case
-  GeneratorOptions of_generator_;
+  CaseBounds bounds_;
   std::vector<FuzzedOperator> operators_;
   size_t at_ = 0;       // the operator whose turn it is
   size_t in_turn_ = 0;  // cases that it has had in this turn

@@ -246,12 +246,6 @@ ElementBytes ConvertedTo(DataType type, double value) {
   return bytes;
 }
 
-bool HasSoundValues(const Computation& computation) {
-  Diagnostics warnings;
-  WarnOfValues(computation.op, computation.inputs, warnings);
-  return warnings.list().empty();
-}
-
 LayoutKind LayoutKindOf(const TensorDesc& desc) {
   const Layout layout = LayoutOf(desc);
   if (std::ranges::find(layout.strides, 0) != layout.strides.end()) return LayoutKind::kBroadcast;

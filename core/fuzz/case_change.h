@@ -17,8 +17,11 @@
 
 namespace dmlop {
 
+// The cases that are drawn, or that a case may become.
 struct CaseBounds {
   FeatureLevel level = kHighestFeatureLevel;
+  DataTypeSet types{};          // of the first tensor, as it is drawn; empty: all
+  std::vector<size_t> ranks{};  // likewise
   int64_t max_elements = 4096;  // of each tensor
   bool packed_only = false;
   bool open = false;                     // also what DirectML leaves open
@@ -95,9 +98,6 @@ class CaseChanger {
 
 // Returns the element of a type that is nearest to a number.
 ElementBytes ConvertedTo(DataType type, double value);
-
-// Returns whether nothing warns of the values of inputs, such as indices out of range.
-bool HasSoundValues(const Computation& computation);
 
 // The rank of the first tensor.
 size_t RankOf(const OperatorDesc& op);

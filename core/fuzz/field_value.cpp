@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/judge/computation.h"
 #include "core/tensor/element.h"
@@ -12,79 +11,6 @@
 
 namespace dmlop {
 namespace {
-
-std::pair<std::string_view, std::string_view> SplitFirst(std::string_view path) {
-  const size_t slash = std::min(path.find('/'), path.size());
-  return {path.substr(0, slash), path.substr(std::min(slash + 1, path.size()))};
-}
-
-template <typename Array>
-auto EntryOf(Array& array, std::string_view number) -> decltype(array.data()) {
-  size_t entry = array.size();
-  const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), entry);
-  const bool is_number = fault == std::errc() && end == number.data() + number.size();
-  return is_number && entry < array.size() ? array.data() + entry : nullptr;
-}
-
-// Calls visit(field, value) with the plain value at a path, and returns whether there is one.
-template <typename Op, typename Visit>
-class PlainWalk {
- public:
-  explicit PlainWalk(Visit& visit) : visit_(visit) {}
-
-  bool In(Op& op, std::string_view path) {
-    const auto [name, rest] = SplitFirst(path);
-    for (size_t i = 0; i < op.fields().size(); ++i) {
-      if (op.fields()[i]->name != name) continue;
-      field_ = op.fields()[i];
-      return std::visit([&, at = rest](auto& value) { return At(value, at); }, op.values()[i]);
-    }
-    return false;
-  }
-
- private:
-  template <typename T>
-  bool At(T& value, std::string_view path) {
-    using Value = std::remove_const_t<T>;
-    if constexpr (std::is_same_v<Value, TensorDesc>) {
-      return path.starts_with("Sizes/") && value.sizes && At(*value.sizes, path.substr(6));
-    } else if constexpr (std::is_same_v<Value, ScaleBias>) {
-      if (path != "Scale" && path != "Bias") return false;
-      return At(path == "Scale" ? value.scale : value.bias, "");
-    } else if constexpr (std::is_same_v<Value, Size2d>) {
-      if (path != "Width" && path != "Height") return false;
-      return At(path == "Width" ? value.width : value.height, "");
-    } else if constexpr (requires { value.data(); }) {
-      return InArray(value, path);
-    } else if constexpr (std::is_same_v<Value, std::monostate> || std::is_same_v<Value, DataType>) {
-      return false;
-    } else {
-      if (path.empty()) visit_(*field_, value);
-      return path.empty();
-    }
-  }
-
-  template <typename Array>
-  bool InArray(Array& array, std::string_view path) {
-    const bool is_one = field_->kind == FieldKind::kActivation;
-    const auto [number, rest] = is_one ? std::pair(std::string_view("0"), path) : SplitFirst(path);
-    auto* entry = EntryOf(array, number);
-    if (entry == nullptr) return false;
-    if constexpr (std::is_same_v<std::remove_const_t<Array>, std::vector<OperatorDesc>>) {
-      return In(*entry, rest);
-    } else {
-      return At(*entry, rest);
-    }
-  }
-
-  Visit& visit_;
-  const Field* field_ = nullptr;
-};
-
-template <typename Op, typename Visit>
-bool VisitPlain(Op& op, std::string_view path, Visit&& visit) {
-  return PlainWalk<Op, Visit>(visit).In(op, path);
-}
 
 // --- reading -------------------------------------------------------------------------------------
 
@@ -146,48 +72,61 @@ bool WritePlain(const Field&, const SettingValue& value, Scalar& to) {
   return true;
 }
 
-// --- lists ---------------------------------------------------------------------------------------
+// --- walks ---------------------------------------------------------------------------------------
 
-class PlainList {
+// Calls visit(path, field, value) for each plain value of a descriptor, and for each size of its
+// tensors, or only for the one that is wanted.
+template <typename Op, typename Visit>
+class PlainWalk {
  public:
-  std::vector<PlainValue> Of(const OperatorDesc& op, const std::string& root) {
+  PlainWalk(std::optional<std::string_view> wanted, Visit& visit)
+      : wanted_(wanted), visit_(visit) {}
+
+  void In(Op& op, const std::string& root) {
     for (size_t i = 0; i < op.fields().size(); ++i) {
       const Field& field = *op.fields()[i];
-      if (field.kind == FieldKind::kCount || field.is_tensor()) continue;
+      if (!MayLeadOn(root, field.name)) continue;
       const std::string path = root + std::string(field.name);
-      std::visit([&](const auto& value) { Add(field, path, value); }, op.values()[i]);
+      std::visit([&](auto& value) { At(field, path, value); }, op.values()[i]);
     }
-    return std::move(list_);
   }
 
  private:
+  bool MayLeadOn(const std::string& root, std::string_view name) const {
+    return !wanted_ || wanted_->substr(std::min(root.size(), wanted_->size())).starts_with(name);
+  }
+
   template <typename T>
-  void Add(const Field& field, const std::string& path, const T& value) {
-    if constexpr (std::is_same_v<T, ScaleBias>) {
-      Add(field, path + "/Scale", value.scale);
-      Add(field, path + "/Bias", value.bias);
-    } else if constexpr (std::is_same_v<T, Size2d>) {
-      Add(field, path + "/Width", value.width);
-      Add(field, path + "/Height", value.height);
-    } else if constexpr (std::is_same_v<T, std::vector<OperatorDesc>>) {
+  void At(const Field& field, const std::string& path, T& value) {
+    using Value = std::remove_const_t<T>;
+    if constexpr (std::is_same_v<Value, TensorDesc>) {
+      if (value.sizes) At(field, path + "/Sizes", *value.sizes);
+    } else if constexpr (std::is_same_v<Value, ScaleBias>) {
+      At(field, path + "/Scale", value.scale);
+      At(field, path + "/Bias", value.bias);
+    } else if constexpr (std::is_same_v<Value, Size2d>) {
+      At(field, path + "/Width", value.width);
+      At(field, path + "/Height", value.height);
+    } else if constexpr (std::is_same_v<Value, std::vector<OperatorDesc>>) {
       for (size_t i = 0; i < value.size(); ++i) {
         const bool is_one = field.kind == FieldKind::kActivation;
-        Of(value[i], is_one ? path + "/" : fmt::format("{}/{}/", path, i), 0);
+        In(value[i], is_one ? path + "/" : fmt::format("{}/{}/", path, i));
       }
     } else if constexpr (requires { value.data(); }) {
-      for (size_t i = 0; i < value.size(); ++i) Add(field, fmt::format("{}/{}", path, i), value[i]);
+      for (size_t i = 0; i < value.size(); ++i) At(field, fmt::format("{}/{}", path, i), value[i]);
     } else if constexpr (requires { ReadPlain(field, value); }) {
-      list_.push_back({path, &field, ReadPlain(field, value)});
+      if (!wanted_ || *wanted_ == path) visit_(path, field, value);
     }
   }
-  void Of(const OperatorDesc& op, const std::string& root, int) {
-    std::vector<PlainValue> within = PlainList().Of(op, root);
-    list_.insert(list_.end(), within.begin(), within.end());
-  }
-  void Add(const Field&, const std::string&, const TensorDesc&) {}
 
-  std::vector<PlainValue> list_;
+  const std::optional<std::string_view> wanted_;
+  Visit& visit_;
 };
+
+template <typename Op, typename Visit>
+void VisitPlain(Op& op, std::optional<std::string_view> wanted, Visit&& visit) {
+  PlainWalk<Op, Visit>(wanted, visit).In(op, "");
+}
 
 }  // namespace
 
@@ -196,13 +135,19 @@ std::string ToText(const SettingValue& value) {
 }
 
 std::vector<PlainValue> PlainValuesOf(const OperatorDesc& op) {
-  return PlainList().Of(op, "");
+  std::vector<PlainValue> list;
+  VisitPlain(op, std::nullopt, [&](const std::string& path, const Field& field, const auto& value) {
+    if (field.kind == FieldKind::kCount || field.is_tensor()) return;
+    list.push_back({path, &field, ReadPlain(field, value)});
+  });
+  return list;
 }
 
 std::optional<SettingValue> ValueAt(const OperatorDesc& op, std::string_view path) {
   std::optional<SettingValue> found;
-  VisitPlain(op, path,
-             [&](const Field& field, const auto& value) { found = ReadPlain(field, value); });
+  VisitPlain(op, path, [&](const std::string&, const Field& field, const auto& value) {
+    found = ReadPlain(field, value);
+  });
   return found;
 }
 
@@ -214,8 +159,9 @@ std::optional<int64_t> NumberAt(const OperatorDesc& op, std::string_view path) {
 
 bool SetValueAt(OperatorDesc& op, std::string_view path, const SettingValue& value) {
   bool is_set = false;
-  VisitPlain(op, path,
-             [&](const Field& field, auto& to) { is_set = WritePlain(field, value, to); });
+  VisitPlain(op, path, [&](const std::string&, const Field& field, auto& to) {
+    is_set = WritePlain(field, value, to);
+  });
   return is_set;
 }
 

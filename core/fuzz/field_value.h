@@ -47,8 +47,6 @@ bool NamesAxes(const Field& field);
 
 // --- fields by their names -----------------------------------------------------------------------
 
-// Fields of descriptors by their names.
-
 inline OperatorDesc OperatorNamed(std::string_view name) {
   const OperatorInfo* info = FindOperator(name);
   if (info == nullptr) throw std::invalid_argument("no operator " + std::string(name));

@@ -8,15 +8,17 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <queue>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/fuzz/kept_fields.h"
+#include "core/fuzz/random_desc.h"
 #include "core/fuzz/setting.h"
 #include "core/fuzz/values.h"
-#include "core/judge/descriptor_change.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
@@ -30,16 +32,6 @@ inline constexpr int64_t kMaxTermsOfElement = int64_t{1} << 16;
 // than a case may have.
 bool IsWithinBounds(const OperatorDesc& op, int64_t max_elements);
 
-struct GeneratorOptions {
-  FeatureLevel level = kHighestFeatureLevel;
-  DataTypeSet types;                  // of the first tensor; empty: all
-  std::vector<size_t> ranks;          // of the first tensor; empty: all
-  int64_t max_elements = 4096;        // of each tensor
-  std::vector<DescriptorChange> set;  // fields that are kept: pointer and value
-  bool packed_only = false;
-  bool open = false;  // also what DirectML leaves open
-};
-
 struct DrawnCase {
   Computation computation;
   ValueClasses values;
@@ -50,17 +42,18 @@ struct PairCoverage {
   int64_t reachable = 0;
 };
 
+// Draws are numbered; many of them are not valid. The first valid ones are the pool, from which
+// cases are taken in the order of the new pairs that they have, but of the first ones every other
+// as it comes: low ranks and few tensors have few pairs, and would come last. Later cases are taken
+// as they come, too.
 class CaseGenerator {
  public:
-  CaseGenerator(const OperatorInfo& info, GeneratorOptions options, uint64_t seed);
-  ~CaseGenerator();
-  CaseGenerator(CaseGenerator&&) noexcept;
-  CaseGenerator& operator=(CaseGenerator&&) noexcept;
+  CaseGenerator(const OperatorInfo& info, CaseBounds bounds, uint64_t seed);
 
-  // Returns whether the operator has what the options ask for.
-  bool can_draw() const;
+  // Returns whether the operator has what the bounds ask for.
+  bool can_draw() const { return !draws_.empty(); }
   // Says why it cannot have the fields that are kept; empty if nothing speaks against them.
-  const std::string& fault() const;
+  const std::string& fault() const { return kept_.fault(); }
 
   // Requires can_draw(). Indices may come in any order; those below a few thousand are the cases
   // with most new pairs first.
@@ -70,7 +63,7 @@ class CaseGenerator {
   SettingPairs::Ids SettingsOfCase(uint64_t index);
 
   // The pairs of all cases up to the highest index that was asked for.
-  PairCoverage coverage() const;
+  PairCoverage coverage() const { return {seen_.count(), reachable_.count()}; }
 
   // The pairs that can be had and are not among these: "Mode CONVOLUTION, BiasTensor absent".
   std::vector<std::string> PairsWithout(const PairSet& seen) const;
@@ -79,8 +72,58 @@ class CaseGenerator {
   void End();
 
  private:
-  class Pool;
-  std::unique_ptr<Pool> pool_;
+  // A descriptor with the classes of its values.
+  struct DrawnDesc {
+    OperatorDesc op;
+    ValueClasses classes;
+  };
+  struct Member {
+    uint64_t draw;
+    SettingPairs::Ids settings;
+    bool is_taken = false;
+  };
+  using DrawnSettings =
+      std::optional<std::vector<std::string>>;  // none of a draw that is not valid
+  struct Gain {
+    int64_t pairs;
+    size_t member;
+
+    // The one with the most pairs comes first, and the earlier one of two.
+    bool operator<(const Gain& other) const {
+      return std::pair(pairs, other.member) < std::pair(other.pairs, member);
+    }
+  };
+
+  void Fill();
+  std::vector<DrawnSettings> DrawAhead(uint64_t first) const;
+  uint64_t MostDraws() const;
+  bool IsFull();
+
+  void TakeUpTo(uint64_t index);
+  void Take(size_t member);
+  size_t WithMostNewPairs();
+  size_t FirstLeft();
+
+  std::optional<DrawnDesc> Draw(uint64_t number) const;
+  std::optional<Computation> ValuesOf(const DrawnDesc& drawn, uint64_t draw) const;
+  bool IsWithin(const OperatorDesc& op) const;
+  ValueClasses DrawClasses(const Entropy& from, const OperatorDesc& op) const;
+
+  CaseBounds bounds_;
+  DescLimits limits_;
+  KeptFields kept_;
+  uint64_t seed_;
+  uint64_t next_draw_ = 0;
+  std::vector<Member> members_;
+  std::vector<size_t> order_;    // the members that have been taken
+  size_t first_left_ = 0;        // the first member that may not have been taken
+  std::vector<uint64_t> draws_;  // of cases; those behind order_ are not in order yet
+  std::priority_queue<Gain> gains_;
+  SettingPairs pairs_;
+  PairSet reachable_;
+  int64_t reachable_before_ = 0;  // when the pool was last found not to be full
+  size_t next_size_;              // of the pool, at which it is asked again
+  PairSet seen_;
 };
 
 // "GEMM/0/17"

@@ -169,18 +169,6 @@ bool HasOtherLength(const FieldValue& a, const FieldValue& b) {
   return length && LengthOf(b) && length != LengthOf(b);
 }
 
-// All inputs are 0: only descriptors matter.
-Computation WithZeros(const OperatorDesc& op) {
-  static constexpr ElementBytes kZero{};
-  Computation result{op, {}, {}};
-  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
-    const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
-    result.inputs.push_back(
-        {kZero.data(), StoredAs(*slot.desc->data_type), {sizes, Dims::Filled(sizes.size(), 0)}});
-  }
-  return result;
-}
-
 }  // namespace
 
 KeptFields::KeptFields(const OperatorInfo& info, const std::vector<DescriptorChange>& changes)

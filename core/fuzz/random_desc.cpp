@@ -58,7 +58,7 @@ class DescDrawer {
   DescDrawer(const DescEntropy& from, OperatorDesc begun)
       : from_(from), op_(std::move(begun)), linked_(SizesRowOf(op_.info())) {}
 
-  OperatorDesc Draw(const std::function<void(OperatorDesc&)>& complete) {
+  OperatorDesc Draw() {
     DrawEnums(op_);  // the table may depend on them
     row_ = RowWithin(op_, from_.limits());
     if (row_ == nullptr) return std::move(op_);
@@ -71,8 +71,6 @@ class DescDrawer {
     sizes_ = SizesOf(RandomSizes(from_, MainRank(), room_));
     if (linked_ != nullptr) linked_->draw(from_, sizes_, op_);
     DrawFields(op_);
-    complete(op_);
-    for (const MutableTensorSlot& slot : TensorSlots(op_)) DrawStrides(slot.role(), *slot.desc);
     return std::move(op_);
   }
 
@@ -155,16 +153,6 @@ class DescDrawer {
     const SupportRow::Ranks ranks = row_->RanksOf(field.ranks);
     const bool is_like_first = ranks.min <= sizes_.size() && sizes_.size() <= ranks.max;
     tensor.sizes = is_like_first ? sizes_ : SizesOf(RandomSizes(from_, Rank(field.ranks), room_));
-  }
-
-  void DrawStrides(TensorRole role, TensorDesc& tensor) {
-    if (!tensor.complete() || tensor.strides) return;
-    const Dims sizes(tensor.sizes->begin(), tensor.sizes->end());
-    const LayoutForms forms = from_.limits().layouts;
-    const Layout layout = role == TensorRole::kInput ? RandomInputLayout(from_, sizes, forms)
-                                                     : RandomOutputLayout(from_, sizes, forms);
-    if (layout.strides != PackedStrides(sizes)) tensor.strides = SizesOf(layout.strides);
-    tensor.total_tensor_size_in_bytes = 0;
   }
 
   // --- other fields ------------------------------------------------------------------------------
@@ -299,9 +287,29 @@ std::vector<DataType> TypesOf(DataTypeSet set) {
   return types;
 }
 
-OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits,
-                      const std::function<void(OperatorDesc&)>& complete) {
-  return DescDrawer(DescEntropy(from, limits), std::move(begun)).Draw(complete);
+OperatorDesc DrawBareDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits) {
+  return DescDrawer(DescEntropy(from, limits), std::move(begun)).Draw();
+}
+
+void DrawLayouts(const Entropy& from, LayoutForms forms, OperatorDesc& op) {
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    TensorDesc& tensor = *slot.desc;
+    if (!tensor.complete() || tensor.strides) continue;
+    const Dims sizes(tensor.sizes->begin(), tensor.sizes->end());
+    const Layout layout = slot.role() == TensorRole::kInput
+                              ? RandomInputLayout(from, sizes, forms)
+                              : RandomOutputLayout(from, sizes, forms);
+    if (layout.strides != PackedStrides(sizes)) tensor.strides = SizesOf(layout.strides);
+    tensor.total_tensor_size_in_bytes = 0;
+  }
+}
+
+OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun) {
+  OperatorDesc op = DrawBareDesc(from, std::move(begun), {});
+  if (RowWithin(op, {}) == nullptr) return op;
+  Complete(op);
+  DrawLayouts(from, LayoutForms::kAll, op);
+  return op;
 }
 
 const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits) {

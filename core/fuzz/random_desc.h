@@ -2,7 +2,6 @@
 // Random descriptors of any operator, covering all that its row of the table allows.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -89,12 +88,16 @@ class DescEntropy : public Entropy {
 // The element types in a set.
 std::vector<DataType> TypesOf(DataTypeSet set);
 
-// Draws all fields that are not set: types and ranks that the operator's newest row allows, numbers
-// within the limits of their fields, strides of every form. Outputs have the sizes that follow from
-// the inputs, unless the operator refuses these. Requires a row at the level with such types and
-// ranks. complete(op) is called before layouts are drawn, and completes the sizes.
-OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits = {},
-                      const std::function<void(OperatorDesc&)>& complete = Complete);
+// Draws all fields that are not set but layouts: types and ranks that the operator's newest row
+// allows, numbers within the limits of their fields. The sizes of most outputs are left out, as
+// they follow from the rest. Only draws enumerators if RowWithin returns null for these.
+OperatorDesc DrawBareDesc(const Entropy& from, OperatorDesc begun, const DescLimits& limits);
+
+// Draws strides for tensors of known sizes that have none.
+void DrawLayouts(const Entropy& from, LayoutForms forms, OperatorDesc& op);
+
+// A whole descriptor, which the operator may refuse.
+OperatorDesc DrawDesc(const Entropy& from, OperatorDesc begun);
 
 // The row of the table in force; null if the level, types or ranks leave none.
 const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits);

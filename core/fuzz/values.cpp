@@ -22,24 +22,6 @@ constexpr auto kFinite = std::span(kFloatClasses).first(5);
 constexpr InputClass kIndexClasses[] = {kOrdinary, kBelowZero};
 constexpr InputClass kModerate[] = {kOrdinary, kTies, kCancellation, kSubnormals};
 
-// Zeros with the sizes of an operator's inputs.
-class Zeros {
- public:
-  explicit Zeros(const OperatorDesc& op) {
-    for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
-      const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
-      views_.push_back(
-          {zero_.data(), *slot.desc->data_type, {sizes, Dims::Filled(sizes.size(), 0)}});
-    }
-  }
-
-  std::vector<ConstTensorView>& views() { return views_; }
-
- private:
-  alignas(8) ElementBytes zero_{};
-  std::vector<ConstTensorView> views_;
-};
-
 // --- drawing -------------------------------------------------------------------------------------
 
 // The same on every machine.
@@ -47,12 +29,6 @@ uint64_t HashOf(std::string_view text) {
   uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   return hash;
-}
-
-bool Warns(const OperatorDesc& op, InputViews inputs) {
-  Diagnostics diagnostics;
-  WarnOfValues(op, inputs, diagnostics);
-  return !diagnostics.list().empty();
 }
 
 // Finds the ranges of an input with indices by what the operator warns of.
@@ -64,7 +40,7 @@ class IndexRanges {
   };
 
   IndexRanges(const OperatorDesc& op, size_t input)
-      : op_(op), zeros_(op), probe_(zeros_.views()[input]) {
+      : zeros_(WithZeros(op)), probe_(zeros_.inputs[input]) {
     for (const TensorSlot& slot : TensorSlots(op)) {
       largest_ = std::max<int64_t>(largest_, *std::ranges::max_element(*slot.desc->sizes));
     }
@@ -89,7 +65,7 @@ class IndexRanges {
     std::byte* elements = reinterpret_cast<std::byte*>(elements_.data());
     std::byte* element = elements + column_ * ByteWidth(probe_.type);
     SetWhole(probe_.type, number, element);
-    const bool is_right = !Warns(op_, zeros_.views());
+    const bool is_right = HasSoundValues(zeros_);
     SetWhole(probe_.type, 0, element);
     return is_right;
   }
@@ -106,8 +82,7 @@ class IndexRanges {
     return right;
   }
 
-  const OperatorDesc& op_;
-  Zeros zeros_;
+  Computation zeros_;
   ConstTensorView& probe_;
   std::vector<uint64_t> elements_;
   size_t column_ = 0;
@@ -123,7 +98,7 @@ class InputDrawer {
     for (const TensorSlot& slot : TensorSlots(op(), TensorRole::kInput)) {
       if (!DrawInput(slot)) return std::nullopt;
     }
-    if (!open_ && Warns(op(), computation_.inputs)) return std::nullopt;
+    if (!open_ && !HasSoundValues(computation_)) return std::nullopt;
     return std::move(computation_);
   }
 
@@ -223,6 +198,23 @@ std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorS
   }
 }
 
+Computation WithZeros(const OperatorDesc& op) {
+  alignas(8) static constexpr ElementBytes kZero{};
+  Computation result{op, {}, {}};
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
+    result.inputs.push_back(
+        {kZero.data(), StoredAs(*slot.desc->data_type), {sizes, Dims::Filled(sizes.size(), 0)}});
+  }
+  return result;
+}
+
+bool HasSoundValues(const Computation& computation) {
+  Diagnostics warnings;
+  WarnOfValues(computation.op, computation.inputs, warnings);
+  return warnings.list().empty();
+}
+
 std::optional<Computation> DrawInputs(const OperatorDesc& op, const ValueClasses& classes,
                                       uint64_t draw, bool open) {
   return InputDrawer(op, classes, draw, open).Draw();
@@ -258,25 +250,6 @@ void DrawIndices(const Entropy& from, const OperatorDesc& desc, const TensorView
     if (values.OneIn(wild)) return;
     SetWhole(view.type, values.Int(least, size - 1 + slack), element);
   });
-}
-
-void DrawCorners(const Entropy& from, const TensorView& view) {
-  RandomEngine engine = from.Fork();
-  const Entropy values(engine);
-  VisitDataType(Floats(), view.type, [&]<typename T>() {
-    ForEachElement(view, [&](std::byte* element) {
-      if (values.OneIn(40)) return;
-      const T corner = FromDouble<T>(static_cast<double>(values.Int(-12, 40)) / 4);
-      std::memcpy(element, &corner, sizeof corner);
-    });
-  });
-}
-
-void DrawNumbers(const Entropy& from, int64_t least, int64_t most, const TensorView& view) {
-  RandomEngine engine = from.Fork();
-  const Entropy values(engine);
-  ForEachElement(
-      view, [&](std::byte* element) { SetWhole(view.type, values.Int(least, most), element); });
 }
 
 }  // namespace dmlop

@@ -34,6 +34,12 @@ std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorS
 std::optional<Computation> DrawInputs(const OperatorDesc& op, const ValueClasses& classes,
                                       uint64_t draw, bool open = false);
 
+// Returns the operator with inputs that are 0 everywhere, where only the descriptor matters.
+Computation WithZeros(const OperatorDesc& op);
+
+// Returns whether nothing warns of the values of inputs, such as indices out of range.
+bool HasSoundValues(const Computation& computation);
+
 // --- operators that need certain values ----------------------------------------------------------
 
 // The numbers that an input usually has, or must have.
@@ -68,18 +74,9 @@ void MendValues(const OperatorDesc& op, const TensorSlot& input, const TensorVie
 
 // --- indices -------------------------------------------------------------------------------------
 
-// Values for tensors of indices, of lengths and of regions, without regard to what DirectML leaves
-// open.
-
-// Draws values of an input with indices: most are in range or a little outside, on either side of 0
-// if the type is signed; some keep their values.
+// Draws values of an input with indices, whatever DirectML leaves open: most are in range or a
+// little outside, on either side of 0 if the type is signed; some keep their values.
 void DrawIndices(const Entropy& from, const OperatorDesc& desc, const TensorView& view);
-
-// Turns most elements of a tensor into corners of regions in small images.
-void DrawCorners(const Entropy& from, const TensorView& view);
-
-// Turns elements of a tensor of INT32, FLOAT32 or FLOAT16 into integers in [least, most].
-void DrawNumbers(const Entropy& from, int64_t least, int64_t most, const TensorView& view);
 
 // --- simpler values ------------------------------------------------------------------------------
 

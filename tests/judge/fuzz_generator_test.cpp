@@ -187,22 +187,22 @@ TEST(FuzzGenerator, DrawsEveryFormOfAnOperator) {
   }
 }
 
-// --- options -------------------------------------------------------------------------------------
+// --- bounds --------------------------------------------------------------------------------------
 
 TEST(FuzzGenerator, KeepsToALevel) {
   const FeatureLevel level = FeatureLevels().front();
-  GeneratorOptions options;
-  options.level = level;
-  CaseGenerator generator(Named("CONVOLUTION"), options, 0);
+  CaseBounds bounds;
+  bounds.level = level;
+  CaseGenerator generator(Named("CONVOLUTION"), bounds, 0);
   for (uint64_t i = 0; i < 50; ++i) ExpectValid(generator.Case(i), level);
-  EXPECT_FALSE(CaseGenerator(Named("MULTIHEAD_ATTENTION"), options, 0).can_draw());
+  EXPECT_FALSE(CaseGenerator(Named("MULTIHEAD_ATTENTION"), bounds, 0).can_draw());
 }
 
 TEST(FuzzGenerator, KeepsToTypesAndRanks) {
-  GeneratorOptions options;
-  options.types = {DataType::kInt8, DataType::kFloat16};
-  options.ranks = {3, 6};
-  CaseGenerator generator(Named("ELEMENT_WISE_ADD"), options, 0);
+  CaseBounds bounds;
+  bounds.types = {DataType::kInt8, DataType::kFloat16};
+  bounds.ranks = {3, 6};
+  CaseGenerator generator(Named("ELEMENT_WISE_ADD"), bounds, 0);
   std::set<std::pair<DataType, size_t>> seen;
   for (uint64_t i = 0; i < 100; ++i) {
     const DrawnCase one = generator.Case(i);
@@ -212,17 +212,17 @@ TEST(FuzzGenerator, KeepsToTypesAndRanks) {
   const std::set<std::pair<DataType, size_t>> expected = {
       {DataType::kInt8, 3}, {DataType::kInt8, 6}, {DataType::kFloat16, 3}, {DataType::kFloat16, 6}};
   EXPECT_EQ(seen, expected);
-  options.types = {DataType::kFloat64};
-  EXPECT_FALSE(CaseGenerator(Named("ELEMENT_WISE_ADD"), options, 0).can_draw());
+  bounds.types = {DataType::kFloat64};
+  EXPECT_FALSE(CaseGenerator(Named("ELEMENT_WISE_ADD"), bounds, 0).can_draw());
 }
 
 TEST(FuzzGenerator, KeepsFields) {
-  GeneratorOptions options;
-  options.set = {{"/desc/TransA", "\"TRANSPOSE\"", ""},
+  CaseBounds bounds;
+  bounds.kept = {{"/desc/TransA", "\"TRANSPOSE\"", ""},
                  {"/desc/Alpha", "0.5", ""},
                  {"/desc/CTensor", "null", ""},
                  {"/desc/ATensor/DataType", "\"FLOAT16\"", ""}};
-  CaseGenerator generator(Named("GEMM"), options, 0);
+  CaseGenerator generator(Named("GEMM"), bounds, 0);
   for (int i = 0; i < ShareOf(20); ++i) {
     const DrawnCase one = generator.Case(static_cast<uint64_t>(i));
     ExpectValid(one, kHighestFeatureLevel);
@@ -236,13 +236,13 @@ TEST(FuzzGenerator, KeepsFields) {
 
 // What contradicts these in a draft follows them.
 TEST(FuzzGenerator, KeepsFieldsThatSizesHangOn) {
-  GeneratorOptions options;
-  options.set = {
+  CaseBounds bounds;
+  bounds.kept = {
       {"/desc/StartPadding", "[1, 2]", ""},   {"/desc/EndPadding/1", "3", ""},
       {"/desc/Strides", "[2, 1]", ""},        {"/desc/GroupCount", "2", ""},
       {"/desc/InputTensor/Sizes/0", "3", ""}, {"/desc/InputTensor/DataType", "\"FLOAT16\"", ""},
       {"/desc/FusedActivation", "null", ""},  {"/desc/FilterTensor/Strides", "null", ""}};
-  CaseGenerator generator(Named("CONVOLUTION"), options, 0);
+  CaseGenerator generator(Named("CONVOLUTION"), bounds, 0);
   for (int i = 0; i < ShareOf(20); ++i) {
     const DrawnCase one = generator.Case(static_cast<uint64_t>(i));
     ExpectValid(one, kHighestFeatureLevel);
@@ -260,9 +260,9 @@ TEST(FuzzGenerator, KeepsFieldsThatSizesHangOn) {
 }
 
 TEST(FuzzGenerator, KeepsSizesOfATensor) {
-  GeneratorOptions options;
-  options.set = {{"/desc/ATensor/Sizes", "[1, 2, 5, 7]", ""}};
-  CaseGenerator generator(Named("GEMM"), options, 0);
+  CaseBounds bounds;
+  bounds.kept = {{"/desc/ATensor/Sizes", "[1, 2, 5, 7]", ""}};
+  CaseGenerator generator(Named("GEMM"), bounds, 0);
   for (int i = 0; i < ShareOf(20); ++i) {
     const DrawnCase one = generator.Case(static_cast<uint64_t>(i));
     ExpectValid(one, kHighestFeatureLevel);
@@ -278,16 +278,16 @@ TEST(FuzzGenerator, RefusesFieldsAndValuesThatAnOperatorLacks) {
                                                         {"/desc/NoTensor", "null"},
                                                         {"/desc/ATensor/NoMember", "1"},
                                                         {"/desc/Alpha", "{"}}) {
-    GeneratorOptions options;
-    options.set = {{pointer, value, ""}};
-    EXPECT_FALSE(CaseGenerator(Named("GEMM"), options, 0).can_draw()) << pointer << value;
+    CaseBounds bounds;
+    bounds.kept = {{pointer, value, ""}};
+    EXPECT_FALSE(CaseGenerator(Named("GEMM"), bounds, 0).can_draw()) << pointer << value;
   }
 }
 
 TEST(FuzzGenerator, LeavesTensorsPacked) {
-  GeneratorOptions options;
-  options.packed_only = true;
-  CaseGenerator generator(Named("JOIN"), options, 0);
+  CaseBounds bounds;
+  bounds.packed_only = true;
+  CaseGenerator generator(Named("JOIN"), bounds, 0);
   for (uint64_t i = 0; i < 50; ++i) {
     const DrawnCase drawn = generator.Case(i);
     for (const TensorSlot& slot : TensorSlots(drawn.computation.op)) {
@@ -297,9 +297,9 @@ TEST(FuzzGenerator, LeavesTensorsPacked) {
 }
 
 TEST(FuzzGenerator, KeepsToAnotherBound) {
-  GeneratorOptions options;
-  options.max_elements = 40;
-  CaseGenerator generator(Named("SCATTER_ND"), options, 0);
+  CaseBounds bounds;
+  bounds.max_elements = 40;
+  CaseGenerator generator(Named("SCATTER_ND"), bounds, 0);
   for (uint64_t i = 0; i < 100; ++i) {
     EXPECT_TRUE(IsWithinBounds(generator.Case(i).computation.op, 40));
   }
@@ -350,11 +350,11 @@ bool HasNan(const ConstTensorView& view) {
 
 TEST(FuzzGenerator, LeavesOutNanWhereItIsOpenWhichOperandIsChosen) {
   for (const bool open : {false, true}) {
-    GeneratorOptions options;
-    options.open = open;
+    CaseBounds bounds;
+    bounds.open = open;
     bool has_nan = false;
     for (const char* name : {"ELEMENT_WISE_MAX", "MAX_POOLING", "ACTIVATION_RELU"}) {
-      CaseGenerator generator(Named(name), options, 0);
+      CaseGenerator generator(Named(name), bounds, 0);
       for (uint64_t i = 0; i < 300; ++i) {
         for (const auto& input : generator.Case(i).computation.inputs) has_nan |= HasNan(input);
       }

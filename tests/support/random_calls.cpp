@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "core/fuzz/values.h"
 #include "core/judge/computation.h"
+#include "core/tensor/element.h"
+#include "core/tensor/visit_data_type.h"
 #include "tests/support/desc.h"
 #include "tests/support/random_tensor.h"
 
@@ -28,6 +31,27 @@ bool IsSmall(const OperatorDesc& op) {
 // The field whose enumerators have their own tables; null if there is none.
 const Field* FunctionOf(const OperatorInfo& info) {
   return SupportOf(info).front().of;
+}
+
+// Turns most elements of a tensor into corners of regions in small images.
+void DrawCorners(const Entropy& from, const TensorView& view) {
+  Engine engine = from.Fork();
+  const Entropy values(engine);
+  VisitDataType(Floats(), view.type, [&]<typename T>() {
+    ForEachElement(view, [&](std::byte* element) {
+      if (values.OneIn(40)) return;
+      const T corner = FromDouble<T>(static_cast<double>(values.Int(-12, 40)) / 4);
+      std::memcpy(element, &corner, sizeof corner);
+    });
+  });
+}
+
+// Turns elements of a tensor of INT32, FLOAT32 or FLOAT16 into integers in [least, most].
+void DrawNumbers(const Entropy& from, int64_t least, int64_t most, const TensorView& view) {
+  Engine engine = from.Fork();
+  const Entropy values(engine);
+  ForEachElement(
+      view, [&](std::byte* element) { SetWhole(view.type, values.Int(least, most), element); });
 }
 
 }  // namespace
