@@ -34,49 +34,36 @@ Json BindingsOf(const OperatorDesc& op, const std::string& inputs, const std::st
   return bindings;
 }
 
-// A case with what its descriptor and its line in a list have in common.
-class CaseText {
- public:
-  explicit CaseText(const NamedCase& one) : one_(one), op_(OperatorJson(one.computation.op)) {}
+// The complete descriptor of a case, of which the operator has been told in JSON.
+Json CaseJson(const NamedCase& one, const Json& op, const std::string& inputs,
+              const std::string& outputs) {
+  Json json = {{"name", one.name}};
+  json.update(op);
+  json["bindings"] = BindingsOf(one.computation.op, inputs, outputs);
+  return json;
+}
 
-  std::string Line(const std::string& folder) const { return Text(folder) + "\n"; }
-
-  void Write(const std::string& folder, CaseForm form) const {
-    const std::string text = Text("");
-    WriteNewFile(folder + "/" + kCaseFile, text + "\n");
-    const std::vector<TensorSlot> slots = TensorSlots(one_.computation.op, TensorRole::kInput);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      WriteNewTensor(folder + "/" + FileOfTensor(slots[i]), one_.computation.inputs[i]);
-    }
-    if (form == CaseForm::kModel) WriteModel(folder);
+// The model is made of the files that were written, and writes the files that the case names.
+void WriteModel(const std::string& folder, const std::string& descriptor) {
+  Diagnostics none;
+  OperatorDocument document(*JsonDocument::Parse(descriptor, none), folder, none);
+  OperatorCase files(document);
+  files.Bind(TensorRole::kInput, {});
+  files.Bind(TensorRole::kOutput, {});
+  files.Check(kHighestFeatureLevel, none);
+  files.LoadInputs(none);
+  for (const TensorSlot& slot : files.Slots(TensorRole::kOutput)) {
+    document.bindings().at(slot.path).path = FileOfTensor(slot);
   }
+  WriteNewFile(folder + "/model.json", ModelText(files));
+}
 
- private:
-  std::string Text(const std::string& folder) const {
-    Json json = {{"name", one_.name}};
-    json.update(op_);
-    json["bindings"] = BindingsOf(one_.computation.op, folder, folder);
-    return OneLine(json);
-  }
-
-  // The model is made of the files that were written, and writes the files that the case names.
-  void WriteModel(const std::string& folder) const {
-    Diagnostics none;
-    OperatorDocument document(*JsonDocument::Parse(Text(""), none), folder, none);
-    OperatorCase files(document);
-    files.Bind(TensorRole::kInput, {});
-    files.Bind(TensorRole::kOutput, {});
-    files.Check(kHighestFeatureLevel, none);
-    files.LoadInputs(none);
-    for (const TensorSlot& slot : files.Slots(TensorRole::kOutput)) {
-      document.bindings().at(slot.path).path = FileOfTensor(slot);
-    }
-    WriteNewFile(folder + "/model.json", ModelText(files));
-  }
-
-  const NamedCase& one_;
-  const Json op_;
-};
+void WriteCase(const std::string& folder, const NamedCase& one, const Json& op, CaseForm form) {
+  const std::string text = OneLine(CaseJson(one, op, "", ""));
+  WriteNewFile(folder + "/" + kCaseFile, text + "\n");
+  WriteInputs(folder, one.computation);
+  if (form == CaseForm::kModel) WriteModel(folder, text);
+}
 
 }  // namespace
 
@@ -87,10 +74,7 @@ std::string FileOfTensor(const TensorSlot& slot) {
 }
 
 Json CaseJson(const NamedCase& one, const std::string& inputs, const std::string& outputs) {
-  Json json = {{"name", one.name}};
-  json.update(OperatorJson(one.computation.op));
-  json["bindings"] = BindingsOf(one.computation.op, inputs, outputs);
-  return json;
+  return CaseJson(one, OperatorJson(one.computation.op), inputs, outputs);
 }
 
 void WriteNewFile(const std::string& path, std::span<const std::byte> bytes) {
@@ -117,12 +101,19 @@ void WriteNewTensor(const std::string& path, const ConstTensorView& view) {
   WriteNewFile(path, file);
 }
 
+void WriteInputs(const std::string& folder, const Computation& computation) {
+  const std::vector<TensorSlot> slots = TensorSlots(computation.op, TensorRole::kInput);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    WriteNewTensor(folder + "/" + FileOfTensor(slots[i]), computation.inputs[i]);
+  }
+}
+
 void MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0777) != 0) FailFile(path, "cannot be created", errno);
 }
 
 void WriteCase(const std::string& folder, const NamedCase& one, CaseForm form) {
-  CaseText(one).Write(folder, form);
+  WriteCase(folder, one, OperatorJson(one.computation.op), form);
 }
 
 std::string CaseListWriter::FolderOf(size_t number) const {
@@ -134,11 +125,12 @@ void CaseListWriter::Add(std::span<const NamedCase> cases) {
   std::vector<std::string> lines(cases.size());
   is_made_.resize(first + cases.size());
   const auto write = [&](size_t i) {
-    const CaseText text(cases[i]);
+    const Json op = OperatorJson(cases[i].computation.op);
+    const std::string own = fmt::format("{}/", first + i);
     MakeFolder(FolderOf(first + i));
     is_made_[first + i] = true;
-    text.Write(FolderOf(first + i), form_);
-    lines[i] = text.Line(fmt::format("{}/", first + i));
+    WriteCase(FolderOf(first + i), cases[i], op, form_);
+    lines[i] = OneLine(CaseJson(cases[i], op, own, own)) + "\n";
   };
   ParallelFor(std::ssize(cases), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) write(i);

@@ -39,6 +39,9 @@ void WriteNewFile(const std::string& path, std::string_view text);
 // Writes a tensor as .npy, whatever its layout.
 void WriteNewTensor(const std::string& path, const ConstTensorView& view);
 
+// Writes the inputs of a case, each into a file of its own.
+void WriteInputs(const std::string& folder, const Computation& computation);
+
 void MakeFolder(const std::string& path);
 
 // Writes a case into a folder that exists: case.json and the inputs.

@@ -125,7 +125,10 @@ std::string CommandOf(const Finding& finding, const std::string& folder) {
   std::string command = "dmlop run " + PathWord(own + "/" + kCaseFile);
   std::error_code ignored;
   using Entries = std::filesystem::directory_iterator;
-  if (Entries(own + "/actual", ignored) == Entries()) return command;
+  // The folder of a finding that was read has the outputs that the finding itself has not.
+  const bool has_outputs =
+      !finding.verdict.outputs.empty() || Entries(own + "/actual", ignored) != Entries();
+  if (!has_outputs) return command;
   command += " --judge " + PathWord(own + "/actual");
   for (const std::string& word : finding.judging) command += " " + ShellWord(word);
   return command;

@@ -13,7 +13,6 @@
 #include "core/document/document_json.h"
 #include "core/fuzz/conditions.h"
 #include "core/fuzz/shrink.h"
-#include "core/io/signals.h"
 
 namespace dmlop {
 
@@ -94,33 +93,9 @@ enum class CaseCount : uint8_t { kTold, kLeftOut };
 std::string FindingText(const Finding& finding, const std::string& folder,
                         CaseCount count = CaseCount::kTold);
 
-// The folder of a finding. It is written beside the one that it replaces, which is there until the
-// new one is listed.
-class PlacedFinding {
- public:
-  // Writes it into the folder of all. Throws an Error if it cannot, and leaves no part of it.
-  PlacedFinding(const Finding& finding, const std::string& folder);
-  PlacedFinding(const PlacedFinding&) = delete;
-  PlacedFinding& operator=(const PlacedFinding&) = delete;
-  // Puts back what was there before, unless Keep() was called.
-  ~PlacedFinding();
-
-  void Keep() { is_kept_ = true; }
-
- private:
-  void Write(const Finding& finding);
-  void Undo();
-
-  const std::string path_;
-  const TemporaryTree beside_;  // the new one and, once that is in its place, the one before
-  bool has_replaced_ = false;
-  bool is_kept_ = false;
-};
-
 // --- findings of a folder ------------------------------------------------------------------------
 
 // The findings of a folder, those of earlier runs included.
-
 class FindingList {
  public:
   // Reads what the folder has, if it is there; what is added gets the next numbers. If `goes_on`,
@@ -165,6 +140,7 @@ class FindingList {
   void Read(bool goes_on);
   void CountTo(Entry& entry, const Finding& finding, Entries::iterator replaced);
   void AddNew(Finding finding, Entries::iterator replaced);
+  void WriteWith(const Finding& finding) const;
 
   const std::string folder_;
   Entries entries_;
@@ -179,8 +155,6 @@ void ReadRecord(const std::string& path, const std::function<void()>& body);
 
 // --- making findings -----------------------------------------------------------------------------
 
-// Makes findings of failures: shrinks them, and finds what they hang on.
-
 // A case that failed.
 struct Failure {
   NamedCase one;
@@ -189,6 +163,7 @@ struct Failure {
   std::vector<DiagnosedFile> diagnoses{};
 };
 
+// Makes findings of failures: shrinks them, and finds what they hang on.
 class FindingMaker {
  public:
   FindingMaker(Device& device, int64_t most_runs, const CaseBounds& bounds)

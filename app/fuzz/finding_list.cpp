@@ -30,6 +30,117 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFindings = "findings.jsonl";
 
+// --- the folder of a finding ---------------------------------------------------------------------
+
+std::string Fenced(const std::string& text) {
+  return "```\n" + text + (text.ends_with('\n') ? "" : "\n") + "```\n";
+}
+
+// Writes the folder of a finding, which can be handed on.
+class FindingFolder {
+ public:
+  FindingFolder(const Finding& finding, std::string folder)
+      : finding_(finding), folder_(std::move(folder)) {}
+
+  void Write() const {
+    WriteCaseIn("", kCaseFile, {finding_.folder(), finding_.smallest.computation});
+    WriteCaseIn("first/", "first.json", finding_.first_case);
+    WriteOutputs();
+    if (!finding_.company.empty()) WriteCases(folder_, finding_.company, CaseForm::kDescriptor);
+    WriteNewFile(folder_ + "/README.md", Readme());
+  }
+
+ private:
+  std::string Readme() const {
+    std::string text = fmt::format("# {}: {}\n\n", finding_.key.op, Printable(finding_.text));
+    const std::string all = fs::path(folder_).parent_path().string();
+    text += Fenced(FindingText(finding_, all, CaseCount::kLeftOut));
+    text += FilesText();
+    for (const DiagnosedFile& file : finding_.diagnoses) {
+      text += "\n## Cause\n\n" + Fenced(DiagnosisText({file}));
+    }
+    for (const JudgedOutput& output : finding_.verdict.outputs) text += TextOf(output);
+    text += "\n## The device\n\n" + WordsOfDevice();
+    return text;
+  }
+
+  void WriteCaseIn(const std::string& inputs, const char* name, const NamedCase& one) const {
+    WriteNewFile(folder_ + "/" + name, Pretty(CaseJson(one, inputs, inputs)) + "\n");
+    if (!inputs.empty()) MakeFolder(folder_ + "/" + inputs);
+    WriteInputs(folder_ + "/" + inputs, one.computation);
+  }
+
+  void WriteOutputs() const {
+    const std::vector<TensorSlot> slots =
+        TensorSlots(finding_.smallest.computation.op, TensorRole::kOutput);
+    const ExactOutputs exact(finding_.smallest.computation);
+    MakeFolder(folder_ + "/expected");
+    for (size_t i = 0; i < slots.size(); ++i) {
+      WriteNewTensor(folder_ + "/expected/" + FileOfTensor(slots[i]), exact.views[i]);
+    }
+    MakeFolder(folder_ + "/actual");
+    for (const JudgedOutput& output : finding_.verdict.outputs) {
+      WriteNewFile(folder_ + "/actual/" + FileOfTensor(slots[output.number]),
+                   output.actual.file_bytes);
+    }
+  }
+
+  // The first line is what it comes to, the others are what the engine said.
+  std::string WordsOfDevice() const {
+    std::istringstream lines(finding_.verdict.text);
+    std::string heading, said;
+    std::getline(lines, heading);
+    for (std::string line; std::getline(lines, line);) said += Printable(line) + "\n";
+    return Printable(heading) + "\n" + (said.empty() ? "" : "\n" + Fenced(said));
+  }
+
+  std::string FilesText() const {
+    std::string text =
+        "\n`case.json` is the smallest case that was found, with its inputs beside it; `expected/` "
+        "has DirectML's\nresults, `actual/` those of the device. `first.json` is the case with "
+        "which "
+        "it was found.\n";
+    if (!finding_.company.empty()) {
+      text += "`cases.jsonl` lists the cases after which the last one fails.\n";
+    }
+    return text;
+  }
+
+  // Explains how the worst element of an output comes about.
+  std::string TextOf(const JudgedOutput& output) const {
+    const Comparison& comparison = output.judgement.comparison;
+    if (output.judgement.passes() || !comparison.worst) return "";
+    const TensorSlot slot =
+        TensorSlots(finding_.smallest.computation.op, TensorRole::kOutput)[output.number];
+    const Dims sizes = LayoutOf(*slot.desc).sizes;
+    const std::string element = DisplayName(slot.path) + IndexText(sizes, comparison.worst->index);
+    const std::string actual = "actual/" + FileOfTensor(slot);
+    ExplainOptions options;
+    options.descriptor = folder_ + "/" + kCaseFile;
+    options.element = element;
+    options.judged = {slot.path + "=" + folder_ + "/" + actual};
+    return fmt::format("\n## {}\n\n{}\n{}", element,
+                       Fenced(fmt::format("dmlop explain case.json {} --judge {}",
+                                          ShellWord(element), ShellWord(slot.path + "=" + actual))),
+                       Fenced(ExplainedText(options)));
+  }
+
+  const Finding& finding_;
+  const std::string folder_;
+};
+
+// Exchanges what two paths lead to, which may be nothing for one of them; step by step where the
+// file system cannot do it at once.
+void Exchange(const std::string& a, const std::string& b) {
+  if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
+  const std::string aside = a + "-aside";
+  if (fs::exists(b)) fs::rename(b, aside);
+  if (fs::exists(a)) fs::rename(a, b);
+  if (fs::exists(aside)) fs::rename(aside, a);
+}
+
+// --- the list ------------------------------------------------------------------------------------
+
 // The cases after which the last one fails; none of a finding that fails alone.
 std::vector<NamedCase> CompanyIn(const std::string& folder) {
   std::vector<NamedCase> company;
@@ -155,9 +266,7 @@ void FindingList::AddNew(Finding finding, Entries::iterator replaced) {
   std::error_code ignored;
   fs::create_directories(folder_, ignored);
   try {
-    PlacedFinding placed(finding, folder_);
-    Write();
-    placed.Keep();
+    WriteWith(finding);
   } catch (const Error&) {
     entry = std::move(before);
     if (is_last) entries_.pop_back();
@@ -165,6 +274,29 @@ void FindingList::AddNew(Finding finding, Entries::iterator replaced) {
     unwritten_ = std::move(finding);
     throw;
   }
+}
+
+// Writes the lists and the folder of a finding, in place of one that is there: only a whole folder
+// gets its name, and what was there before is back if the lists cannot be written.
+void FindingList::WriteWith(const Finding& finding) const {
+  const std::string path = folder_ + "/" + finding.folder();
+  const TemporaryTree beside(folder_ + "/.dmlop-" + finding.folder() + ".tmp");
+  bool is_placed = false;
+  std::error_code ignored;
+  try {
+    fs::remove_all(beside.get());
+    MakeFolder(beside.get());
+    FindingFolder(finding, beside.get()).Write();
+    Exchange(beside.get(), path);
+    is_placed = true;
+    Write();
+  } catch (const std::exception& error) {
+    if (is_placed) Exchange(beside.get(), path);
+    fs::remove_all(beside.get(), ignored);
+    if (dynamic_cast<const fs::filesystem_error*>(&error) == nullptr) throw;
+    throw Error(ErrorKind::kFileSystem, error.what());
+  }
+  fs::remove_all(beside.get(), ignored);
 }
 
 bool FindingList::HasLike(const Finding& finding) const {
@@ -195,168 +327,6 @@ std::vector<const Finding*> FindingList::own() const {
     if (entry->is_own) findings.push_back(&entry->finding);
   }
   return findings;
-}
-
-// --- the folder of a finding ---------------------------------------------------------------------
-
-// Writes the folder of a finding, which can be handed on.
-
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string Fenced(const std::string& text) {
-  return "```\n" + text + (text.ends_with('\n') ? "" : "\n") + "```\n";
-}
-
-class FindingFolder {
- public:
-  FindingFolder(const Finding& finding, std::string folder)
-      : finding_(finding), folder_(std::move(folder)) {}
-
-  void Write() const {
-    WriteCaseIn("", kCaseFile, {finding_.folder(), finding_.smallest.computation});
-    WriteCaseIn("first/", "first.json", finding_.first_case);
-    WriteOutputs();
-    if (!finding_.company.empty()) WriteCases(folder_, finding_.company, CaseForm::kDescriptor);
-    WriteNewFile(folder_ + "/README.md", Readme());
-  }
-
- private:
-  std::string Readme() const {
-    std::string text = fmt::format("# {}: {}\n\n", finding_.key.op, Printable(finding_.text));
-    const std::string all = fs::path(folder_).parent_path().string();
-    text += Fenced(FindingText(finding_, all, CaseCount::kLeftOut));
-    text += FilesText();
-    for (const DiagnosedFile& file : finding_.diagnoses) {
-      text += "\n## Cause\n\n" + Fenced(DiagnosisText({file}));
-    }
-    for (const JudgedOutput& output : finding_.verdict.outputs) text += TextOf(output);
-    text += "\n## The device\n\n" + WordsOfDevice();
-    return text;
-  }
-
-  void WriteCaseIn(const std::string& inputs, const char* name, const NamedCase& one) const {
-    WriteNewFile(folder_ + "/" + name, Pretty(CaseJson(one, inputs, inputs)) + "\n");
-    if (!inputs.empty()) MakeFolder(folder_ + "/" + inputs);
-    const std::vector<TensorSlot> slots = TensorSlots(one.computation.op, TensorRole::kInput);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      WriteNewTensor(folder_ + "/" + inputs + FileOfTensor(slots[i]), one.computation.inputs[i]);
-    }
-  }
-
-  void WriteOutputs() const {
-    const std::vector<TensorSlot> slots =
-        TensorSlots(finding_.smallest.computation.op, TensorRole::kOutput);
-    const ExactOutputs exact(finding_.smallest.computation);
-    MakeFolder(folder_ + "/expected");
-    for (size_t i = 0; i < slots.size(); ++i) {
-      WriteNewTensor(folder_ + "/expected/" + FileOfTensor(slots[i]), exact.views[i]);
-    }
-    MakeFolder(folder_ + "/actual");
-    for (const JudgedOutput& output : finding_.verdict.outputs) {
-      WriteNewFile(folder_ + "/actual/" + FileOfTensor(slots[output.number]),
-                   output.actual.file_bytes);
-    }
-  }
-
-  // The first line is what it comes to, the others are what the engine said.
-  std::string WordsOfDevice() const {
-    std::istringstream lines(finding_.verdict.text);
-    std::string heading, said;
-    std::getline(lines, heading);
-    for (std::string line; std::getline(lines, line);) said += Printable(line) + "\n";
-    return Printable(heading) + "\n" + (said.empty() ? "" : "\n" + Fenced(said));
-  }
-
-  std::string FilesText() const {
-    std::string text =
-        "\n`case.json` is the smallest case that was found, with its inputs beside it; `expected/` "
-        "has DirectML's\nresults, `actual/` those of the device. `first.json` is the case with "
-        "which "
-        "it was found.\n";
-    if (!finding_.company.empty()) {
-      text += "`cases.jsonl` lists the cases after which the last one fails.\n";
-    }
-    return text;
-  }
-
-  // Explains how the worst element of an output comes about.
-  std::string TextOf(const JudgedOutput& output) const {
-    const Comparison& comparison = output.judgement.comparison;
-    if (output.judgement.passes() || !comparison.worst) return "";
-    const TensorSlot slot =
-        TensorSlots(finding_.smallest.computation.op, TensorRole::kOutput)[output.number];
-    const Dims sizes = LayoutOf(*slot.desc).sizes;
-    const std::string element = DisplayName(slot.path) + IndexText(sizes, comparison.worst->index);
-    const std::string actual = "actual/" + FileOfTensor(slot);
-    ExplainOptions options;
-    options.descriptor = folder_ + "/" + kCaseFile;
-    options.element = element;
-    options.judged = {slot.path + "=" + folder_ + "/" + actual};
-    return fmt::format("\n## {}\n\n{}\n{}", element,
-                       Fenced(fmt::format("dmlop explain case.json {} --judge {}",
-                                          ShellWord(element), ShellWord(slot.path + "=" + actual))),
-                       Fenced(ExplainedText(options)));
-  }
-
-  const Finding& finding_;
-  const std::string folder_;
-};
-
-}  // namespace
-
-namespace {
-
-// Exchanges two folders, step by step where the file system cannot do it at once.
-void Exchange(const std::string& a, const std::string& b) {
-  if (renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0) return;
-  const std::string aside = a + "-aside";
-  fs::rename(b, aside);
-  fs::rename(a, b);
-  fs::rename(aside, a);
-}
-
-}  // namespace
-
-PlacedFinding::PlacedFinding(const Finding& finding, const std::string& folder)
-    : path_(folder + "/" + finding.folder()),
-      beside_(folder + "/.dmlop-" + finding.folder() + ".tmp") {
-  try {
-    Write(finding);
-  } catch (const std::exception& error) {
-    std::error_code ignored;
-    fs::remove_all(beside_.get(), ignored);
-    if (dynamic_cast<const fs::filesystem_error*>(&error) == nullptr) throw;
-    throw Error(ErrorKind::kFileSystem, error.what());
-  }
-}
-
-// Only a whole folder gets its name.
-void PlacedFinding::Write(const Finding& finding) {
-  fs::remove_all(beside_.get());
-  MakeFolder(beside_.get());
-  FindingFolder(finding, beside_.get()).Write();
-  has_replaced_ = fs::exists(path_);
-  has_replaced_ ? Exchange(beside_.get(), path_) : fs::rename(beside_.get(), path_);
-}
-
-void PlacedFinding::Undo() {
-  std::error_code ignored;
-  if (!has_replaced_) {
-    fs::remove_all(path_, ignored);
-    return;
-  }
-  try {
-    Exchange(beside_.get(), path_);
-  } catch (const fs::filesystem_error&) {  // then the new one stays
-  }
-}
-
-PlacedFinding::~PlacedFinding() {
-  if (!is_kept_) Undo();
-  std::error_code ignored;
-  fs::remove_all(beside_.get(), ignored);
 }
 
 }  // namespace dmlop

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
 #include "app/files/output.h"
@@ -208,18 +207,15 @@ namespace fs = std::filesystem;
 constexpr const char* kState = "/state.json";
 constexpr double kSecondsBetween = 1;  // two writings of the state
 
-int64_t Sum(const std::map<std::string, int64_t>& counts) {
-  return std::accumulate(counts.begin(), counts.end(), int64_t{0},
-                         [](int64_t sum, const auto& entry) { return sum + entry.second; });
-}
-
 // "12 not supported: FLOAT64 8, INT64 4"
 std::string UnsupportedText(const std::map<std::string, int64_t>& counts) {
   std::string text;
+  int64_t sum = 0;
   for (const auto& [type, count] : counts) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", type, count);
+    sum += count;
   }
-  return fmt::format("{} not supported: {}", Sum(counts), text);
+  return fmt::format("{} not supported: {}", sum, text);
 }
 
 std::string RestText(const OperatorCounts& counts) {
@@ -276,6 +272,14 @@ void FuzzState::Add(const SourcedCase& one, const DeviceVerdict& verdict) {
   ++counts.unsupported[std::string(Name(*first.desc->data_type))];
 }
 
+Json FuzzState::Record(const char* words) const {
+  return {{"dmlop", DMLOP_VERSION},
+          {"generator", kGeneratorVersion},
+          {"seed", fmt::format("{}", seed_)},
+          {words, options_.words},
+          {"operators", CountsJson()}};
+}
+
 Json FuzzState::CountsJson() const {
   Json operators = Json::object();
   for (size_t i = 0; i < counts_.size(); ++i) {
@@ -299,12 +303,7 @@ void FuzzState::Write(const std::string& folder, bool is_last) {
   written_seconds_ = seconds;
   std::error_code ignored;
   fs::create_directories(folder, ignored);
-  const Json state = {{"dmlop", DMLOP_VERSION},
-                      {"generator", kGeneratorVersion},
-                      {"seed", fmt::format("{}", seed_)},
-                      {"words", options_.words},
-                      {"operators", CountsJson()}};
-  ResultFile(folder + kState, Utf8Text(state) + "\n").Publish();
+  ResultFile(folder + kState, Utf8Text(Record("words")) + "\n").Publish();
 }
 
 std::string FuzzState::Text(bool has_unseen) const {
@@ -333,24 +332,13 @@ std::string FuzzState::Text(bool has_unseen) const {
 }
 
 std::string FuzzState::ReportLine() const {
-  return OneLine({{"dmlop", DMLOP_VERSION},
-                  {"generator", kGeneratorVersion},
-                  {"seed", fmt::format("{}", seed_)},
-                  {"options", options_.words},
-                  {"operators", CountsJson()}}) +
-         "\n";
+  return OneLine(Record("options")) + "\n";
 }
 
 int64_t FuzzState::cases() const {
-  return std::accumulate(
-      counts_.begin(), counts_.end(), int64_t{0},
-      [](int64_t sum, const OperatorCounts& counts) { return sum + counts.cases; });
-}
-
-int64_t FuzzState::failed() const {
-  return std::accumulate(
-      counts_.begin(), counts_.end(), int64_t{0},
-      [](int64_t sum, const OperatorCounts& counts) { return sum + counts.failed; });
+  int64_t cases = 0;
+  for (const OperatorCounts& counts : counts_) cases += counts.cases;
+  return cases;
 }
 
 FuzzOptions OptionsOfState(const std::string& folder) {

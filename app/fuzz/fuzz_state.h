@@ -109,9 +109,10 @@ class FuzzState {
   std::string ReportLine() const;
 
   int64_t cases() const;
-  int64_t failed() const;
 
  private:
+  // The member `words` has the options.
+  Json Record(const char* words) const;
   Json CountsJson() const;
 
   const FuzzOptions& options_;
