@@ -10,8 +10,24 @@ namespace dmlop {
 
 namespace {
 
-constexpr std::string_view kKindNames[] = {"any",   "only",   "atLeast",  "atMost", "residue",
-                                           "oneOf", "noneOf", "relation", "unclear"};
+// How conditions of a kind are told in JSON.
+struct KindRow {
+  std::string_view name;
+  std::vector<const char*> members{};  // one for each value, or for each list of values
+  bool has_lists = false;
+};
+
+const std::vector<KindRow> kConditionKinds = {
+    {"any"},
+    {"only", {"value"}},
+    {"atLeast", {"value"}},
+    {"atMost", {"value"}},
+    {"residue", {"modulus", "residue"}},
+    {"oneOf", {"values"}, true},
+    {"noneOf", {"values"}, true},
+    {"relation"},
+    {"unclear", {"failed", "passed"}, true},
+};
 
 // --- words ---------------------------------------------------------------------------------------
 
@@ -93,7 +109,7 @@ class ConditionWords {
             condition_.relation == "multiple" ? "a multiple of" : condition_.relation,
             ShortName(condition_.of[1]));
       case ConditionKind::kUnclear:
-        return fmt::format("{} {}, not {}", ShortName(of_), Listed(condition_.failed, "or"),
+        return fmt::format("{} {}, not {}", ShortName(of_), Listed(values, "or"),
                            Listed(condition_.passed, "or"));
     }
     return "";
@@ -219,30 +235,13 @@ Json AsJson(const std::vector<SettingValue>& values) {
 }
 
 Json AsJson(const Condition& condition) {
-  Json json = {{"of", condition.of}, {"kind", kKindNames[static_cast<size_t>(condition.kind)]}};
-  switch (condition.kind) {
-    case ConditionKind::kOnly:
-    case ConditionKind::kAtLeast:
-    case ConditionKind::kAtMost:
-      json["value"] = AsJson(condition.values[0]);
-      break;
-    case ConditionKind::kResidue:
-      json["modulus"] = AsJson(condition.values[0]);
-      json["residue"] = AsJson(condition.values[1]);
-      break;
-    case ConditionKind::kOneOf:
-    case ConditionKind::kNoneOf:
-      json["values"] = AsJson(condition.values);
-      break;
-    case ConditionKind::kRelation:
-      json["relation"] = condition.relation;
-      break;
-    case ConditionKind::kUnclear:
-      json["failed"] = AsJson(condition.failed);
-      json["passed"] = AsJson(condition.passed);
-      break;
-    default:
-      break;
+  const KindRow& kind = kConditionKinds[static_cast<size_t>(condition.kind)];
+  Json json = {{"of", condition.of}, {"kind", kind.name}};
+  if (condition.kind == ConditionKind::kRelation) json["relation"] = condition.relation;
+  if (kind.has_lists) json[kind.members[0]] = AsJson(condition.values);
+  if (condition.kind == ConditionKind::kUnclear) json[kind.members[1]] = AsJson(condition.passed);
+  for (size_t i = 0; !kind.has_lists && i < kind.members.size(); ++i) {
+    json[kind.members[i]] = AsJson(condition.values[i]);
   }
   return json;
 }
@@ -254,24 +253,25 @@ SettingValue ValueFrom(const Json& json) {
   return json.get<std::string>();
 }
 
-std::vector<SettingValue> ValuesFrom(const Json& json, const char* member) {
+std::vector<SettingValue> ValuesFrom(const Json& list) {
   std::vector<SettingValue> values;
-  if (!json.contains(member)) return values;
-  for (const Json& value : json[member]) values.push_back(ValueFrom(value));
+  for (const Json& value : list) values.push_back(ValueFrom(value));
   return values;
 }
 
 Condition ConditionFrom(const Json& json) {
   Condition condition{json.at("of").get<std::vector<std::string>>()};
-  const auto kind = std::ranges::find(kKindNames, json.at("kind").get<std::string>());
-  condition.kind = static_cast<ConditionKind>(kind - std::begin(kKindNames));
-  condition.values = ValuesFrom(json, "values");
-  for (const char* member : {"value", "modulus", "residue"}) {
-    if (json.contains(member)) condition.values.push_back(ValueFrom(json[member]));
-  }
+  const auto kind =
+      std::ranges::find(kConditionKinds, json.at("kind").get<std::string>(), &KindRow::name);
+  if (kind == kConditionKinds.end()) return condition;
+  condition.kind = static_cast<ConditionKind>(kind - kConditionKinds.begin());
   condition.relation = json.value("relation", "");
-  condition.failed = ValuesFrom(json, "failed");
-  condition.passed = ValuesFrom(json, "passed");
+  if (kind->has_lists) {
+    condition.values = ValuesFrom(json.at(kind->members[0]));
+    if (kind->members.size() > 1) condition.passed = ValuesFrom(json.at(kind->members[1]));
+    return condition;
+  }
+  for (const char* member : kind->members) condition.values.push_back(ValueFrom(json.at(member)));
   return condition;
 }
 
@@ -369,7 +369,7 @@ class SimplestOf {
       if (IsResidue(modulus, residue)) return {{}, ConditionKind::kResidue, {modulus, residue}};
     }
     if (std::min(passed_.size(), failed_.size()) <= kMostInList) return List();
-    return {{}, ConditionKind::kUnclear, {}, {}, failed_, passed_};
+    return {{}, ConditionKind::kUnclear, failed_, "", passed_};
   }
 
  private:

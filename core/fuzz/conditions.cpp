@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/fuzz/setting.h"
@@ -20,36 +21,12 @@ bool IsWithin(std::string_view pointer, std::string_view other) {
          (pointer.starts_with(other) && pointer.substr(other.size()).starts_with('/'));
 }
 
-struct SettingAt {
-  std::string of;
-  SettingValue value;
-};
-
-// A setting, and what was seen of it.
-struct Studied {
-  Setting setting;
-  SeenValues seen{};
-  bool has_alone = false;  // it was varied without a change of others
-  bool is_cut = false;     // some values were not tried, as the runs were used up
-  std::map<SettingValue, std::vector<SettingAt>> beside{};  // what each value changed besides
-
-  bool is_number() const {
-    return setting.kind == SettingKind::kSize || setting.kind == SettingKind::kInteger;
-  }
-  bool is_known() const { return seen.size() > 1 && (!is_cut || has_passed()); }
-  bool has_passed() const {
-    return std::ranges::any_of(seen, [](const auto& one) { return !one.second; });
-  }
-  int64_t number() const { return std::get<int64_t>(setting.value); }
-};
-
 class Study {
  public:
   Study(const Computation& smallest, const ValueClasses& classes, const TryAll& run,
         int64_t most_runs, const CaseBounds& bounds)
       : changer_(smallest, bounds),
         settings_(SettingsOf(changer_)),
-        derived_(changer_),
         classes_(classes),
         runs_(changer_.original().op, classes, run, most_runs, bounds.open) {}
 
@@ -57,10 +34,8 @@ class Study {
     for (const Setting& setting : settings_) studied_.push_back({setting, {{setting.value, true}}});
     Vary(/*many=*/false);
     VaryLoneAxes();
-    VaryValues();
-    runs_.Keep(kMostConfirming * (1 + runs_.draws()));
+    std::ranges::move(StudyClasses(changer_, runs_), std::back_inserter(studied_));
     Vary(/*many=*/true);
-    runs_.Keep(0);
     ForgetWhatOthersExplain();
     TakeDerivedSizes();
     Conditions found;
@@ -90,7 +65,7 @@ class Study {
     for (Studied& one : studied_) {
       const bool has_more = one.is_number() || one.setting.kind == SettingKind::kScalar;
       if (many && !(has_more && one.has_passed())) continue;
-      std::vector<Trial> own = TrialsOf(one, many);
+      std::vector<Trial> own = TrialsOf(changer_, settings_, one, many);
       std::ranges::move(own, std::back_inserter(trials));
     }
     See(trials);
@@ -110,31 +85,21 @@ class Study {
     See(trials, kFurtherDraws);
   }
 
-  // Prefers those that leave other settings alone, if there are any.
-  std::vector<Trial> TrialsOf(Studied& one, bool many) {
+  // Prefers those that leave other settings of the case alone, if there are any.
+  std::vector<Trial> TrialsOf(const CaseChanger& changer, const std::vector<Setting>& settings,
+                              Studied& one, bool many) {
     std::vector<Trial> alone;
     std::vector<Trial> others;
-    for (const SettingValue& value : ValuesToTry(one.setting, changer_.original().op, many)) {
+    for (const SettingValue& value : ValuesToTry(one.setting, changer.original().op, many)) {
       if (one.seen.contains(value)) continue;
-      auto varied = Varied(changer_, one.setting, value, classes_);
+      auto varied = Varied(changer, one.setting, value, classes_);
       if (!varied) continue;
-      const bool is_alone = LeavesOthers(settings_, one.setting, varied->op);
-      one.beside[value] = ChangedBeside(one.setting, varied->op);
+      const bool is_alone = LeavesOthers(settings, one.setting, varied->op);
+      one.varied.insert_or_assign(value, varied->op);
       (is_alone ? alone : others).push_back({&one, value, std::move(*varied)});
     }
     if (!alone.empty()) one.has_alone = true;
     return one.has_alone ? std::move(alone) : std::move(others);
-  }
-
-  std::vector<SettingAt> ChangedBeside(const Setting& setting, const OperatorDesc& op) const {
-    std::vector<SettingAt> changed;
-    for (const Setting& other : settings_) {
-      if (other.of == setting.of) continue;
-      const std::vector<SettingValue> values = ValuesIn(op, other.of, other.ties, true);
-      if (!values.empty() && values.front() != other.value)
-        changed.push_back({other.of, values[0]});
-    }
-    return changed;
   }
 
   // Forgets what passed only since another setting had to change with it, which passes by itself.
@@ -143,25 +108,24 @@ class Study {
     for (Studied& one : studied_) {
       if (one.setting.kind == SettingKind::kSize) continue;
       std::erase_if(one.seen, [&](const auto& seen) {
-        const auto beside = one.beside.find(seen.first);
-        return !seen.second && beside != one.beside.end() &&
-               std::ranges::any_of(beside->second, [&](const SettingAt& change) {
-                 return PassesWithout(before, one.setting.of, change);
+        const auto varied = one.varied.find(seen.first);
+        return !seen.second && varied != one.varied.end() &&
+               std::ranges::any_of(before, [&](const Studied& other) {
+                 return other.setting.of != one.setting.of &&
+                        PassesWithout(other, one.setting, varied->second);
                });
       });
     }
   }
 
-  // Returns whether another setting passes at a value for which the setting `of` stays as it is.
-  static bool PassesWithout(const std::vector<Studied>& studied, const std::string& of,
-                            const SettingAt& change) {
-    return std::ranges::any_of(studied, [&](const Studied& other) {
-      const auto seen = other.seen.find(change.value);
-      if (other.setting.of != change.of || seen == other.seen.end() || seen->second) return false;
-      const auto beside = other.beside.find(change.value);
-      return beside == other.beside.end() ||
-             std::ranges::find(beside->second, of, &SettingAt::of) == beside->second.end();
-    });
+  // Returns whether what was seen passes, too, where the setting has the value of a descriptor, and
+  // another one stays as it is.
+  static bool PassesWithout(const Studied& studied, const Setting& other, const OperatorDesc& op) {
+    const auto value = OtherValueIn(op, studied.setting);
+    const auto seen = value ? studied.seen.find(*value) : studied.seen.end();
+    if (seen == studied.seen.end() || seen->second) return false;
+    const auto varied = studied.varied.find(*value);
+    return varied == studied.varied.end() || !OtherValueIn(varied->second, other);
   }
 
   void See(std::vector<Trial>& trials, int64_t further_draws = 0) {
@@ -169,14 +133,9 @@ class Study {
     for (Trial& trial : trials) cases.push_back(std::move(trial.varied));
     const std::vector<std::optional<bool>> fails = runs_.Fail(cases, further_draws);
     for (size_t i = 0; i < trials.size(); ++i) {
-      if (fails[i]) Note(trials[i], cases[i].op, *fails[i]);
+      if (fails[i]) trials[i].studied->seen[trials[i].value] = *fails[i];
       trials[i].studied->is_cut |= runs_.is_spent() && !fails[i];
     }
-  }
-
-  void Note(const Trial& trial, const OperatorDesc& varied, bool fails) {
-    trial.studied->seen[trial.value] = fails;
-    if (trial.studied->is_number()) derived_.Note(trial.studied->setting.of, varied, fails);
   }
 
   // --- axes that have no other value -------------------------------------------------------------
@@ -199,37 +158,23 @@ class Study {
     const auto larger = WithDimension(place);
     if (!larger || !runs_.Fail({*larger})[0].value_or(false)) return false;
     const CaseChanger changer(*larger, changer_.bounds());
-    const std::vector<Setting> settings = SettingsOf(changer);
     const std::vector<SettingValue> own = ValuesIn(larger->op, one.setting.of, {}, true);
     if (own.empty()) return true;
-    Setting axis = one.setting;
-    axis.value = own[0];
-    std::vector<SettingValue> values;
-    std::vector<Computation> cases;
-    for (const SettingValue& value : ValuesToTry(axis, larger->op, /*many=*/false)) {
-      auto varied = value == axis.value ? std::nullopt : Varied(changer, axis, value, classes_);
-      if (!varied || !LeavesOthers(settings, axis, varied->op)) continue;
-      values.push_back(value);
-      cases.push_back(std::move(*varied));
-    }
-    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
-    SeenValues seen = {{axis.value, true}};
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (fails[i]) seen[values[i]] = *fails[i];
-      one.is_cut |= runs_.is_spent() && !fails[i];
-    }
-    const auto failing = std::ranges::count(seen, true, &SeenValues::value_type::second);
-    if (place == 0 && failing < std::ssize(seen)) {
+    Studied axis{one.setting, {{own[0], true}}};
+    axis.setting.value = own[0];
+    std::vector<Trial> trials = TrialsOf(changer, SettingsOf(changer), axis, /*many=*/false);
+    if (axis.has_alone) See(trials);
+    axis.has_alone = true;
+    axis.varied.clear();  // of another case
+    if (place == 0 && axis.has_passed()) {
       // The numbers are those of the larger case: only the distance from the end is of the smaller.
+      const auto failing = std::ranges::count(axis.seen, true, &SeenValues::value_type::second);
       if (failing > 1 || own[0] != SettingValue(LastAxisOf(larger->op))) return true;
-      axis.kind = SettingKind::kEnum;
-      axis.value = std::string(kLast);
-      seen = {{axis.value, true}, {std::string(), false}};
+      axis.setting.kind = SettingKind::kEnum;
+      axis.setting.value = std::string(kLast);
+      axis.seen = {{axis.setting.value, true}, {std::string(), false}};
     }
-    one.setting = axis;
-    one.seen = seen;
-    one.beside.clear();
-    one.has_alone = true;
+    one = std::move(axis);
     return true;
   }
 
@@ -266,14 +211,6 @@ class Study {
       draft.Set(fmt::format("{}/Sizes/{}", slot.path, place), (*slot.desc->sizes)[beside]);
     }
     return changer_.Case(draft, classes_);
-  }
-
-  void VaryValues() {
-    for (StudiedClasses& input : StudyClasses(changer_, runs_)) {
-      Studied one{std::move(input.setting), std::move(input.seen)};
-      one.is_cut = input.is_cut;
-      studied_.push_back(std::move(one));
-    }
   }
 
   // --- two settings together ---------------------------------------------------------------------
@@ -335,57 +272,6 @@ class Study {
     return seen;
   }
 
-  // A size of an output takes the place of the settings that it follows from.
-  void TakeDerivedSizes() {
-    for (TellingSize& telling : derived_.Find()) {
-      if (!IsConfirmed(telling)) continue;
-      std::erase_if(studied_, [&](const Studied& one) {
-        return std::ranges::find(telling.settings, one.setting.of) != telling.settings.end();
-      });
-      studied_.push_back({std::move(telling.size), std::move(telling.seen)});
-    }
-  }
-
-  // Returns whether the case fails where a setting has a value with which it passes alone, but
-  // another one leaves the size among those that fail: conditions on each of the two would not.
-  bool IsConfirmed(const TellingSize& telling) {
-    std::vector<Computation> cases;
-    for (const Studied* one : StudiedOf(telling.settings)) {
-      for (const Studied* other : StudiedOf(telling.settings)) {
-        if (one == other || std::ssize(cases) == kMostConfirming) continue;
-        if (auto both = PassingBut(*one, *other, telling)) cases.push_back(std::move(*both));
-      }
-    }
-    const std::vector<std::optional<bool>> fails = runs_.Fail(cases);
-    return !fails.empty() &&
-           std::ranges::all_of(fails, [](const auto& failed) { return failed.value_or(false); });
-  }
-
-  std::optional<Computation> PassingBut(const Studied& one, const Studied& other,
-                                        const TellingSize& telling) const {
-    Conditions expected;
-    expected.list.push_back(
-        SimplestCondition(SettingKind::kSize, telling.size.of, telling.size.value, telling.seen));
-    expected.sizes[telling.size.of] = telling.size.ties;
-    for (const auto& [first, first_fails] : one.seen) {
-      for (const auto& [second, second_fails] : other.seen) {
-        if (first_fails || second == other.setting.value) continue;
-        auto both = Together(one.setting, std::get<int64_t>(first), other.setting,
-                             std::get<int64_t>(second));
-        if (both && Holds(expected, changer_.original().op, both->op)) return both;
-      }
-    }
-    return std::nullopt;
-  }
-
-  std::vector<const Studied*> StudiedOf(const std::vector<std::string>& settings) const {
-    std::vector<const Studied*> found;
-    for (const Studied& one : studied_) {
-      if (std::ranges::find(settings, one.setting.of) != settings.end()) found.push_back(&one);
-    }
-    return found;
-  }
-
   std::optional<Computation> Together(const Setting& one, int64_t first, const Setting& other,
                                       int64_t second) const {
     for (const CaseDraft& begun : DraftsWith(changer_.draft(), one, first)) {
@@ -394,6 +280,50 @@ class Study {
       }
     }
     return std::nullopt;
+  }
+
+  // --- sizes of outputs --------------------------------------------------------------------------
+
+  // A failure may hang on a size of an output, as on the width of a convolution's, though only what
+  // it follows from can be varied: such a size takes the place of the settings that it follows from
+  // if it says by itself, and simply, what was seen of them.
+  void TakeDerivedSizes() {
+    for (const Setting& size : DerivedSizesOf(changer_)) {
+      Studied derived{size, {{size.value, true}}};
+      std::set<std::string> passing;
+      bool says_all = true;
+      for (const Studied& one : studied_) {
+        const bool moves_it = std::ranges::any_of(one.varied, [&](const auto& varied) {
+          return OtherValueIn(varied.second, size).has_value();
+        });
+        if (!one.is_number() || !moves_it) continue;
+        says_all = says_all && SaysAllOf(one, derived);
+        if (one.has_passed()) passing.insert(one.setting.of);
+      }
+      if (!says_all || passing.size() < 2 || !IsSimple(derived)) continue;
+      std::erase_if(studied_, [&](const Studied& one) { return passing.contains(one.setting.of); });
+      studied_.push_back(std::move(derived));
+    }
+  }
+
+  // Sees the sizes of the variations of a setting. Returns false if one of them is unknown, or both
+  // fails and passes.
+  static bool SaysAllOf(const Studied& one, Studied& derived) {
+    return std::ranges::all_of(one.seen, [&](const auto& seen) {
+      const auto varied = one.varied.find(seen.first);
+      if (varied == one.varied.end()) return true;  // the case itself
+      const std::vector<SettingValue> size =
+          ValuesIn(varied->second, derived.setting.of, derived.setting.ties, true);
+      return size.size() == 1 &&
+             derived.seen.emplace(size[0], seen.second).first->second == seen.second;
+    });
+  }
+
+  static bool IsSimple(const Studied& derived) {
+    const Setting& size = derived.setting;
+    const auto kind = SimplestCondition(size.kind, size.of, size.value, derived.seen).kind;
+    return kind == ConditionKind::kAtLeast || kind == ConditionKind::kAtMost ||
+           kind == ConditionKind::kResidue;
   }
 
   // --- what is told ------------------------------------------------------------------------------
@@ -446,12 +376,10 @@ class Study {
     return types;
   }
 
-  static constexpr int64_t kMostConfirming = 4;  // cases
-  static constexpr int64_t kFurtherDraws = 6;    // of values for an enumerator
+  static constexpr int64_t kFurtherDraws = 6;  // of values for an enumerator
 
   CaseChanger changer_;
   std::vector<Setting> settings_;
-  DerivedSizes derived_;  // of outputs
   const ValueClasses& classes_;
   VariedRuns runs_;
   bool has_varied_places_ = false;

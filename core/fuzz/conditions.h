@@ -27,7 +27,7 @@ enum class ConditionKind : uint8_t {
   kOneOf,
   kNoneOf,
   kRelation,  // of the first to the second
-  kUnclear,
+  kUnclear,   // `values` are those with which it fails
 };
 
 struct Condition {
@@ -37,8 +37,7 @@ struct Condition {
   ConditionKind kind = ConditionKind::kAny;
   std::vector<SettingValue> values{};
   std::string relation{};              // "=", "!=", "<", ">", "multiple"
-  std::vector<SettingValue> failed{};  // if it is unclear
-  std::vector<SettingValue> passed{};
+  std::vector<SettingValue> passed{};  // if it is unclear
 };
 
 struct Conditions {
@@ -63,8 +62,6 @@ Conditions ConditionsOf(const Json& finding);
 
 // --- the simplest condition ----------------------------------------------------------------------
 
-// The simplest condition that fits what was seen of a setting.
-
 // The values that a setting was tried with, and whether the case failed.
 using SeenValues = std::map<SettingValue, bool>;
 
@@ -85,8 +82,6 @@ std::string RelationOf(const std::vector<SeenPair>& seen);
 bool IsRelated(int64_t first, const std::string& relation, int64_t second);
 
 // --- words ---------------------------------------------------------------------------------------
-
-// Conditions in words.
 
 // The value of values:InputTensor in the smallest case.
 inline constexpr std::string_view kAsInCase = "as in the case";

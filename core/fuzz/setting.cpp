@@ -298,9 +298,13 @@ std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of
   return {};
 }
 
-// --- values to try -------------------------------------------------------------------------------
+std::optional<SettingValue> OtherValueIn(const OperatorDesc& op, const Setting& setting) {
+  const std::vector<SettingValue> values = ValuesIn(op, setting.of, setting.ties, true);
+  const bool is_other = !values.empty() && values.front() != setting.value;
+  return is_other ? std::optional(values.front()) : std::nullopt;
+}
 
-// The values that settings are tried with.
+// --- values to try -------------------------------------------------------------------------------
 
 namespace {
 

@@ -77,9 +77,10 @@ std::vector<DataType> TypesFor(const OperatorDesc& op, const Field& field);
 std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of,
                                    const std::vector<std::string>& sizes, bool same_rank);
 
-// --- cases with other values ---------------------------------------------------------------------
+// The value that a descriptor has for a setting of a case, if it is another one.
+std::optional<SettingValue> OtherValueIn(const OperatorDesc& op, const Setting& setting);
 
-// Cases in which a setting has another value.
+// --- cases with other values ---------------------------------------------------------------------
 
 // Returns drafts with another value of the setting, the most natural first; any of them may turn
 // out to be invalid.

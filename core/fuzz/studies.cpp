@@ -61,7 +61,7 @@ std::optional<Computation> VariedRuns::Drawn(const OperatorDesc& op, const Value
 }
 
 std::vector<TryResult> VariedRuns::Run(std::vector<Computation> cases) {
-  const auto left = static_cast<size_t>(std::max<int64_t>(0, most_ - kept_ - count_));
+  const auto left = static_cast<size_t>(std::max<int64_t>(0, most_ - count_));
   if (cases.size() > left) {
     is_spent_ = true;
     cases.erase(cases.begin() + static_cast<std::ptrdiff_t>(left), cases.end());
@@ -108,7 +108,7 @@ class ClassStudy {
  public:
   ClassStudy(const CaseChanger& changer, VariedRuns& runs) : changer_(changer), runs_(runs) {}
 
-  std::vector<StudiedClasses> Find() {
+  std::vector<Studied> Find() {
     const OperatorDesc& op = changer_.original().op;
     const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
     for (size_t input = 0; input < slots.size(); ++input) {
@@ -124,7 +124,7 @@ class ClassStudy {
       }
     }
     SeeClasses();
-    for (StudiedClasses& input : inputs_) TakeClassThatFails(input);
+    for (Studied& input : inputs_) TakeClassThatFails(input);
     return std::move(inputs_);
   }
 
@@ -143,7 +143,7 @@ class ClassStudy {
     const int64_t each = runs_.most() / 2 / static_cast<int64_t>(open_.size());
     for (int64_t draw = 1; draw <= std::min(wanted, each) && !open_.empty(); ++draw) SeeDraw(draw);
     for (const ClassTrial& trial : open_) {
-      StudiedClasses& input = inputs_[trial.input];
+      Studied& input = inputs_[trial.input];
       if (runs_.is_spent() || 2 * each < wanted) {
         input.is_cut = true;
       } else {
@@ -174,7 +174,7 @@ class ClassStudy {
   }
 
   // If drawn values fail, theirs are the classes that are told.
-  static void TakeClassThatFails(StudiedClasses& input) {
+  static void TakeClassThatFails(Studied& input) {
     const SettingValue own = std::exchange(input.setting.value, SettingValue());
     for (const auto& [value_class, fails] : input.seen) {
       if (fails && value_class != own) input.setting.value = value_class;
@@ -198,62 +198,14 @@ class ClassStudy {
 
   const CaseChanger& changer_;
   VariedRuns& runs_;
-  std::vector<StudiedClasses> inputs_;
+  std::vector<Studied> inputs_;
   std::vector<ClassTrial> open_;  // have passed so far
 };
 
 }  // namespace
 
-std::vector<StudiedClasses> StudyClasses(const CaseChanger& changer, VariedRuns& runs) {
+std::vector<Studied> StudyClasses(const CaseChanger& changer, VariedRuns& runs) {
   return ClassStudy(changer, runs).Find();
-}
-
-// --- derived sizes -------------------------------------------------------------------------------
-
-DerivedSizes::DerivedSizes(const CaseChanger& changer) : sizes_(DerivedSizesOf(changer)) {}
-
-void DerivedSizes::Note(const std::string& of, const OperatorDesc& varied, bool fails) {
-  Seen& seen = seen_[of].emplace_back();
-  seen.fails = fails;
-  for (const Setting& size : sizes_) {
-    const std::vector<SettingValue> values = ValuesIn(varied, size.of, size.ties, true);
-    seen.sizes.emplace_back();
-    if (values.size() == 1) seen.sizes.back() = std::get<int64_t>(values[0]);
-  }
-}
-
-bool DerivedSizes::MayHangOn(const std::vector<Seen>& seen, size_t i) const {
-  const SettingValue& own = sizes_[i].value;
-  const auto is_told = [&](const Seen& one) {
-    return one.sizes[i] && (one.fails || SettingValue(*one.sizes[i]) != own);
-  };
-  return std::ranges::count(seen, false, &Seen::fails) > 0 && std::ranges::all_of(seen, is_told);
-}
-
-std::optional<TellingSize> DerivedSizes::TellingAt(size_t i) const {
-  TellingSize telling{sizes_[i], {{sizes_[i].value, true}}, {}};
-  for (const auto& [of, seen] : seen_) {
-    if (!MayHangOn(seen, i)) continue;
-    telling.settings.push_back(of);
-    for (const Seen& one : seen) {
-      const auto [known, is_new] = telling.seen.emplace(*one.sizes[i], one.fails);
-      if (known->second != one.fails) return std::nullopt;
-    }
-  }
-  if (telling.settings.size() < 2) return std::nullopt;
-  const auto kind =
-      SimplestCondition(SettingKind::kSize, sizes_[i].of, sizes_[i].value, telling.seen).kind;
-  const bool is_simple = kind == ConditionKind::kAtLeast || kind == ConditionKind::kAtMost ||
-                         kind == ConditionKind::kResidue;
-  return is_simple ? std::optional(std::move(telling)) : std::nullopt;
-}
-
-std::vector<TellingSize> DerivedSizes::Find() const {
-  std::vector<TellingSize> found;
-  for (size_t i = 0; i < sizes_.size(); ++i) {
-    if (auto telling = TellingAt(i)) found.push_back(std::move(*telling));
-  }
-  return found;
 }
 
 }  // namespace dmlop

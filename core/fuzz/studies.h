@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variations of a failing case, and the things that its failure may hang on besides the settings
-// that are varied: classes of values, and sizes that follow from others.
+// Variations of a failing case, and what is seen of the classes of its values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -32,9 +32,6 @@ class VariedRuns {
   int64_t draws() const { return draws_; }     // of values for a case
   bool is_spent() const { return is_spent_; }  // whether some cases were not run
 
-  // Has Run and Fail leave so many runs for later.
-  void Keep(int64_t runs) { kept_ = runs; }
-
   // Returns the results as far as runs are left.
   std::vector<TryResult> Run(std::vector<Computation> cases);
 
@@ -56,56 +53,30 @@ class VariedRuns {
   const int64_t most_;
   const bool open_;
   int64_t count_ = 0;
-  int64_t kept_ = 0;
   bool is_spent_ = false;
 };
 
-// --- classes of values ---------------------------------------------------------------------------
+// --- settings ------------------------------------------------------------------------------------
 
-// The values of an input as a setting, and the classes that were seen of it.
-struct StudiedClasses {
+// A setting, and what was seen of it.
+struct Studied {
   Setting setting;
-  SeenValues seen;
-  bool is_cut = false;  // some classes were not tried, as the runs were used up
+  SeenValues seen{};
+  bool has_alone = false;  // it was varied without a change of others
+  bool is_cut = false;     // some values were not tried, as the runs were used up
+  std::map<SettingValue, OperatorDesc> varied{};  // the cases with which it was
+
+  bool is_number() const {
+    return setting.kind == SettingKind::kSize || setting.kind == SettingKind::kInteger;
+  }
+  bool is_known() const { return seen.size() > 1 && (!is_cut || has_passed()); }
+  bool has_passed() const {
+    return std::ranges::any_of(seen, [](const auto& one) { return !one.second; });
+  }
+  int64_t number() const { return std::get<int64_t>(setting.value); }
 };
 
 // Gives one input after another values of each class. A class passes if all its draws do.
-std::vector<StudiedClasses> StudyClasses(const CaseChanger& changer, VariedRuns& runs);
-
-// --- derived sizes -------------------------------------------------------------------------------
-
-// Sizes of outputs that follow from fields and other sizes. A failure may hang on one of them, as
-// on the width of a convolution's output, though only what it follows from can be varied.
-// A size that says by itself what was seen of several settings.
-struct TellingSize {
-  Setting size;
-  SeenValues seen;
-  std::vector<std::string> settings;  // those that it stands for
-};
-
-class DerivedSizes {
- public:
-  explicit DerivedSizes(const CaseChanger& changer);
-
-  // Notes what became of a variation of the setting `of`.
-  void Note(const std::string& of, const OperatorDesc& varied, bool fails);
-
-  // Returns the sizes that say more than the settings they follow from: from a bound on, up to one,
-  // or by a residue. Whether it is the size and not a condition on each setting is to be confirmed.
-  std::vector<TellingSize> Find() const;
-
- private:
-  struct Seen {
-    std::vector<std::optional<int64_t>> sizes;
-    bool fails;
-  };
-
-  std::optional<TellingSize> TellingAt(size_t i) const;
-  // Returns whether the setting has passed, and only where the size is another one.
-  bool MayHangOn(const std::vector<Seen>& seen, size_t i) const;
-
-  std::vector<Setting> sizes_;
-  std::map<std::string, std::vector<Seen>> seen_;  // by setting
-};
+std::vector<Studied> StudyClasses(const CaseChanger& changer, VariedRuns& runs);
 
 }  // namespace dmlop

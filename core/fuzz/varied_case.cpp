@@ -301,9 +301,7 @@ bool LeavesOthers(const std::vector<Setting>& settings, const Setting& varied,
          other.path.find('/') != std::string::npos) ||
         (varied.kind == SettingKind::kType && other.kind == SettingKind::kScalar) ||
         (varied.of.ends_with(kTypeMember) && other.path.starts_with(varied.path + "/"));
-    if (may_follow) return true;
-    const std::vector<SettingValue> values = ValuesIn(op, other.of, other.ties, true);
-    return values.empty() || values == std::vector{other.value};
+    return may_follow || !OtherValueIn(op, other);
   });
 }
 
