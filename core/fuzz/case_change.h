@@ -108,15 +108,17 @@ inline int64_t LastAxisOf(const OperatorDesc& op) {
 
 // --- repair --------------------------------------------------------------------------------------
 
-// Makes a changed descriptor valid by changing what contradicts the change.
+// The number of tries that a repair takes at most. A quick one begins with the numbers that a
+// message names, a thorough one with sizes that follow what is kept, in proportion where they can.
+enum class RepairEffort : uint8_t { kQuick = 6, kThorough = 120 };
 
-// Completes the descriptor. The paths of `kept` lead to numbers that stay, with what they were
-// before the change. The numbers that a message names are tried in place of the wrong one; sizes
-// that were equal to one that is kept, or multiples of it, are tried to follow it. Returns nothing
-// if that does not lead to a valid descriptor with so many tries. The result depends on the
-// arguments only.
+// Makes a changed descriptor valid by changing what contradicts the change, and completes it. The
+// paths of `kept` lead to numbers that stay, with what they were before the change. The numbers
+// that a message names are tried in place of the wrong one; sizes that were equal to one that is
+// kept, or multiples of it, are tried to follow it. Returns nothing if that does not lead to a
+// valid descriptor. The result depends on the arguments only.
 std::optional<OperatorDesc> Repaired(const OperatorDesc& op,
                                      const std::map<std::string, int64_t>& kept, FeatureLevel level,
-                                     int most_tries = 120);
+                                     RepairEffort effort = RepairEffort::kThorough);
 
 }  // namespace dmlop

@@ -15,9 +15,6 @@
 namespace dmlop {
 namespace {
 
-// Another draw is often cheaper than a long search.
-constexpr int kMostTries = 6;
-
 std::optional<SettingValue> AsSetting(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<int64_t>();
@@ -221,8 +218,9 @@ bool KeptFields::Settle(OperatorDesc& op, FeatureLevel level) const {
   // Arrays of another length belong to another rank.
   const bool is_near = std::ranges::equal(drawn.values(), op.values(), std::not_fn(HasOtherLength));
   if (faults.has_errors() && is_near) {
-    if (auto repaired = Repaired(op, NumbersKept(drawn, op), level, kMostTries))
-      completed = *repaired;
+    // Another draw is often cheaper than a long search.
+    const auto repaired = Repaired(op, NumbersKept(drawn, op), level, RepairEffort::kQuick);
+    if (repaired) completed = *repaired;
   }
   op = std::move(completed);
   return true;  // what cannot be set yet may matter

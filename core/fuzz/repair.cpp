@@ -10,6 +10,7 @@
 
 #include "core/base/text.h"
 #include "core/fuzz/field_value.h"
+#include "core/fuzz/setting.h"
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
@@ -65,8 +66,8 @@ TensorDesc* FindTensor(OperatorDesc& op, std::string_view path) {
 
 class DescRepair {
  public:
-  DescRepair(const std::map<std::string, int64_t>& kept, FeatureLevel level, int most_checks)
-      : kept_(kept), level_(level), most_checks_(most_checks) {}
+  DescRepair(const std::map<std::string, int64_t>& kept, FeatureLevel level, RepairEffort effort)
+      : kept_(kept), level_(level), effort_(effort) {}
 
   std::optional<OperatorDesc> Run(const OperatorDesc& op) {
     return Search(Checked(op), kMostFixesInTurn);
@@ -109,6 +110,7 @@ class DescRepair {
         std::ranges::find(state.faults.list(), Severity::kError, &Diagnostic::severity);
     state_ = &state;
     fixed_ = &fixed;
+    if (effort_ == RepairEffort::kThorough) FollowKept();
     if (fault->pointer.ends_with(kSizesMember)) {
       FixSizes(fault->pointer.substr(0, fault->pointer.size() - kSizesMember.size()),
                fault->message);
@@ -118,14 +120,18 @@ class DescRepair {
       FixNumber(fault->pointer, fault->message);
     }
     TakeNamedEnumerators(fault->message);
+    if (effort_ == RepairEffort::kQuick) FollowKept();
+  }
+
+  void FollowKept() {
     for (const auto& [path, before] : kept_) {
-      if (const auto now = NumberAt(state.op, path)) Follow(before, *now);
+      if (const auto now = NumberAt(state_->op, path)) Follow(before, *now);
     }
   }
 
   template <typename Change>
   void Try(Change&& change) {
-    if (checks_ >= most_checks_) return;
+    if (checks_ >= static_cast<int>(effort_)) return;
     OperatorDesc op = state_->op;
     if (change(op)) fixed_->push_back(Checked(op));
   }
@@ -245,31 +251,33 @@ class DescRepair {
     }
   }
 
-  // Sizes that are `before` become `now`, and numbers of fields; then sizes in whole proportions to
-  // it.
+  // Sizes that are `before` become `now`, and numbers of fields; then sizes follow in proportion to
+  // its square, as channels do to the size of blocks, or to it, which is all that a quick repair
+  // tries.
   void Follow(int64_t before, int64_t now) {
     if (before <= 0 || now <= 0 || before == now) return;
-    std::vector<std::pair<std::string, int64_t>> others;
-    for (const TensorSlot& slot : TensorSlots(state_->op)) {
-      for (size_t d = 0; d < slot.desc->rank(); ++d) {
-        const int64_t size = (*slot.desc->sizes)[d];
-        std::string path = fmt::format("{}{}/{}", slot.path, kSizesMember, d);
-        if (size == before) {
-          Take(path, now);
-        } else if (size * now % before == 0) {
-          others.emplace_back(std::move(path), size * now / before);
-        }
-      }
+    const std::vector<std::string> paths = SizePathsOf(state_->op);
+    for (const std::string& path : paths) {
+      if (NumberAt(state_->op, path) == before) Take(path, now);
     }
     for (const PlainValue& plain : PlainValuesOf(state_->op)) {
       if (plain.value == SettingValue(before) && !NamesAxes(*plain.field)) Take(plain.path, now);
     }
-    for (const auto& [path, size] : others) Take(path, size);
+    std::vector<std::pair<int64_t, int64_t>> proportions = {{before, now}};
+    if (effort_ == RepairEffort::kThorough) {
+      proportions.insert(proportions.begin(), {before * before, now * now});
+    }
+    for (const auto& [from, to] : proportions) {
+      for (const std::string& path : paths) {
+        const int64_t size = *NumberAt(state_->op, path);
+        if (size != before && size * to % from == 0) Take(path, size * to / from);
+      }
+    }
   }
 
   const std::map<std::string, int64_t>& kept_;
   const FeatureLevel level_;
-  const int most_checks_;
+  const RepairEffort effort_;
   int checks_ = 0;
   const State* state_ = nullptr;
   std::vector<State>* fixed_ = nullptr;
@@ -279,8 +287,8 @@ class DescRepair {
 
 std::optional<OperatorDesc> Repaired(const OperatorDesc& op,
                                      const std::map<std::string, int64_t>& kept, FeatureLevel level,
-                                     int most_tries) {
-  return DescRepair(kept, level, most_tries).Run(op);
+                                     RepairEffort effort) {
+  return DescRepair(kept, level, effort).Run(op);
 }
 
 }  // namespace dmlop

@@ -98,6 +98,17 @@ double Scalar(const Computation& c, std::string_view path) {
 
 const Planted kPlanted[] = {
     // Fields.
+    // Channels go with the square of the size of blocks.
+    {"OrderOfBlocks",
+     "DEPTH_TO_SPACE1",
+     [](const Computation& c) {
+       const int64_t block = Number(c, "BlockSize");
+       return Word(c, "Order") == "COLUMN_ROW_DEPTH" && block > 1 &&
+              Size(c, "InputTensor", 1) > block * block;
+     },
+     16,
+     4,
+     {"BlockSize >= 2", "only with Order COLUMN_ROW_DEPTH"}},
     {"PaddingsExchanged",
      "CONVOLUTION",
      [](const Computation& c) {
