@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -48,25 +49,22 @@ class FuzzRun {
   ExitStatus Execute() {
     TellBeginning();
     report_.emplace(options_.report, !options_.resumed.empty());
-    try {
-      RunCases();
-      SaveFindings();
-      SaveReport();
-      SaveState();
-    } catch (const Error&) {
-      if (state_.cases() == 0 && !findings_.unwritten()) throw;
-      TellEnd();
-      SaveWhatCanBe();
-      throw;
+    const bool has_run = Succeeds([&] { RunCases(); });
+    if (!has_run && state_.cases() == 0 && !findings_.unwritten()) {
+      std::rethrow_exception(failure_);
     }
+    // A disk that is full for one file may have room for another, or another disk has. The state
+    // comes last, as a run that goes on does not report again what it has.
+    const bool has_findings = Succeeds([&] { findings_.Write(); });
+    const bool has_report = Succeeds([&] { report_->Close(state_.ReportLine()); });
+    const bool has_state = has_findings && has_report && Succeeds([&] { SaveState(); });
     TellEnd();
-    if (EndRequest::has_come()) TellHowToGoOn();
+    if (has_state && (failure_ || EndRequest::has_come())) TellHowToGoOn();
+    if (failure_) std::rethrow_exception(failure_);
     return findings_.is_empty() ? ExitStatus::kSuccess : ExitStatus::kDifferent;
   }
 
  private:
-  using Step = void (FuzzRun::*)();
-
   void RunCases() {
     const size_t at_once = options_.engine.per_start * options_.engine.jobs;
     while (!IsOver()) {
@@ -75,31 +73,22 @@ class FuzzRun {
     }
   }
 
-  // --- what is saved -----------------------------------------------------------------------------
-
-  // A run that was interrupted may go on from its first case.
-  bool can_go_on() const { return state_.cases() > 0 || EndRequest::has_come(); }
-  void SaveFindings() { findings_.Write(); }
-  void SaveReport() { report_->Close(state_.ReportLine()); }
-  void SaveState() {
-    if (can_go_on()) state_.Write(options_.findings.folder, /*is_last=*/true);
-  }
-
-  bool CanSave(Step save) {
+  // Returns whether a step has no error; only the first one is told.
+  template <typename Step>
+  bool Succeeds(Step&& step) {
     try {
-      (this->*save)();
+      step();
       return true;
-    } catch (const Error&) {  // the first error is told
+    } catch (const Error&) {
+      if (!failure_) failure_ = std::current_exception();
       return false;
     }
   }
 
-  // A disk that is full for one file may have room for another, or another disk has. The state
-  // comes last, as a run that goes on does not report again what it has.
-  void SaveWhatCanBe() {
-    const bool has_findings = CanSave(&FuzzRun::SaveFindings);
-    const bool has_report = CanSave(&FuzzRun::SaveReport);
-    if (has_findings && has_report && CanSave(&FuzzRun::SaveState)) TellHowToGoOn();
+  // A run that was interrupted may go on from its first case.
+  bool can_go_on() const { return state_.cases() > 0 || EndRequest::has_come(); }
+  void SaveState() {
+    if (can_go_on()) state_.Write(options_.findings.folder, /*is_last=*/true);
   }
 
   // --- what is told ------------------------------------------------------------------------------
@@ -200,6 +189,7 @@ class FuzzRun {
   FindingList findings_;
   FuzzState state_;
   std::optional<FuzzReport> report_;
+  std::exception_ptr failure_;
 };
 
 // --- other ways to use cases ---------------------------------------------------------------------
