@@ -189,48 +189,99 @@ class ClassDrawer {
         style_(DrawBetween(engine, 0, 3)) {}
 
   T Draw() {
-    const T value = DrawAny();
     if constexpr (kIsFloat<T>) {
-      const double number = AsDouble(value);
-      const bool is_outside = !(number >= domain_.least && number <= domain_.most);
-      return domain_.is_limited && is_outside ? Ordinary() : value;
+      const T value = FromDouble<T>(Float());
+      return IsWithin(value) ? value : FromDouble<T>(OrdinaryFloat());
     } else {
-      const T wrapped = Wrapped(type_, value);
-      const double number = AsDouble(wrapped);
-      const bool is_outside = number < domain_.least || number > domain_.most;
-      return domain_.is_limited && is_outside ? Ordinary() : wrapped;
+      const T value = Wrapped(type_, Integer());
+      return IsWithin(value) ? value : OrdinaryInteger();
     }
   }
 
  private:
-  T DrawAny() {
+  bool IsWithin(T value) const {
+    const double number = AsDouble(value);
+    return !domain_.is_limited || (number >= domain_.least && number <= domain_.most);
+  }
+
+  double Float() {
+    using Range = FloatRange<T>;
+    switch (class_) {
+      case InputClass::kTies: {
+        const double values[] = {0.0,
+                                 -0.0,
+                                 0.5,
+                                 -0.5,
+                                 1.0,
+                                 -1.0,
+                                 1.5,
+                                 -1.5,
+                                 2.0,
+                                 -2.0,
+                                 2.5,
+                                 3.0,
+                                 1 + Range::kStep,
+                                 -1 - Range::kStep,
+                                 Range::kStep / 2,
+                                 -Range::kStep / 2};
+        return OneOf(engine_, values);
+      }
+      case InputClass::kCancellation:
+        return IllConditioned(engine_, Range::kMax, Range::kLeast);
+      case InputClass::kEnds: {
+        const double values[] = {0.0,
+                                 -0.0,
+                                 1.0,
+                                 -1.0,
+                                 Range::kMax,
+                                 -Range::kMax,
+                                 Range::kLeastNormal,
+                                 -Range::kLeastNormal,
+                                 1 - Range::kStep / 2};
+        return OneOf(engine_, values);
+      }
+      case InputClass::kSubnormals:
+        return NearSubnormal();
+      case InputClass::kInfinities:
+        if (!OneIn(engine_, 6)) return OrdinaryFloat();
+        return WithSign(engine_, std::numeric_limits<double>::infinity());
+      case InputClass::kNan:
+        return OneIn(engine_, 6) ? std::numeric_limits<double>::quiet_NaN() : OrdinaryFloat();
+      default:
+        return OrdinaryFloat();
+    }
+  }
+
+  double NearSubnormal() {
+    const uint64_t kind = DrawBetween(engine_, 0, 3);
+    if (kind == 0) return OrdinaryFloat();
+    if (kind == 1) return Subnormal(engine_, FloatRange<T>::kMax, FloatRange<T>::kLeast);
+    const double magnitude = FloatRange<T>::kLeastNormal * DrawReal(engine_, 0, kind == 2 ? 1 : 4);
+    return WithSign(engine_, magnitude);
+  }
+
+  // Integers have none of the other classes.
+  T Integer() {
+    const auto [least, most] = RangeOf<T>(type_);
     switch (class_) {
       case InputClass::kTies:
-        return Tie();
-      case InputClass::kCancellation:
-        return Cancelling();
-      case InputClass::kEnds:
-        return End();
-      case InputClass::kSubnormals:
-        return Subnormals();
-      case InputClass::kInfinities:
-        return OneIn(engine_, 6) ? Infinity() : Ordinary();
-      case InputClass::kNan:
-        return OneIn(engine_, 6) ? Nan() : Ordinary();
+        return FewNumbers<T>(engine_);
+      case InputClass::kCancellation: {
+        const T values[] = {static_cast<T>(most / 2), static_cast<T>(least / 2), T{1},
+                            static_cast<T>(OneIn(engine_, 2) ? 0 : 3)};
+        return OneOf(engine_, values);
+      }
+      case InputClass::kEnds: {
+        const T values[] = {least, most, static_cast<T>(least + 1), static_cast<T>(most - 1),
+                            T{0},  T{1}, static_cast<T>(-1)};
+        return OneOf(engine_, values);
+      }
       default:
-        return Ordinary();
+        return OrdinaryInteger();
     }
   }
 
   // Without a domain: in [-1, 1], around 0, up to 64, or with few digits.
-  T Ordinary() {
-    if constexpr (kIsFloat<T>) {
-      return FromDouble<T>(OrdinaryFloat());
-    } else {
-      return OrdinaryInteger();
-    }
-  }
-
   double OrdinaryFloat() {
     if (domain_.is_whole) return static_cast<double>(WholeInDomain(domain_.least, domain_.most));
     if (has_own_domain_) return DrawReal(engine_, domain_.least, domain_.most);
@@ -259,92 +310,6 @@ class ClassDrawer {
     constexpr double kMost = 0x1p62;
     return IntBetween(engine_, static_cast<int64_t>(std::max(std::ceil(least), -kMost)),
                       static_cast<int64_t>(std::min(std::floor(most), kMost)));
-  }
-
-  T Tie() {
-    if constexpr (kIsFloat<T>) {
-      const double values[] = {0.0,
-                               -0.0,
-                               0.5,
-                               -0.5,
-                               1.0,
-                               -1.0,
-                               1.5,
-                               -1.5,
-                               2.0,
-                               -2.0,
-                               2.5,
-                               3.0,
-                               1 + FloatRange<T>::kStep,
-                               -1 - FloatRange<T>::kStep,
-                               FloatRange<T>::kStep / 2,
-                               -FloatRange<T>::kStep / 2};
-      return FromDouble<T>(OneOf(engine_, values));
-    } else {
-      return FewNumbers<T>(engine_);
-    }
-  }
-
-  T Cancelling() {
-    if constexpr (kIsFloat<T>) {
-      return OfFamily<T>(kFamilies[static_cast<size_t>(FloatFamilyId::kIllConditioned)], engine_);
-    } else {
-      const auto [least, most] = RangeOf<T>(type_);
-      const T values[] = {static_cast<T>(most / 2), static_cast<T>(least / 2), T{1},
-                          static_cast<T>(OneIn(engine_, 2) ? 0 : 3)};
-      return OneOf(engine_, values);
-    }
-  }
-
-  T End() {
-    if constexpr (kIsFloat<T>) {
-      const double values[] = {0.0,
-                               -0.0,
-                               1.0,
-                               -1.0,
-                               FloatRange<T>::kMax,
-                               -FloatRange<T>::kMax,
-                               FloatRange<T>::kLeastNormal,
-                               -FloatRange<T>::kLeastNormal,
-                               1 - FloatRange<T>::kStep / 2};
-      return FromDouble<T>(OneOf(engine_, values));
-    } else {
-      const auto [least, most] = RangeOf<T>(type_);
-      const T values[] = {least, most, static_cast<T>(least + 1),         static_cast<T>(most - 1),
-                          T{0},  T{1}, Wrapped(type_, static_cast<T>(-1))};
-      return OneOf(engine_, values);
-    }
-  }
-
-  T Subnormals() {
-    if constexpr (kIsFloat<T>) {
-      const uint64_t kind = DrawBetween(engine_, 0, 3);
-      if (kind == 0) return Ordinary();
-      if (kind == 1) {
-        return OfFamily<T>(kFamilies[static_cast<size_t>(FloatFamilyId::kSubnormal)], engine_);
-      }
-      const double magnitude =
-          FloatRange<T>::kLeastNormal * DrawReal(engine_, 0, kind == 2 ? 1 : 4);
-      return FromDouble<T>(WithSign(engine_, magnitude));
-    } else {
-      return Ordinary();
-    }
-  }
-
-  T Infinity() {
-    if constexpr (kIsFloat<T>) {
-      return FromDouble<T>(WithSign(engine_, std::numeric_limits<double>::infinity()));
-    } else {
-      return Ordinary();
-    }
-  }
-
-  T Nan() {
-    if constexpr (kIsFloat<T>) {
-      return FromDouble<T>(std::numeric_limits<double>::quiet_NaN());
-    } else {
-      return Ordinary();
-    }
   }
 
   RandomEngine& engine_;

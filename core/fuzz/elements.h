@@ -55,14 +55,6 @@ struct FloatFamily {
   const char* name;
   double (*draw)(RandomEngine& engine, double max, double least);
 };
-enum class FloatFamilyId : uint8_t {
-  kUniform,
-  kNormal,
-  kIllConditioned,
-  kHuge,
-  kSubnormal,
-  kAllMagnitudes,
-};
 extern const FloatFamily kFamilies[6];
 
 // Fills every element, mostly with values of one kind and occasionally with those of another. Kinds

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/fuzz/field_value.h"
 #include "core/judge/computation.h"
 #include "core/tensor/layout.h"
@@ -59,12 +60,8 @@ bool IsOf(std::string_view name, std::string_view pattern) {
 }
 
 bool IsOneOf(std::string_view name, std::string_view patterns) {
-  while (!patterns.empty()) {
-    const size_t end = std::min(patterns.find(' '), patterns.size());
-    if (IsOf(name, patterns.substr(0, end))) return true;
-    patterns.remove_prefix(std::min(end + 1, patterns.size()));
-  }
-  return false;
+  return std::ranges::any_of(WordsOf(patterns),
+                             [&](std::string_view pattern) { return IsOf(name, pattern); });
 }
 
 ElementWiseFunction FunctionOf(const OperatorDesc& op) {
@@ -285,7 +282,7 @@ Choice ChoiceOf(const OperatorDesc& op) {
   return ChoiceOf(FunctionOf(op), op.find_if_known(kScaleBias) != nullptr);
 }
 
-bool HasIndices(const OperatorDesc&, const TensorSlot& input) {
+bool HasIndices(const TensorSlot& input) {
   return IsOf(input.path, "*Indices") || IsOf(input.path, "*SequenceLengths");
 }
 

@@ -124,7 +124,7 @@ class InputDrawer {
   bool Fill(const TensorSlot& slot, RandomEngine& engine, const TensorView& view) {
     if (!open_ && HasPlaces(op(), slot)) return DrawPlaces(op(), engine, view);
     FillByClass(engine, ClassOf(slot), open_ ? ValueDomain() : DomainOf(op(), slot), view);
-    if (HasIndices(op(), slot)) {
+    if (HasIndices(slot)) {
       FillWithIndices(slot, engine, view);
     } else if (!open_) {
       MendValues(op(), slot, view);
@@ -182,7 +182,7 @@ std::span<const InputClass> ValueClassesOf(const OperatorDesc& op, const TensorS
                                            bool open) {
   const bool is_float = IsFloat(*input.desc->data_type);
   if (open) return is_float ? std::span<const InputClass>(kFloatClasses) : kIntegerClasses;
-  if (HasIndices(op, input)) {
+  if (HasIndices(input)) {
     return std::span(kIndexClasses).first(MayCountFromEnd(op, input) ? 2 : 1);
   }
   if (!is_float) return kIntegerClasses;

@@ -56,7 +56,7 @@ enum class Choice : uint8_t {
 Choice ChoiceOf(const OperatorDesc& op);
 
 // Returns whether an input has indices, whose range depends on sizes.
-bool HasIndices(const OperatorDesc& op, const TensorSlot& input);
+bool HasIndices(const TensorSlot& input);
 
 // Returns whether indices are tuples, along the last dimension.
 bool HasTuples(const OperatorDesc& op);
@@ -80,9 +80,7 @@ void DrawIndices(const Entropy& from, const OperatorDesc& desc, const TensorView
 
 // --- simpler values ------------------------------------------------------------------------------
 
-// Values of inputs that are simpler than others: all equal, 0 and 1, small integers, few non-zero.
-
-// A number that is lower for simpler values.
+// A number that is lower for simpler values: all equal, 0 and 1, small integers, few non-zero.
 int64_t ComplexityOf(const ConstTensorView& input);
 
 // Returns cases with other values of an input, in its layout, the simplest first. Integers become 0
