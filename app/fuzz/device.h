@@ -20,8 +20,7 @@ namespace dmlop {
 
 // --- processes -----------------------------------------------------------------------------------
 
-// A command of the shell that may fail, hang, or leave processes behind.
-
+// How a command of the shell ended, which may fail, hang, or leave processes behind.
 struct ProcessEnd {
   int status = 0;          // if it ended by itself
   int signal = 0;          // that ended it; 0 for none
@@ -38,8 +37,6 @@ struct ProcessEnd {
 ProcessEnd RunShell(const std::string& command, double most_seconds, bool is_shown);
 
 // --- verdicts ------------------------------------------------------------------------------------
-
-// The verdict on what a device made of a case.
 
 // A case ends in one of these; all from kEngine on are failures.
 enum class CaseClass {

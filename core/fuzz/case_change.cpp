@@ -339,9 +339,7 @@ std::optional<OperatorDesc> CaseChanger::Fitted(const CaseDraft& draft) const {
   std::optional<OperatorDesc> op = Repaired(draft.op, draft.kept, bounds_.level);
   if (!op) return std::nullopt;
   Relayout(draft, *op);
-  Diagnostics faults;
-  Check(*op, bounds_.level, faults);
-  return faults.list().empty() ? op : std::nullopt;
+  return IsSound(*op, bounds_.level) ? op : std::nullopt;
 }
 
 void CaseChanger::Relayout(const CaseDraft& draft, OperatorDesc& op) const {
@@ -398,12 +396,9 @@ std::optional<Computation> CaseChanger::WithMergedDims(size_t first, size_t coun
     merged.inputs.push_back(AsConst(input));
   }
   EraseEntriesOfDims(merged.op, rank, first + 1, count - 1);
-  Diagnostics faults;
-  Check(merged.op, bounds_.level, faults);
-  if (!faults.list().empty() || !IsWithin(merged.op) || !HasSoundValues(merged)) {
-    return std::nullopt;
-  }
-  return merged;
+  const bool is_valid =
+      IsSound(merged.op, bounds_.level) && IsWithin(merged.op) && HasSoundValues(merged);
+  return is_valid ? std::optional(std::move(merged)) : std::nullopt;
 }
 
 bool CaseChanger::FillInputs(const CaseDraft& draft, const ValueClasses& classes, int64_t modulus,

@@ -112,4 +112,11 @@ inline bool Complete(OperatorDesc& desc) {
   return !faults.has_errors();
 }
 
+// Likewise at a level; returns whether nothing is found, not even a warning.
+inline bool IsSound(OperatorDesc& desc, FeatureLevel level) {
+  Diagnostics found;
+  Check(desc, level, found);
+  return found.list().empty();
+}
+
 }  // namespace dmlop

@@ -23,15 +23,6 @@ std::optional<SettingValue> AsSetting(const Json& value) {
   return std::nullopt;
 }
 
-// Returns whether a path leads to a tensor's type, sizes or strides as a whole.
-bool IsMemberOfTensor(const OperatorInfo& info, std::string_view name, std::string_view rest) {
-  constexpr std::string_view kMembers[] = {"DataType", "Sizes", "Strides"};
-  return std::ranges::find(kMembers, rest) != std::end(kMembers) &&
-         std::ranges::any_of(info.fields, [&](const Field* field) {
-           return field->name == name && field->kind == FieldKind::kTensor;
-         });
-}
-
 // Returns false if the pointer is none, or leads into a value that is kept.
 bool Set(const std::string& pointer, const Json& value, Json& json) {
   try {
@@ -61,6 +52,13 @@ std::vector<std::string> NamesIn(std::string path) {
 const Field* FindField(const OperatorInfo& info, std::string_view name) {
   const auto found = std::ranges::find(info.fields, name, &Field::name);
   return found == info.fields.end() ? nullptr : *found;
+}
+
+// Returns whether a path leads to a tensor's type, sizes or strides as a whole.
+bool IsMemberOfTensor(const OperatorInfo& info, std::string_view name, std::string_view rest) {
+  const Field* field = FindField(info, name);
+  return field != nullptr && field->kind == FieldKind::kTensor &&
+         (rest == "DataType" || rest == "Sizes" || rest == "Strides");
 }
 
 // Returns whether a field, or a part of one, may be left out.
@@ -228,10 +226,9 @@ bool KeptFields::Settle(OperatorDesc& op, FeatureLevel level) const {
 
 std::optional<OperatorDesc> KeptFields::In(OperatorDesc op, FeatureLevel level) const {
   const std::vector<DescriptorChange> others = SetAllIn(op);
-  Diagnostics faults;
-  Check(op, level, faults);
-  if (!faults.list().empty()) return std::nullopt;
+  if (!IsSound(op, level)) return std::nullopt;
   if (others.empty()) return op;
+  Diagnostics faults;
   const auto changed = Changed(WithZeros(op), others, faults);
   return changed ? std::optional(changed->op) : std::nullopt;
 }

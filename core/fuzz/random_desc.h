@@ -15,8 +15,6 @@ namespace dmlop {
 
 // --- sizes and layouts ---------------------------------------------------------------------------
 
-// Sizes and layouts of every form that tensors may have.
-
 enum class LayoutForms : uint8_t {
   kPacked,
   kUsual,  // packed, permuted, padded or broadcast
@@ -107,9 +105,8 @@ float RandomFactor(const Entropy& from);
 
 // --- operators with sizes of their own -----------------------------------------------------------
 
-// Operators whose tensors and fields have interdependent sizes, which are drawn first and together.
-
-// Draws the sizes of one operator.
+// Draws the sizes of an operator whose tensors and fields have interdependent ones, first and
+// together.
 struct SizesRow {
   std::string_view name;
   // Sets fields and tensor sizes, with the tensors' types already set, to match the sizes of a

@@ -23,17 +23,23 @@ bool IsWordCharacter(char c) {
   return ('0' <= c && c <= '9') || ('a' <= LowerCase(c) && LowerCase(c) <= 'z') || c == '_';
 }
 
+std::vector<std::string_view> WordsIn(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = ++end) {
+    while (end < text.size() && IsWordCharacter(text[end])) ++end;
+    if (end > begin) words.push_back(text.substr(begin, end - begin));
+  }
+  return words;
+}
+
 // The numbers of a message, "12" but not that of "FLOAT32" or "6_4".
 std::vector<int64_t> NumbersIn(std::string_view text) {
   std::vector<int64_t> numbers;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (!IsWordCharacter(text[i])) continue;
-    size_t end = i;
-    while (end < text.size() && IsWordCharacter(text[end])) ++end;
+  for (const std::string_view word : WordsIn(text)) {
     int64_t number = 0;
-    const auto [stop, fault] = std::from_chars(text.data() + i, text.data() + end, number);
-    if (fault == std::errc() && stop == text.data() + end) numbers.push_back(number);
-    i = end;
+    const char* const end = word.data() + word.size();
+    const auto [stop, fault] = std::from_chars(word.data(), end, number);
+    if (fault == std::errc() && stop == end) numbers.push_back(number);
   }
   return numbers;
 }
@@ -47,14 +53,8 @@ std::vector<std::vector<int64_t>> SizesIn(std::string_view text) {
   return lists;
 }
 
-// Returns whether a message has the word.
 bool Names(std::string_view message, std::string_view word) {
-  for (size_t at = message.find(word); at != message.npos; at = message.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    const bool begins = at == 0 || !IsWordCharacter(message[at - 1]);
-    if (begins && (end == message.size() || !IsWordCharacter(message[end]))) return true;
-  }
-  return false;
+  return std::ranges::count(WordsIn(message), word) > 0;
 }
 
 TensorDesc* FindTensor(OperatorDesc& op, std::string_view path) {

@@ -248,8 +248,7 @@ void DrawLstm(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
 
 // --- attention -----------------------------------------------------------------------------------
 
-// Sizes of queries, keys, values and the tensors that belong to them.
-
+// Draws sizes of queries, keys, values and the tensors that belong to them.
 class AttentionDrawer {
  public:
   AttentionDrawer(const DescEntropy& from, OperatorDesc& op) : from_(from), op_(op) {}

@@ -185,23 +185,17 @@ class SettingList {
 
 // --- values --------------------------------------------------------------------------------------
 
-// "StartPadding/0" for "StartPadding/2"; the path itself if it names no entry.
-std::string FirstOfAll(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const bool is_entry = slash != std::string::npos && IsDigit(path[slash + 1]);
-  return is_entry ? path.substr(0, slash + 1) + "0" : path;
-}
-
-// One value, or those of all entries.
+// One value, or those of all entries of its array.
 std::vector<SettingValue> PlainValuesIn(const OperatorDesc& op, const std::string& path,
                                         bool same_rank) {
-  const std::string first = FirstOfAll(path);
+  const size_t slash = path.rfind('/');
+  const bool is_entry = slash != std::string::npos && IsDigit(path[slash + 1]);
   std::vector<SettingValue> values;
-  if (same_rank || path.find('/') == std::string::npos || !IsDigit(first.back())) {
+  if (same_rank || !is_entry) {
     if (const auto value = ValueAt(op, path)) values.push_back(*value);
     return values;
   }
-  const std::string array = first.substr(0, first.size() - 1);
+  const std::string array = path.substr(0, slash + 1);
   for (size_t entry = 0; const auto value = ValueAt(op, array + std::to_string(entry)); ++entry) {
     values.push_back(*value);
   }
@@ -279,7 +273,7 @@ std::vector<SettingValue> ValuesIn(const OperatorDesc& op, const std::string& of
                                    const std::vector<std::string>& sizes, bool same_rank) {
   if (of == kRankSetting) return {static_cast<int64_t>(RankOf(op))};
   const std::string path(WithoutRoot(sizes.empty() ? of : sizes.front()));
-  if (ValueAt(op, path) || ValueAt(op, FirstOfAll(path))) return PlainValuesIn(op, path, same_rank);
+  if (auto plain = PlainValuesIn(op, path, same_rank); !plain.empty()) return plain;
   for (const TensorSlot& slot : TensorSlots(op)) {
     if (path == slot.path + "/DataType") return {std::string(Name(*slot.desc->data_type))};
     if (path == slot.path + "/Strides") {

@@ -98,11 +98,9 @@ bool LeavesOthers(const std::vector<Setting>& settings, const Setting& varied,
 
 // --- pairs of settings ---------------------------------------------------------------------------
 
-// Settings of a case, such as "Mode CONVOLUTION" or "BiasTensor absent", and which pairs of them
-// have come up.
-
-// Types, enumerators, booleans, activations, tensors that are there with their layouts, and the
-// classes of sizes, integers and values. No two of a case are of the same field, tensor or size.
+// Lists settings of a case, such as "Mode CONVOLUTION" or "BiasTensor absent": types, enumerators,
+// booleans, activations, tensors that are there with their layouts, and the classes of sizes,
+// integers and values. No two of a case are of the same field, tensor or size.
 std::vector<std::string> SettingsOf(const OperatorDesc& op, const ValueClasses& classes);
 
 class SettingPairs {

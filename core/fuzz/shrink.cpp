@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fuzz/shrink.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/document/document_json.h"
 #include "core/fuzz/setting.h"
 #include "core/fuzz/values.h"
 
@@ -82,16 +81,7 @@ std::array<double, 8> MeasureOf(const Computation& computation) {
 
 // Whatever a device can tell one case from another by.
 std::string KeyOf(const Computation& computation) {
-  std::string key;
-  for (const TensorSlot& slot : TensorSlots(computation.op)) {
-    key += fmt::format("{} {} {} {};", slot.path, Name(*slot.desc->data_type),
-                       ToString(*slot.desc->sizes),
-                       slot.desc->strides ? ToString(*slot.desc->strides) : "");
-  }
-  for (const PlainValue& plain : PlainValuesOf(computation.op)) {
-    key += fmt::format("{} {};", plain.path, ToText(plain.value));
-  }
-  if (const OperatorDesc* activation = FusedActivationOf(computation.op)) key += activation->name();
+  std::string key = OneLine(OperatorJson(computation.op));
   for (const ConstTensorView& input : computation.inputs) {
     const auto bytes = static_cast<size_t>(Extent(input.layout)) * ByteWidth(input.type);
     key.append(reinterpret_cast<const char*>(input.data), bytes);
