@@ -8,11 +8,9 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "core/base/parallel.h"
-#include "core/engine/copy/copy_views.h"
 #include "core/engine/window/sliding_windows.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/reduce/min_max.h"
@@ -47,87 +45,26 @@ void FillWithoutTaps(const TensorView& maxima) {
 
 // --- maxima --------------------------------------------------------------------------------------
 
-// Finds adjacent maxima in pieces, and stores them `step` elements apart.
 template <typename T>
-class MaximaOfRows {
- public:
-  MaximaOfRows(const PoolRows& rows, KeyOf<T> flipped)
-      : rows_(rows),
-        kernel_(PoolMaxKernelFor<T>()),
-        flipped_(flipped),
-        maxima_(static_cast<size_t>(std::min(rows.count, kMostSideBySide))) {}
+struct MaximaOfRow {
+  PoolMaxKernel<T> kernel;
+  KeyOf<T> flipped;
 
-  void Run(const T* from, std::span<const int64_t> offsets, T* to) {
-    const auto [step, to_step] = rows_.step;
-    for (int64_t i = 0; i < rows_.count; i += kMostSideBySide) {
-      const int64_t some = std::min(rows_.count - i, kMostSideBySide);
-      T* const maxima = to_step == 1 ? to + i : maxima_.data();
-      kernel_({from + i * step, step, some, offsets}, flipped_, maxima);
-      if (to_step == 1) continue;
-      for (int64_t k = 0; k < some; ++k) to[(i + k) * to_step] = maxima_[static_cast<size_t>(k)];
-    }
+  void operator()(const PoolRow<T>& row, const TapLoops&, T* maxima) const {
+    kernel(row, flipped, maxima);
   }
-
- private:
-  const PoolRows& rows_;
-  PoolMaxKernel<T> kernel_;
-  KeyOf<T> flipped_;
-  std::vector<T> maxima_;
-};
-
-// A box of outputs whose windows have taps.
-template <typename T>
-class MaximaOfBox {
- public:
-  MaximaOfBox(const PoolDims& dims, const PoolBox& box, const ConstTensorView& input,
-              KeyOf<T> flipped, const TensorView& maxima)
-      : flipped_(flipped), to_(maxima.elements<T>()) {
-    const PoolWindows windows = WindowsOf(dims, box, input.layout);
-    from_ = input.elements<T>() + windows.first;
-    offsets_ = OffsetsOf(TapsOf(windows, dims.size()));
-    rows_ = RowsOf(windows, maxima.layout);
-  }
-
-  int64_t rows() const { return rows_.number(); }
-  int64_t taps() const { return rows() * rows_.count * std::ssize(offsets_); }
-
-  void Run(Range rows) const {
-    MaximaOfRows<T> row(rows_, flipped_);
-    Walk<PoolRows::kOperands> walk(rows_.loops, rows.begin);
-    for (int64_t i = rows.begin; i < rows.end; ++i, walk.Next()) {
-      row.Run(from_ + walk.offset(PoolRows::kWindow), offsets_,
-              to_ + walk.offset(PoolRows::kOutput));
-    }
-  }
-
- private:
-  KeyOf<T> flipped_;
-  const T* from_;
-  T* to_;
-  std::vector<int64_t> offsets_;
-  PoolRows rows_{};
 };
 
 template <typename T>
-void FindMaximaOfBoxes(const PoolDims& dims, const ConstTensorView& input, const Dims& begin,
-                       KeyOf<T> flipped, const TensorView& maxima) {
-  const PoolBoxes boxes(dims, begin, maxima.layout.sizes);
-  std::vector<MaximaOfBox<T>> by_rows;
-  int64_t bytes = 0;
-  for (int64_t i = 0; i < boxes.count(); ++i) {
-    const PoolBox box = boxes.At(i);
-    const TensorView part = PartOf(maxima, begin, box);
-    if (!HasTaps(box)) {
-      FillWithoutTaps(part);
-    } else if (IsReduction(box)) {
-      ReduceWindows(ReduceFunction::kMax, dims, box, input, part);
-    } else {
-      by_rows.emplace_back(dims, box, input, flipped, part);
-      bytes += part.element_bytes();
-    }
-  }
-  RunInShares(std::move(by_rows), bytes);
-}
+struct Maxima {
+  DataType type;
+  KeyOf<T> flipped;
+
+  ElementBytes WithoutTaps(const PoolBox&) const { return LeastValue(type); }
+  bool IsReduction(const PoolBox& box) const { return dmlop::IsReduction(box); }
+  ReduceFunction Reduction() const { return ReduceFunction::kMax; }
+  MaximaOfRow<T> RowsOf(const PoolBox&) const { return {PoolMaxKernelFor<T>(), flipped}; }
+};
 
 // --- winners -------------------------------------------------------------------------------------
 
@@ -369,7 +306,8 @@ void FindMaxima(const PoolDims& dims, const ConstTensorView& input, const Dims& 
                 const TensorView& maxima) {
   if (SlidWinners(dims, input, begin, maxima, {})) return;
   VisitDataType(Elements(), input.type, [&]<typename T>() {
-    FindMaximaOfBoxes<Ordered<T>>(dims, input, begin, FlippedBits<T>(MinMax::kMax), maxima);
+    const Maxima<Ordered<T>> pooling{input.type, FlippedBits<T>(MinMax::kMax)};
+    RunBoxes<Ordered<T>>(pooling, dims, input, begin, maxima);
   });
 }
 

@@ -122,12 +122,7 @@ class AveragesOfBox {
 
   int64_t SumAt(int64_t offset) const {
     int64_t sum = 0;
-    for (int64_t a = 0; a < loops_.sizes[0]; ++a) {
-      for (int64_t b = 0; b < loops_.sizes[1]; ++b) {
-        const T* x = from_ + offset + a * loops_.steps[0] + b * loops_.steps[1];
-        for (int64_t c = 0; c < loops_.sizes[2]; ++c) sum += x[c * loops_.steps[2]];
-      }
-    }
+    ForEachTap(loops_, [&](int64_t tap) { sum += from_[offset + tap]; });
     return sum;
   }
 

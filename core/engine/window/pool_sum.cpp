@@ -2,6 +2,7 @@
 #include "core/engine/window/pool_sum.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -9,7 +10,6 @@
 #include <utility>
 
 #include "core/base/integers.h"
-#include "core/engine/copy/copy_views.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/exact/exact_sum.h"
@@ -41,8 +41,6 @@ Int128 DivisorOf(const PoolSumCall& call, const PoolBox& box) {
 
 // --- one window, exactly -------------------------------------------------------------------------
 
-using Taps = LoopNest<1>;
-
 // Divides by a count that may exceed the number of elements of any tensor.
 struct Averaged : reduce::LikeSums {
   template <typename T>
@@ -54,14 +52,13 @@ struct Averaged : reduce::LikeSums {
 };
 
 template <SumMap kMap, typename Finalizer, typename T, typename Count>
-T ExactSumOf(const T* x, const Taps& taps, Count divisor) {
+T ExactSumOf(const T* x, const TapLoops& taps, Count divisor) {
   ExactSum sum;
   SpecialTerms specials;
-  Walk<1> walk(taps, 0);
-  for (int64_t i = 0; i < Product(taps.sizes); ++i, walk.Next()) {
-    const double term = MapOf<kMap>(AsDouble(x[walk.offset(0)]));
+  ForEachTap(taps, [&](int64_t tap) {
+    const double term = MapOf<kMap>(AsDouble(x[tap]));
     if (!specials.Take(term)) sum.Add(term);
-  }
+  });
   if (!specials.are_finite()) return Finalizer::template OfSpecial<T>(specials.sum());
   if (!specials.has_others()) return Finalizer::template OfZero<T>(specials.sum());
   return Finalizer::template Of<T>(sum, divisor);
@@ -69,7 +66,7 @@ T ExactSumOf(const T* x, const Taps& taps, Count divisor) {
 
 // Computes a window with the first tap x exactly.
 template <typename T>
-T CarefulResult(const PoolSumCall& call, const T* x, const Taps& taps, Int128 divisor) {
+T CarefulResult(const PoolSumCall& call, const T* x, const TapLoops& taps, Int128 divisor) {
   switch (call.function) {
     case PoolSum::kL1:
       return ExactSumOf<SumMap::kMagnitude, reduce::Rounded>(x, taps, int64_t{1});
@@ -94,97 +91,38 @@ PoolSumKernel<T> KernelFor(PoolSum function) {
 
 // --- boxes ---------------------------------------------------------------------------------------
 
-// A box of outputs whose windows have taps.
+// Computes the results of a row, those that are unresolved exactly.
 template <typename T>
-class SumsOfBox {
+class SumsOfRow {
  public:
-  SumsOfBox(const PoolSumCall& call, const PoolDims& dims, const PoolBox& box,
-            const ConstTensorView& input, const TensorView& sums)
-      : call_(call), divisor_(DivisorOf(call, box)), to_(sums.elements<T>()) {
-    const PoolWindows windows = WindowsOf(dims, box, input.layout);
-    from_ = input.elements<T>() + windows.first;
-    rows_ = RowsOf(windows, sums.layout);
-    tap_loops_ = TapsOf(windows, dims.size());
-    for (size_t d = dims.size(); d < windows.layout.rank(); ++d) {
-      taps_.Push(windows.layout.sizes[d], {windows.layout.strides[d]});
+  SumsOfRow(const PoolSumCall& call, const PoolBox& box)
+      : call_(call),
+        divisor_(DivisorOf(call, box)),
+        kernel_(KernelFor<T>(call.function)),
+        by_vectors_(PresentTaps(box) <= kMaxPoolTaps && divisor_ <= kMaxPoolDivisor) {}
+
+  void operator()(const PoolRow<T>& row, const TapLoops& taps, T* results) {
+    if (call_.function == PoolSum::kNorm) return NormsOf(row, taps, call_.power, results);
+    const auto count = static_cast<size_t>(row.count);
+    if (by_vectors_) {
+      kernel_(row, static_cast<int64_t>(divisor_), results, unresolved_.data());
+    } else {
+      std::fill_n(unresolved_.begin(), count, uint8_t{1});
     }
-    taps_ = Merged(taps_);
-    by_vectors_ = call.function != PoolSum::kNorm && PresentTaps(box) <= kMaxPoolTaps &&
-                  divisor_ <= kMaxPoolDivisor;
-    if (by_vectors_) offsets_ = OffsetsOf(tap_loops_);
-  }
-
-  int64_t rows() const { return rows_.number(); }
-  int64_t taps() const { return rows() * rows_.count * Product(taps_.sizes); }
-
-  void Run(Range rows) const {
-    RowWriter writer(*this);
-    Walk<PoolRows::kOperands> walk(rows_.loops, rows.begin);
-    for (int64_t i = rows.begin; i < rows.end; ++i, walk.Next()) {
-      writer.Run(from_ + walk.offset(PoolRows::kWindow), to_ + walk.offset(PoolRows::kOutput));
+    if (std::memchr(unresolved_.data(), 1, count) == nullptr) return;
+    for (size_t i = 0; i < count; ++i) {
+      if (std::exchange(unresolved_[i], uint8_t{0}) == 0) continue;
+      const T* x = row.x + static_cast<int64_t>(i) * row.step;
+      results[i] = CarefulResult(call_, x, taps, divisor_);
     }
   }
 
  private:
-  // Computes rows of outputs in pieces.
-  class RowWriter {
-   public:
-    explicit RowWriter(const SumsOfBox& box)
-        : box_(box),
-          rows_(box.rows_),
-          kernel_(KernelFor<T>(box.call_.function)),
-          results_(static_cast<size_t>(std::min(rows_.count, kMostSideBySide))),
-          unresolved_(results_.size()) {}
-
-    void Run(const T* from, T* to) {
-      const auto [step, to_step] = rows_.step;
-      for (int64_t i = 0; i < rows_.count; i += kMostSideBySide) {
-        const int64_t some = std::min(rows_.count - i, kMostSideBySide);
-        RunSome({from + i * step, step, some, box_.offsets_}, to + i * to_step, to_step);
-      }
-    }
-
-   private:
-    void RunSome(const PoolRow<T>& row, T* to, int64_t to_step) {
-      T* results = to_step == 1 ? to : results_.data();
-      const size_t count = static_cast<size_t>(row.count);
-      if (box_.call_.function == PoolSum::kNorm) {
-        NormsOf(row, box_.tap_loops_, box_.call_.power, results);
-      } else if (box_.by_vectors_) {
-        kernel_(row, static_cast<int64_t>(box_.divisor_), results, unresolved_.data());
-      } else {
-        std::fill_n(unresolved_.begin(), count, uint8_t{1});
-      }
-      if (std::memchr(unresolved_.data(), 1, count) != nullptr) Resolve(row, results);
-      if (results == to) return;
-      for (size_t i = 0; i < count; ++i) to[static_cast<int64_t>(i) * to_step] = results[i];
-    }
-
-    void Resolve(const PoolRow<T>& row, T* results) {
-      for (size_t i = 0; i < static_cast<size_t>(row.count); ++i) {
-        if (unresolved_[i] == 0) continue;
-        const T* x = row.x + static_cast<int64_t>(i) * row.step;
-        results[i] = CarefulResult(box_.call_, x, box_.taps_, box_.divisor_);
-        unresolved_[i] = 0;
-      }
-    }
-
-    const SumsOfBox& box_;
-    const PoolRows& rows_;
-    PoolSumKernel<T> kernel_;
-    std::vector<T> results_;
-    std::vector<uint8_t> unresolved_;
-  };
-
   PoolSumCall call_;
   Int128 divisor_;
-  const T* from_;
-  T* to_;
-  PoolRows rows_{};
-  TapLoops tap_loops_;
-  Taps taps_;
-  bool by_vectors_ = false;
-  std::vector<int64_t> offsets_;  // offsets of the taps, if they are summed by vectors
+  PoolSumKernel<T> kernel_;
+  bool by_vectors_;
+  std::array<uint8_t, kMostSideBySide> unresolved_{};  // all 0 between rows
 };
 
 double ValueWithoutTaps(const PoolSumCall& call, Int128 divisor) {
@@ -195,32 +133,22 @@ ElementBytes ResultWithoutTaps(const PoolSumCall& call, Int128 divisor, DataType
   return ConvertElement(static_cast<float>(ValueWithoutTaps(call, divisor)), type);
 }
 
-bool IsReduction(const PoolSumCall& call, const PoolBox& box) {
-  if (call.function == PoolSum::kNorm) return false;
-  if (IsAverage(call.function) && DivisorOf(call, box) != PresentTaps(box)) return false;
-  return IsReduction(box);
-}
-
 template <typename T>
-void SumBoxes(const PoolSumCall& call, const PoolDims& dims, const ConstTensorView& input,
-              const Dims& begin, const TensorView& sums) {
-  const PoolBoxes boxes(dims, begin, sums.layout.sizes);
-  std::vector<SumsOfBox<T>> by_rows;
-  int64_t bytes = 0;
-  for (int64_t i = 0; i < boxes.count(); ++i) {
-    const PoolBox box = boxes.At(i);
-    const TensorView part = PartOf(sums, begin, box);
-    if (!HasTaps(box)) {
-      FillView(ResultWithoutTaps(call, DivisorOf(call, box), sums.type), part);
-    } else if (IsReduction(call, box)) {
-      ReduceWindows(ReductionOf(call.function), dims, box, input, part);
-    } else {
-      by_rows.emplace_back(call, dims, box, input, part);
-      bytes += part.element_bytes();
-    }
+struct Sums {
+  PoolSumCall call;
+  DataType type;
+
+  ElementBytes WithoutTaps(const PoolBox& box) const {
+    return ResultWithoutTaps(call, DivisorOf(call, box), type);
   }
-  RunInShares(std::move(by_rows), bytes);
-}
+  bool IsReduction(const PoolBox& box) const {
+    if (call.function == PoolSum::kNorm) return false;
+    if (IsAverage(call.function) && DivisorOf(call, box) != PresentTaps(box)) return false;
+    return dmlop::IsReduction(box);
+  }
+  ReduceFunction Reduction() const { return ReductionOf(call.function); }
+  SumsOfRow<T> RowsOf(const PoolBox& box) const { return {call, box}; }
+};
 
 // --- sliding windows -----------------------------------------------------------------------------
 
@@ -424,8 +352,9 @@ void SumWindows(const PoolSumCall& call, const PoolDims& dims, const ConstTensor
   if (axes.AreLarge()) {
     return SlideOver(call, dims, axes, input, begin, sums);
   }
-  VisitDataType(Floats(), sums.type,
-                [&]<typename T>() { SumBoxes<T>(call, dims, input, begin, sums); });
+  VisitDataType(Floats(), sums.type, [&]<typename T>() {
+    RunBoxes<T>(Sums<T>{call, sums.type}, dims, input, begin, sums);
+  });
 }
 
 }  // namespace dmlop

@@ -117,12 +117,7 @@ TapLoops TapsOf(const PoolWindows& windows, size_t rank) {
 
 std::vector<int64_t> OffsetsOf(const TapLoops& taps) {
   std::vector<int64_t> offsets;
-  for (int64_t a = 0; a < taps.sizes[0]; ++a) {
-    for (int64_t b = 0; b < taps.sizes[1]; ++b) {
-      const int64_t first = a * taps.steps[0] + b * taps.steps[1];
-      for (int64_t c = 0; c < taps.sizes[2]; ++c) offsets.push_back(first + c * taps.steps[2]);
-    }
-  }
+  ForEachTap(taps, [&](int64_t offset) { offsets.push_back(offset); });
   return offsets;
 }
 

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/engine/window/window_axis.h"
 #include "core/exact/functions.h"
 #include "core/kernels/window/pool_row.h"
@@ -87,7 +89,17 @@ PoolWindows WindowsOf(const PoolDims& dims, const PoolBox& box, const Layout& in
 
 // Returns the loops for windows in a tensor with `rank` dimensions.
 TapLoops TapsOf(const PoolWindows& windows, size_t rank);
-// Returns the offset of each tap from the first one.
+
+// Passes the offset of each tap from the first one to a function.
+template <typename Visit>
+void ForEachTap(const TapLoops& taps, Visit&& visit) {
+  for (int64_t a = 0; a < taps.sizes[0]; ++a) {
+    for (int64_t b = 0; b < taps.sizes[1]; ++b) {
+      const int64_t first = a * taps.steps[0] + b * taps.steps[1];
+      for (int64_t c = 0; c < taps.sizes[2]; ++c) visit(first + c * taps.steps[2]);
+    }
+  }
+}
 std::vector<int64_t> OffsetsOf(const TapLoops& taps);
 
 // Returns the dimension whose outputs are computed together: of those with many outputs, the one
@@ -104,6 +116,16 @@ struct PoolRows {
   int64_t number() const { return Product(loops.sizes); }
 };
 PoolRows RowsOf(const PoolWindows& windows, const Layout& outputs);
+
+// Returns whether a box of windows is faster as a reduction: one window per channel with more
+// than a few taps, or a great many taps.
+bool IsReduction(const PoolBox& box);
+
+// Reduces each window of a box that has taps to one output element.
+void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,
+                   const ConstTensorView& input, const TensorView& outputs);
+
+// --- boxes by rows -------------------------------------------------------------------------------
 
 // Returns into how many pieces to cut boxes that have so many taps and, at most, so many rows.
 int64_t SharesOf(int64_t boxes, int64_t taps, int64_t most_rows);
@@ -130,12 +152,77 @@ void RunInShares(std::vector<Box> boxes, int64_t bytes) {
   });
 }
 
-// Returns whether a box of windows is faster as a reduction: one window per channel with more
-// than a few taps, or a great many taps.
-bool IsReduction(const PoolBox& box);
+// Computes a box of outputs of type T whose windows have taps. compute(row, taps, results) stores
+// the results of at most kMostSideBySide adjacent windows.
+template <typename T, typename Compute>
+class RowsOfBox {
+ public:
+  RowsOfBox(const PoolDims& dims, const PoolBox& box, const ConstTensorView& input,
+            const TensorView& outputs, const Compute& compute)
+      : compute_(compute), to_(outputs.elements<T>()) {
+    const PoolWindows windows = WindowsOf(dims, box, input.layout);
+    from_ = input.elements<T>() + windows.first;
+    rows_ = RowsOf(windows, outputs.layout);
+    taps_ = TapsOf(windows, dims.size());
+    if (taps_.count() <= kMaxPoolTaps) offsets_ = OffsetsOf(taps_);
+  }
 
-// Reduces each window of a box that has taps to one output element.
-void ReduceWindows(ReduceFunction function, const PoolDims& dims, const PoolBox& box,
-                   const ConstTensorView& input, const TensorView& outputs);
+  int64_t rows() const { return rows_.number(); }
+  int64_t taps() const { return rows() * rows_.count * taps_.count(); }
+
+  void Run(Range rows) const {
+    Compute compute = compute_;
+    std::vector<T> apart(static_cast<size_t>(std::min(rows_.count, kMostSideBySide)));
+    Walk<PoolRows::kOperands> walk(rows_.loops, rows.begin);
+    for (int64_t i = rows.begin; i < rows.end; ++i, walk.Next()) {
+      RunRow(compute, from_ + walk.offset(PoolRows::kWindow), to_ + walk.offset(PoolRows::kOutput),
+             apart);
+    }
+  }
+
+ private:
+  // Results with other elements between them are computed in `apart`.
+  void RunRow(Compute& compute, const T* from, T* to, std::vector<T>& apart) const {
+    const auto [step, to_step] = rows_.step;
+    for (int64_t i = 0; i < rows_.count; i += kMostSideBySide) {
+      const int64_t some = std::min(rows_.count - i, kMostSideBySide);
+      T* const results = to_step == 1 ? to + i : apart.data();
+      compute({from + i * step, step, some, offsets_}, taps_, results);
+      if (to_step == 1) continue;
+      for (int64_t k = 0; k < some; ++k) to[(i + k) * to_step] = results[k];
+    }
+  }
+
+  Compute compute_;
+  const T* from_;
+  T* to_;
+  PoolRows rows_{};
+  TapLoops taps_;
+  std::vector<int64_t> offsets_;  // of the taps, if they are few
+};
+
+// Computes an output of type T from index `begin` on. A pooling has WithoutTaps(box), the element
+// for windows without taps; IsReduction(box), which may say that Reduction() makes the same
+// results; and RowsOf(box), which makes what RowsOfBox computes with.
+template <typename T, typename Pooling>
+void RunBoxes(const Pooling& pooling, const PoolDims& dims, const ConstTensorView& input,
+              const Dims& begin, const TensorView& outputs) {
+  const PoolBoxes boxes(dims, begin, outputs.layout.sizes);
+  std::vector<RowsOfBox<T, decltype(pooling.RowsOf(boxes.At(0)))>> by_rows;
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < boxes.count(); ++i) {
+    const PoolBox box = boxes.At(i);
+    const TensorView part = PartOf(outputs, begin, box);
+    if (!HasTaps(box)) {
+      FillView(pooling.WithoutTaps(box), part);
+    } else if (pooling.IsReduction(box)) {
+      ReduceWindows(pooling.Reduction(), dims, box, input, part);
+    } else {
+      by_rows.emplace_back(dims, box, input, part, pooling.RowsOf(box));
+      bytes += part.element_bytes();
+    }
+  }
+  RunInShares(std::move(by_rows), bytes);
+}
 
 }  // namespace dmlop
