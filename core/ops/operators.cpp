@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of operators.
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -7,60 +8,36 @@
 
 // The namespaces of the sources that define rows, and the kind of their operators.
 #define DMLOP_ROWS(ROWS)                    \
-  ROWS(activation, kElementWise)            \
   ROWS(adam, kElementWise)                  \
-  ROWS(affine, kElementWise)                \
-  ROWS(arg, kReduction)                     \
+  ROWS(arithmetic, kElementWise)            \
   ROWS(attention, kProducts)                \
-  ROWS(batch_gradient, kNormalization)      \
   ROWS(batch_normalization, kNormalization) \
-  ROWS(binary, kElementWise)                \
-  ROWS(clip, kElementWise)                  \
+  ROWS(blocks, kMovement)                   \
   ROWS(convolution, kProducts)              \
-  ROWS(cumulative, kIndexing)               \
-  ROWS(depth_space, kMovement)              \
-  ROWS(diagonal, kMovement)                 \
-  ROWS(dynamic_quantize, kNormalization)    \
   ROWS(fill, kMovement)                     \
   ROWS(fold, kMovement)                     \
-  ROWS(gather_nd, kIndexing)                \
+  ROWS(functions, kElementWise)             \
   ROWS(gather, kIndexing)                   \
   ROWS(gemm, kProducts)                     \
-  ROWS(gru, kRecurrent)                     \
   ROWS(integer_convolution, kProducts)      \
   ROWS(integer_product, kProducts)          \
   ROWS(join_split, kMovement)               \
   ROWS(local_response, kWindows)            \
   ROWS(logical, kElementWise)               \
-  ROWS(lp_normalization, kNormalization)    \
-  ROWS(lstm, kRecurrent)                    \
   ROWS(mean_variance, kNormalization)       \
+  ROWS(networks, kRecurrent)                \
   ROWS(padding, kMovement)                  \
+  ROWS(pool, kWindows)                      \
   ROWS(pool_average_grad, kWindows)         \
-  ROWS(pool_sum, kWindows)                  \
-  ROWS(pool_max_grad, kWindows)             \
-  ROWS(pool_max, kWindows)                  \
-  ROWS(pool_quantized, kWindows)            \
-  ROWS(quantize_blocks, kElementWise)       \
   ROWS(quantize, kElementWise)              \
   ROWS(random_generator, kIndexing)         \
-  ROWS(reduce, kReduction)                  \
-  ROWS(region_alignment, kWindows)          \
-  ROWS(region_gradient, kWindows)           \
-  ROWS(region_pooling, kWindows)            \
+  ROWS(reduction, kReduction)               \
+  ROWS(regions, kWindows)                   \
   ROWS(resample, kMovement)                 \
-  ROWS(rnn, kRecurrent)                     \
-  ROWS(scatter, kIndexing)                  \
-  ROWS(select_cast, kElementWise)           \
   ROWS(select, kIndexing)                   \
-  ROWS(sequence, kIndexing)                 \
+  ROWS(sequences, kIndexing)                \
   ROWS(slice, kMovement)                    \
-  ROWS(smooth_activation, kElementWise)     \
-  ROWS(softmax, kNormalization)             \
-  ROWS(tile, kMovement)                     \
-  ROWS(transcendental, kElementWise)        \
-  ROWS(unary, kElementWise)                 \
-  ROWS(unfold, kMovement)
+  ROWS(softmax, kNormalization)
 
 #define DMLOP_DECLARE_ROWS(source, group)                   \
   namespace source {                                        \
@@ -110,9 +87,13 @@ struct Table {
       for (const OperatorInfo& row : rows) {
         operators.push_back(&row);
         groups[static_cast<size_t>(group)].operators.push_back(&row);
-        names.push_back(row.name);
       }
     }
+    std::ranges::sort(operators, {}, &OperatorInfo::name);
+    for (OperatorGroup& group : groups) {
+      std::ranges::sort(group.operators, {}, &OperatorInfo::name);
+    }
+    for (const OperatorInfo* row : operators) names.push_back(row->name);
     for (const OperatorInfo* row : operators) {
       if (!row->alias.empty()) names.push_back(row->alias);
     }

@@ -91,7 +91,7 @@ class MeaningTest(ProgramTest):
 
 class LikeTest(ProgramTest):
     def test_names_as_they_stand_in_programs(self):
-        resamplings = ["UPSAMPLE_2D", "RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3"]
+        resamplings = ["RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3", "UPSAMPLE_2D"]
         for name, names in [
             ("Concat", ["JOIN"]), ("CONCAT", ["JOIN"]), ("reduce_sum", ["REDUCE"]), ("IM2COL", ["UNFOLD"]), ("PROD", ["REDUCE"]),
             ("clamp", ["ELEMENT_WISE_CLIP", "ELEMENT_WISE_CLIP1"]), ("torch.nn.functional.interpolate", resamplings),

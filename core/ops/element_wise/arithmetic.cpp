@@ -2,8 +2,7 @@
 // Element-wise operators of arithmetic: one input, two, several types, constants, and bounds.
 #include "core/ops/element_wise/shared.h"
 
-// Operators with one input.
-namespace dmlop::unary {
+namespace dmlop::arithmetic {
 namespace {
 
 using namespace element_wise;
@@ -32,62 +31,11 @@ void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
   call.function = kFunctions[op[kRoundingMode]];
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ELEMENT_WISE_IDENTITY", {kScaledFields, "ID-1", InferIdentity},
-                ElementWise{F::kCast}, {.in_place = true, .hardware_tolerance = IdentityTolerance}),
-    Scaled("ELEMENT_WISE_ABS", {F::kAbs}),
-    Scaled("ELEMENT_WISE_CEIL", {F::kCeil}),
-    Scaled("ELEMENT_WISE_FLOOR", {F::kFloor}),
-    Unary("ELEMENT_WISE_NEGATE", {F::kNegate}),
-    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", {F::kRecip})),
-    WithFields(kRoundFields, Unary("ELEMENT_WISE_ROUND", {.prepare = SetRounding})),
-    Unary("ELEMENT_WISE_SIGN", {F::kSign}),
-    Tolerating<1>(Scaled("ELEMENT_WISE_SQRT", {F::kSqrt})),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::unary
+// --- two inputs, A and B -------------------------------------------------------------------------
 
 // Arithmetic with two inputs, A and B.
-namespace dmlop::binary {
-namespace {
-
-using namespace element_wise;
-
-// --- sums, differences, products -----------------------------------------------------------------
-
-// --- ADD1 ----------------------------------------------------------------------------------------
 
 constexpr const Field* kAdd1Fields[] = {&kATensor, &kBTensor, &kOutputTensor, &kFusedActivation};
-
-constexpr OperatorInfo kOperators[] = {
-    Tolerating<1>(Binary("ELEMENT_WISE_ADD", {F::kAdd})),
-    WithFields(kAdd1Fields, Tolerating<1>(Binary("ELEMENT_WISE_ADD1", {F::kAdd}))),
-    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", {F::kDifferenceSquare}),
-    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", {F::kDivide})),
-    Tolerating<1>(Binary("ELEMENT_WISE_MAX", {F::kMax})),
-    Binary("ELEMENT_WISE_MEAN", {F::kMean}),
-    Binary("ELEMENT_WISE_MIN", {F::kMin}),
-    Binary("ELEMENT_WISE_MODULUS_FLOOR", {F::kModulusFloor}),
-    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", {F::kModulusTruncate}),
-    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", {F::kMultiply})),
-    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", {F::kSubtract})),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::binary
-
-// Operators on tensors of several types: IF and CAST.
-namespace dmlop::select_cast {
-namespace {
-
-using namespace element_wise;
 
 // --- ELEMENT_WISE_IF -----------------------------------------------------------------------------
 
@@ -105,25 +53,6 @@ constexpr const Field* kCastFields[] = {&kInputTensor, &kOtherOutput};
 Tolerance CastTolerance(const OperatorDesc& op) {
   return {.ulp = IsFloat(*op[kOtherOutput].data_type) ? 1u : 0u};
 }
-
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ELEMENT_WISE_IF", {kIfFields, "ELW-1", Infer},
-                ElementWise{.function = F::kIf, .operands = IfOperands}, {.values_choose = true}),
-    OperatorRow("CAST", {kCastFields, "ELW-1", Infer}, ElementWise{F::kCast},
-                {.hardware_tolerance = CastTolerance}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::select_cast
-
-// VALUE_SCALE_2D and FILL_VALUE_SEQUENCE: products with a number, and sums.
-namespace dmlop::affine {
-namespace {
-
-using namespace element_wise;
 
 // --- VALUE_SCALE_2D ------------------------------------------------------------------------------
 
@@ -166,26 +95,9 @@ void SetSequence(const OperatorDesc& op, ElementWiseCall& call) {
       TypedBounds(*op[kOutputTensor].data_type, op[kValueStart].bytes, op[kValueDelta].bytes);
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("VALUE_SCALE_2D", {kScaleFields, "ELW-1", InferScale},
-                ElementWise{.function = F::kMultiplyAdd, .operands = ScaleOperands}),
-    OperatorRow("FILL_VALUE_SEQUENCE", {kSequenceFields, "ELW-4", InferSequence},
-                ElementWise{F::kSequence, SetSequence}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::affine
+// --- bounds, and gradients of bounded functions --------------------------------------------------
 
 // Bounds, and gradients of bounded functions.
-namespace dmlop::clip {
-namespace {
-
-using namespace element_wise;
-
-// --- bounds --------------------------------------------------------------------------------------
 
 constexpr auto kMin = field::Float("Min");
 constexpr auto kMax = field::Float("Max");
@@ -234,6 +146,35 @@ constexpr const Field* kClipGrad1Fields[] = {&kInputTensor,    &kInputGradient, 
                                              &kMinMaxDataType, &kTypedMin,      &kTypedMax};
 
 constexpr OperatorInfo kOperators[] = {
+    OperatorRow("ELEMENT_WISE_IDENTITY", {kScaledFields, "ID-1", InferIdentity},
+                ElementWise{F::kCast}, {.in_place = true, .hardware_tolerance = IdentityTolerance}),
+    Scaled("ELEMENT_WISE_ABS", {F::kAbs}),
+    Scaled("ELEMENT_WISE_CEIL", {F::kCeil}),
+    Scaled("ELEMENT_WISE_FLOOR", {F::kFloor}),
+    Unary("ELEMENT_WISE_NEGATE", {F::kNegate}),
+    Tolerating<2>(Scaled("ELEMENT_WISE_RECIP", {F::kRecip})),
+    WithFields(kRoundFields, Unary("ELEMENT_WISE_ROUND", {.prepare = SetRounding})),
+    Unary("ELEMENT_WISE_SIGN", {F::kSign}),
+    Tolerating<1>(Scaled("ELEMENT_WISE_SQRT", {F::kSqrt})),
+    Tolerating<1>(Binary("ELEMENT_WISE_ADD", {F::kAdd})),
+    WithFields(kAdd1Fields, Tolerating<1>(Binary("ELEMENT_WISE_ADD1", {F::kAdd}))),
+    Binary("ELEMENT_WISE_DIFFERENCE_SQUARE", {F::kDifferenceSquare}),
+    Tolerating<2>(Binary("ELEMENT_WISE_DIVIDE", {F::kDivide})),
+    Tolerating<1>(Binary("ELEMENT_WISE_MAX", {F::kMax})),
+    Binary("ELEMENT_WISE_MEAN", {F::kMean}),
+    Binary("ELEMENT_WISE_MIN", {F::kMin}),
+    Binary("ELEMENT_WISE_MODULUS_FLOOR", {F::kModulusFloor}),
+    Binary("ELEMENT_WISE_MODULUS_TRUNCATE", {F::kModulusTruncate}),
+    Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", {F::kMultiply})),
+    Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", {F::kSubtract})),
+    OperatorRow("ELEMENT_WISE_IF", {kIfFields, "ELW-1", Infer},
+                ElementWise{.function = F::kIf, .operands = IfOperands}, {.values_choose = true}),
+    OperatorRow("CAST", {kCastFields, "ELW-1", Infer}, ElementWise{F::kCast},
+                {.hardware_tolerance = CastTolerance}),
+    OperatorRow("VALUE_SCALE_2D", {kScaleFields, "ELW-1", InferScale},
+                ElementWise{.function = F::kMultiplyAdd, .operands = ScaleOperands}),
+    OperatorRow("FILL_VALUE_SEQUENCE", {kSequenceFields, "ELW-4", InferSequence},
+                ElementWise{F::kSequence, SetSequence}),
     FusableClip(Clip("ELEMENT_WISE_CLIP", kClipFields, {F::kClip, SetBounds})),
     Clip("ELEMENT_WISE_CLIP1", kClip1Fields, {F::kClip, SetTypedBounds}),
     Clip("ELEMENT_WISE_CLIP_GRAD", kClipGradFields, {F::kClipGrad, SetBounds}),
@@ -245,4 +186,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::clip
+}  // namespace dmlop::arithmetic

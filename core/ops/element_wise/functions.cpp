@@ -2,8 +2,7 @@
 // Element-wise operators that are functions of analysis, and activations.
 #include "core/ops/element_wise/shared.h"
 
-// Functions of real numbers: exponential, logarithm, power, circular, hyperbolic, and inverses.
-namespace dmlop::transcendental {
+namespace dmlop::functions {
 namespace {
 
 using namespace element_wise;
@@ -39,38 +38,7 @@ void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters.numbers = {op[kExponent]};
 }
 
-constexpr OperatorInfo kOperators[] = {
-    Function("ELEMENT_WISE_ACOS", F::kAcos),
-    Function("ELEMENT_WISE_ACOSH", F::kAcosh),
-    Function("ELEMENT_WISE_ASIN", F::kAsin),
-    Function("ELEMENT_WISE_ASINH", F::kAsinh),
-    Function("ELEMENT_WISE_ATAN", F::kAtan),
-    Function("ELEMENT_WISE_ATANH", F::kAtanh),
-    Function("ELEMENT_WISE_COS", F::kCos, kThousandth),
-    Function("ELEMENT_WISE_COSH", F::kCosh),
-    Function("ELEMENT_WISE_ERF", F::kErf, kThousandth),
-    Function("ELEMENT_WISE_EXP", F::kExp, Ulp<32, 1>),
-    Function("ELEMENT_WISE_LOG", F::kLog, PowerOfTwo<-10>),
-    Function("ELEMENT_WISE_SIN", F::kSin, kThousandth),
-    Function("ELEMENT_WISE_SINH", F::kSinh),
-    Function("ELEMENT_WISE_TAN", F::kTan, kThousandth),
-    Function("ELEMENT_WISE_TANH", F::kTanh, Ulp<16>),
-    OperatorRow("ELEMENT_WISE_POW", {kPowFields, "ELW-1", InferPow}, ElementWise{F::kPow},
-                {.in_place = true, .hardware_tolerance = Ulp<32, 2>}),
-    Tolerating<32, 2>(WithFields(
-        kConstantPowFields, Scaled("ELEMENT_WISE_CONSTANT_POW", {F::kConstantPow, SetExponent}))),
-    Binary("ELEMENT_WISE_ATAN_YX", {F::kAtanYx}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::transcendental
-
-// The rows of activations.
-namespace dmlop::element_wise {
-namespace {
+// --- activations ---------------------------------------------------------------------------------
 
 constexpr const Field* kAlphaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha};
 constexpr const Field* kAlphaBetaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kBeta};
@@ -87,16 +55,6 @@ constexpr OperatorInfo Activation(std::string_view name, std::span<const Field* 
   info.fusable = kFusableEverywhere;
   return info;
 }
-
-}  // namespace
-}  // namespace dmlop::element_wise
-
-// --- activations whose exact values need only a few operations -----------------------------------
-
-namespace dmlop::activation {
-namespace {
-
-using namespace element_wise;
 
 // --- rectified linear units ----------------------------------------------------------------------
 
@@ -135,35 +93,7 @@ constexpr OperatorInfo HardSwish() {
   return info;
 }
 
-constexpr OperatorInfo kOperators[] = {
-    Tolerating<2>(Activation("ACTIVATION_HARD_SIGMOID", kAlphaBetaFields,
-                             {F::kHardSigmoid, SetNumbers<kAlpha, kBeta>})),
-    HardSwish(),
-    Activation("ACTIVATION_IDENTITY", kUnaryFields, {F::kCast}),
-    Tolerating<1, 2>(
-        Activation("ACTIVATION_LEAKY_RELU", kAlphaFields, {F::kLeakyRelu, SetNumbers<kAlpha>})),
-    Tolerating<2>(Activation("ACTIVATION_LINEAR", kAlphaBetaFields, {F::kCast, SetLinear})),
-    ParameterizedRelu(),
-    Activation("ACTIVATION_RELU", kUnaryFields, {F::kRelu}),
-    ReluGrad(),
-    Activation("ACTIVATION_SHRINK", kShrinkFields, {F::kShrink, SetNumbers<kBias, kThreshold>}),
-    Tolerating<3>(Activation("ACTIVATION_SOFTSIGN", kUnaryFields, {F::kSoftsign})),
-    Activation("ACTIVATION_THRESHOLDED_RELU", kAlphaFields,
-               {F::kThresholdedRelu, SetNumbers<kAlpha>}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::activation
-
 // --- activations with exponentials in their formulas ---------------------------------------------
-
-namespace dmlop::smooth_activation {
-namespace {
-
-using namespace element_wise;
 
 constexpr auto kGamma = field::Float("Gamma");
 constexpr auto kSteepness = field::Float("Steepness");
@@ -193,6 +123,40 @@ constexpr OperatorInfo Swish() {
 }
 
 constexpr OperatorInfo kOperators[] = {
+    Function("ELEMENT_WISE_ACOS", F::kAcos),
+    Function("ELEMENT_WISE_ACOSH", F::kAcosh),
+    Function("ELEMENT_WISE_ASIN", F::kAsin),
+    Function("ELEMENT_WISE_ASINH", F::kAsinh),
+    Function("ELEMENT_WISE_ATAN", F::kAtan),
+    Function("ELEMENT_WISE_ATANH", F::kAtanh),
+    Function("ELEMENT_WISE_COS", F::kCos, kThousandth),
+    Function("ELEMENT_WISE_COSH", F::kCosh),
+    Function("ELEMENT_WISE_ERF", F::kErf, kThousandth),
+    Function("ELEMENT_WISE_EXP", F::kExp, Ulp<32, 1>),
+    Function("ELEMENT_WISE_LOG", F::kLog, PowerOfTwo<-10>),
+    Function("ELEMENT_WISE_SIN", F::kSin, kThousandth),
+    Function("ELEMENT_WISE_SINH", F::kSinh),
+    Function("ELEMENT_WISE_TAN", F::kTan, kThousandth),
+    Function("ELEMENT_WISE_TANH", F::kTanh, Ulp<16>),
+    OperatorRow("ELEMENT_WISE_POW", {kPowFields, "ELW-1", InferPow}, ElementWise{F::kPow},
+                {.in_place = true, .hardware_tolerance = Ulp<32, 2>}),
+    Tolerating<32, 2>(WithFields(
+        kConstantPowFields, Scaled("ELEMENT_WISE_CONSTANT_POW", {F::kConstantPow, SetExponent}))),
+    Binary("ELEMENT_WISE_ATAN_YX", {F::kAtanYx}),
+    Tolerating<2>(Activation("ACTIVATION_HARD_SIGMOID", kAlphaBetaFields,
+                             {F::kHardSigmoid, SetNumbers<kAlpha, kBeta>})),
+    HardSwish(),
+    Activation("ACTIVATION_IDENTITY", kUnaryFields, {F::kCast}),
+    Tolerating<1, 2>(
+        Activation("ACTIVATION_LEAKY_RELU", kAlphaFields, {F::kLeakyRelu, SetNumbers<kAlpha>})),
+    Tolerating<2>(Activation("ACTIVATION_LINEAR", kAlphaBetaFields, {F::kCast, SetLinear})),
+    ParameterizedRelu(),
+    Activation("ACTIVATION_RELU", kUnaryFields, {F::kRelu}),
+    ReluGrad(),
+    Activation("ACTIVATION_SHRINK", kShrinkFields, {F::kShrink, SetNumbers<kBias, kThreshold>}),
+    Tolerating<3>(Activation("ACTIVATION_SOFTSIGN", kUnaryFields, {F::kSoftsign})),
+    Activation("ACTIVATION_THRESHOLDED_RELU", kAlphaFields,
+               {F::kThresholdedRelu, SetNumbers<kAlpha>}),
     Activation("ACTIVATION_CELU", kAlphaFields, {F::kCelu, SetNumbers<kAlpha>}),
     Tolerating<18>(Activation("ACTIVATION_ELU", kAlphaFields, {F::kElu, SetNumbers<kAlpha>})),
     Tolerating<18>(Activation("ACTIVATION_GELU", kUnaryFields, {F::kGelu})),
@@ -212,4 +176,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::smooth_activation
+}  // namespace dmlop::functions

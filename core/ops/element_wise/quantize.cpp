@@ -7,17 +7,44 @@
 #include "core/ops/element_wise/shared.h"
 #include "core/ops/quantization.h"
 
-// Integers that stand for real numbers by a scale and a zero point.
 namespace dmlop::quantize {
 namespace {
 
 using namespace element_wise;
 
-constexpr auto kQ = kQuantizedType;
-constexpr auto kScale = TypeVariable::kV;  // the type of scales
+constexpr auto kQuantizedType = TypeVariable::kU;
 
-constexpr auto kScaleTensor = field::Input("ScaleTensor", kScale);
-constexpr auto kZeroPointTensor = field::Optional(field::Input("ZeroPointTensor", kQ));
+// Returns a view that repeats one element.
+ConstTensorView Repeated(const ElementBytes& element, DataType type, const Layout& like) {
+  return {element.data(), type, {like.sizes, Dims::Filled(like.sizes.size(), 0)}};
+}
+
+// Sets the bounds of a function to the range of an integer type.
+void SetRange(DataType type, ElementWiseCall& call) {
+  const double count = std::ldexp(1.0, static_cast<int>(BitWidth(type)));
+  const double min = IsSigned(type) ? -count / 2 : 0;
+  call.parameters.numbers[0] = min;
+  call.parameters.numbers[1] = min + count - 1;
+}
+
+// Zeros for every element of a layout, in place of zero points.
+ConstTensorView Zeros(DataType type, const Layout& like) {
+  static constexpr ElementBytes kZero{};
+  return Repeated(kZero, type, like);
+}
+
+// Likewise, but the middle of the range of an unsigned type; 0 for a signed one.
+ConstTensorView Middles(DataType type, const Layout& like) {
+  static constexpr ElementBytes kOf4Bits{std::byte{8}};
+  static constexpr ElementBytes kOf8Bits{std::byte{128}};
+  if (IsSigned(type)) return Zeros(type, like);
+  return Repeated(HasNibbles(type) ? kOf4Bits : kOf8Bits, type, like);
+}
+
+constexpr auto kScaleType = TypeVariable::kV;  // the type of scales
+
+constexpr auto kScaleTensor = field::Input("ScaleTensor", kScaleType);
+constexpr auto kZeroPointTensor = field::Optional(field::Input("ZeroPointTensor", kQuantizedType));
 
 void RequireZeroPoint(const FieldOf<TensorDesc>& field, const OperatorDesc& op, Inference& infer) {
   infer.Require(op.Has(field) || infer.level() >= Level(6, 2), "QNT-5", At(field),
@@ -31,11 +58,11 @@ void InferLinear(const OperatorDesc& op, Inference& infer) {
   RequireZeroPoint(kZeroPointTensor, op, infer);
 }
 
-constexpr auto kQuantized = field::Output("OutputTensor", kQ);
-constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kScaleTensor, &kZeroPointTensor,
-                                            &kQuantized};
+constexpr auto kQuantized = field::Output("OutputTensor", kQuantizedType);
+constexpr const Field* kQuantizeLinearFields[] = {&kInputTensor, &kScaleTensor, &kZeroPointTensor,
+                                                  &kQuantized};
 
-void InferQuantize(const OperatorDesc& op, Inference& infer) {
+void InferQuantizeLinear(const OperatorDesc& op, Inference& infer) {
   InferLinear(op, infer);
   const DataType type = *op[kInputTensor].data_type;
   const DataType scale = *op[kScaleTensor].data_type;
@@ -46,20 +73,21 @@ void InferQuantize(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kQuantized, DataType::kUint8);
 }
 
-std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews inputs,
-                                              ElementWiseCall& call) {
+std::vector<ConstTensorView> QuantizeLinearOperands(const OperatorDesc& op, InputViews inputs,
+                                                    ElementWiseCall& call) {
   const DataType type = *op[kQuantized].data_type;
   SetRange(type, call);
   return {inputs[0], inputs[1],
           op.Has(kZeroPointTensor) ? inputs[2] : Zeros(type, inputs[0].layout)};
 }
 
-constexpr auto kInteger = field::Input("InputTensor", kQ);
-constexpr auto kReal = field::Output("OutputTensor", kScale);
-constexpr const Field* kDequantizeFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor, &kReal};
+constexpr auto kInteger = field::Input("InputTensor", kQuantizedType);
+constexpr auto kReal = field::Output("OutputTensor", kScaleType);
+constexpr const Field* kDequantizeLinearFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor,
+                                                    &kReal};
 
-std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputViews inputs,
-                                                ElementWiseCall&) {
+std::vector<ConstTensorView> DequantizeLinearOperands(const OperatorDesc& op, InputViews inputs,
+                                                      ElementWiseCall&) {
   return {inputs[0], inputs[1],
           op.Has(kZeroPointTensor) ? inputs[2] : Zeros(inputs[0].type, inputs[0].layout)};
 }
@@ -68,12 +96,12 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 
 // Each zero point has the type of its tensor.
 constexpr auto kA = field::Input("ATensor", TypeVariable::kT);
-constexpr auto kAScale = field::Input("AScaleTensor", kScale);
+constexpr auto kAScale = field::Input("AScaleTensor", kScaleType);
 constexpr auto kAZeroPoint = field::Optional(field::Input("AZeroPointTensor", TypeVariable::kT));
-constexpr auto kB = field::Input("BTensor", kQ);
-constexpr auto kBScale = field::Input("BScaleTensor", kScale);
-constexpr auto kBZeroPoint = field::Optional(field::Input("BZeroPointTensor", kQ));
-constexpr auto kSumScale = field::Input("OutputScaleTensor", kScale);
+constexpr auto kB = field::Input("BTensor", kQuantizedType);
+constexpr auto kBScale = field::Input("BScaleTensor", kScaleType);
+constexpr auto kBZeroPoint = field::Optional(field::Input("BZeroPointTensor", kQuantizedType));
+constexpr auto kSumScale = field::Input("OutputScaleTensor", kScaleType);
 constexpr auto kSumZeroPoint =
     field::Optional(field::Input("OutputZeroPointTensor", TypeVariable::kIndex));
 constexpr auto kSum = field::Output("OutputTensor", TypeVariable::kIndex);
@@ -120,64 +148,6 @@ FormulaNode AddMeaning(const OperatorDesc& op, const Region& element, Formula& f
   return Quantized(formula.Named("real value", sum), at(kSumScale), at(kSumZeroPoint),
                    *op[kSum].data_type, formula);
 }
-
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ELEMENT_WISE_QUANTIZE_LINEAR", {kQuantizeFields, "QNT-4", InferQuantize},
-                ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
-                {.hardware_tolerance = Ulp<1>}),
-    OperatorRow("ELEMENT_WISE_DEQUANTIZE_LINEAR", {kDequantizeFields, "QNT-4", InferLinear},
-                ElementWise{.function = F::kDequantize, .operands = DequantizeOperands},
-                {.hardware_tolerance = Ulp<1>}),
-    OperatorRow(
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {kAddFields, "QLA-2", InferAdd},
-        ElementWise{
-            .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::quantize
-
-// --- shared with the rows of blocks --------------------------------------------------------------
-
-namespace dmlop::element_wise {
-namespace {
-
-// Returns a view that repeats one element.
-ConstTensorView Repeated(const ElementBytes& element, DataType type, const Layout& like) {
-  return {element.data(), type, {like.sizes, Dims::Filled(like.sizes.size(), 0)}};
-}
-
-}  // namespace
-
-void SetRange(DataType type, ElementWiseCall& call) {
-  const double count = std::ldexp(1.0, static_cast<int>(BitWidth(type)));
-  const double min = IsSigned(type) ? -count / 2 : 0;
-  call.parameters.numbers[0] = min;
-  call.parameters.numbers[1] = min + count - 1;
-}
-
-ConstTensorView Zeros(DataType type, const Layout& like) {
-  static constexpr ElementBytes kZero{};
-  return Repeated(kZero, type, like);
-}
-
-ConstTensorView Middles(DataType type, const Layout& like) {
-  static constexpr ElementBytes kOf4Bits{std::byte{8}};
-  static constexpr ElementBytes kOf8Bits{std::byte{128}};
-  if (IsSigned(type)) return Zeros(type, like);
-  return Repeated(HasNibbles(type) ? kOf4Bits : kOf8Bits, type, like);
-}
-
-}  // namespace dmlop::element_wise
-
-// QUANTIZE and DEQUANTIZE, whose scales and zero points apply to blocks of elements.
-namespace dmlop::quantize_blocks {
-namespace {
-
-using namespace element_wise;
 
 constexpr std::string_view kQuantizationTypeNames[] = {"NONE", "SCALE", "SCALE_ZERO_POINT"};
 enum QuantizationType : uint32_t { kNone, kScale, kScaleZeroPoint };
@@ -231,7 +201,6 @@ ConstTensorView ZeroPoints(const OperatorDesc& op, InputViews inputs, DataType t
 
 // --- QUANTIZE ------------------------------------------------------------------------------------
 
-constexpr auto kQuantized = field::Output("OutputTensor", kQuantizedType);
 constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kQuantizationType,
                                             &kQuantizationTensorCount, &kParameters, &kQuantized};
 
@@ -250,7 +219,6 @@ std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews
 
 // --- DEQUANTIZE ----------------------------------------------------------------------------------
 
-constexpr auto kInteger = field::Input("InputTensor", kQuantizedType);
 constexpr const Field* kDequantizeFields[] = {
     &kInteger, &kQuantizationType, &kQuantizationTensorCount, &kParameters, &kOutputTensor};
 
@@ -265,6 +233,17 @@ std::vector<ConstTensorView> DequantizeOperands(const OperatorDesc& op, InputVie
 }
 
 constexpr OperatorInfo kOperators[] = {
+    OperatorRow("ELEMENT_WISE_QUANTIZE_LINEAR",
+                {kQuantizeLinearFields, "QNT-4", InferQuantizeLinear},
+                ElementWise{.function = F::kQuantize, .operands = QuantizeLinearOperands},
+                {.hardware_tolerance = Ulp<1>}),
+    OperatorRow("ELEMENT_WISE_DEQUANTIZE_LINEAR", {kDequantizeLinearFields, "QNT-4", InferLinear},
+                ElementWise{.function = F::kDequantize, .operands = DequantizeLinearOperands},
+                {.hardware_tolerance = Ulp<1>}),
+    OperatorRow(
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {kAddFields, "QLA-2", InferAdd},
+        ElementWise{
+            .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}),
     OperatorRow("QUANTIZE", {kQuantizeFields, "QZ-3", InferQuantize},
                 ElementWise{.function = F::kQuantize, .operands = QuantizeOperands},
                 {.hardware_tolerance = Ulp<1>}),
@@ -277,4 +256,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::quantize_blocks
+}  // namespace dmlop::quantize

@@ -7,8 +7,6 @@
 #include "core/engine/index/indexed_rows.h"
 #include "core/ops/indexing/shared.h"
 
-// DML_GATHER_OPERATOR_DESC and DML_GATHER_ELEMENTS_OPERATOR_DESC: indices select coordinates along
-// Axis.
 namespace dmlop::gather {
 namespace {
 
@@ -101,55 +99,20 @@ void InferElements(const OperatorDesc& op, Inference& infer) {
   infer.Output("GEL-1", kOutputTensor, indices.sizes());
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GATHER", {kGatherFields, "MOV-1", InferGather}, GatherBy<GatherLinks>(),
-                {.values_choose = true}),
-    OperatorRow("GATHER_ELEMENTS", {kElementsFields, "MOV-1", InferElements},
-                GatherBy<ElementLinks>(), {.values_choose = true}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::gather
+// --- GATHER_ND -----------------------------------------------------------------------------------
 
 // DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices select slices.
-namespace dmlop::gather_nd {
-namespace {
 
-using namespace indexing;
+constexpr const Field* kGatherNdFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor,
+                                            &kIndexedDims, &kIndexDims};
+constexpr const Field* kGatherNd1Fields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor,
+                                             &kIndexedDims, &kIndexDims,     &kBatchDims};
 
-constexpr const Field* kFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kIndexedDims,
-                                    &kIndexDims};
-constexpr const Field* kBatchFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor,
-                                         &kIndexedDims, &kIndexDims,     &kBatchDims};
+constexpr TupleRules kGatherNdRules = {"GND-1", "GND-1", "GND-2", "GND-3", "GND-4", "GND-5"};
 
-constexpr TupleRules kTupleRules = {"GND-1", "GND-1", "GND-2", "GND-3", "GND-4", "GND-5"};
-
-void Infer(const OperatorDesc& op, Inference& infer) {
-  if (CheckTuples(kTupleRules, op, infer)) infer.Output("GND-5", kOutputTensor, TupleSizes(op));
+void InferGatherNd(const OperatorDesc& op, Inference& infer) {
+  if (CheckTuples(kGatherNdRules, op, infer)) infer.Output("GND-5", kOutputTensor, TupleSizes(op));
 }
-
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GATHER_ND", {kFields, "MOV-1", Infer}, GatherBy<TupleLinks>(),
-                {.values_choose = true}),
-    OperatorRow("GATHER_ND1", {kBatchFields, "MOV-1", Infer}, GatherBy<TupleLinks>(),
-                {.values_choose = true}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::gather_nd
-
-// DML_SCATTER_OPERATOR_DESC, DML_SCATTER_ND_OPERATOR_DESC and DML_MAX_UNPOOLING_OPERATOR_DESC:
-// write elements to the places that indices select. If several share a place, the last one wins.
-namespace dmlop::scatter {
-namespace {
-
-using namespace indexing;
 
 // --- SCATTER -------------------------------------------------------------------------------------
 
@@ -170,10 +133,10 @@ void InferScatter(const OperatorDesc& op, Inference& infer) {
 
 // --- SCATTER_ND ----------------------------------------------------------------------------------
 
-constexpr const Field* kTupleFields[] = {&kInputTensor,  &kIndicesTensor, &kUpdatesTensor,
-                                         &kOutputTensor, &kIndexedDims,   &kIndexDims};
+constexpr const Field* kScatterNdFields[] = {&kInputTensor,  &kIndicesTensor, &kUpdatesTensor,
+                                             &kOutputTensor, &kIndexedDims,   &kIndexDims};
 
-void InferTuples(const OperatorDesc& op, Inference& infer) {
+void InferScatterNd(const OperatorDesc& op, Inference& infer) {
   infer.Output("SND-1", kOutputTensor, op.sizes(kInputTensor));
   const TupleRules rules = {"SND-1", "SND-2", "SND-2", "SND-2", "SND-2", "SND-3"};
   if (!CheckTuples(rules, op, infer)) return;
@@ -206,9 +169,17 @@ void WarnOfUnpooling(const OperatorDesc& op, InputViews inputs, Diagnostics& dia
 }
 
 constexpr OperatorInfo kOperators[] = {
+    OperatorRow("GATHER", {kGatherFields, "MOV-1", InferGather}, GatherBy<GatherLinks>(),
+                {.values_choose = true}),
+    OperatorRow("GATHER_ELEMENTS", {kElementsFields, "MOV-1", InferElements},
+                GatherBy<ElementLinks>(), {.values_choose = true}),
+    OperatorRow("GATHER_ND", {kGatherNdFields, "MOV-1", InferGatherNd}, GatherBy<TupleLinks>(),
+                {.values_choose = true}),
+    OperatorRow("GATHER_ND1", {kGatherNd1Fields, "MOV-1", InferGatherNd}, GatherBy<TupleLinks>(),
+                {.values_choose = true}),
     OperatorRow("SCATTER", {kScatterFields, "MOV-1", InferScatter}, ScatterBy<ElementLinks>(),
                 {.values_choose = true, .alias = "SCATTER_ELEMENTS"}),
-    OperatorRow("SCATTER_ND", {kTupleFields, "MOV-1", InferTuples}, ScatterBy<TupleLinks>(),
+    OperatorRow("SCATTER_ND", {kScatterNdFields, "MOV-1", InferScatterNd}, ScatterBy<TupleLinks>(),
                 {.values_choose = true}),
     OperatorRow("MAX_UNPOOLING", {kUnpoolingFields, "MOV-1", InferUnpooling},
                 Computed{.run = Unpool,
@@ -222,4 +193,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::scatter
+}  // namespace dmlop::gather

@@ -6,9 +6,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/indexing/shared.h"
 
-// DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC and DML_ONE_HOT_OPERATOR_DESC: one number for each
-// sequence along Axis determines how that is treated.
-namespace dmlop::sequence {
+namespace dmlop::sequences {
 namespace {
 
 using namespace indexing;
@@ -82,27 +80,10 @@ std::vector<SourceMap> OneHotSources(const OperatorDesc& op) {
   return {AlongAxis(op, 0), AllOfInput(op, 1)};
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ONE_HOT", {kOneHotFields, "OHT-4", InferOneHot},
-                Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
-                {.values_choose = true}),
-    OperatorRow("REVERSE_SUBSEQUENCES", {kReverseFields, "MOV-1", InferReverse},
-                Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
-                {.values_choose = true}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::sequence
+// --- CUMULATIVE_SUMMATION and CUMULATIVE_PRODUCT -------------------------------------------------
 
 // DML_CUMULATIVE_SUMMATION_OPERATOR_DESC and DML_CUMULATIVE_PRODUCT_OPERATOR_DESC: combine each
 // element with all those before it along Axis.
-namespace dmlop::cumulative {
-namespace {
-
-using namespace indexing;
 
 constexpr auto kExclusiveSum = field::Bool("HasExclusiveSum");
 constexpr auto kExclusiveProduct = field::Bool("HasExclusiveProduct");
@@ -111,7 +92,7 @@ constexpr const Field* kSumFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &k
 constexpr const Field* kProductFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
                                            &kExclusiveProduct};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferCumulative(const OperatorDesc& op, Inference& infer) {
   InferSameSizes("CUM-1", op, kInputTensor, infer);
   infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], infer.tensor(kInputTensor));
 }
@@ -137,7 +118,7 @@ std::optional<Region> Before(const ScanCall& call, int64_t length, const Region&
 }
 
 template <const FieldOf<bool>& kExclusive>
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
+std::vector<SourceMap> CumulativeSources(const OperatorDesc& op) {
   const int64_t length = op.sizes(kInputTensor)[op[kAxis]];
   return {[call = CallOf<kExclusive>(op), length](const Region& part) {
     return Before(call, length, part);
@@ -153,33 +134,40 @@ void Multiply(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 }
 
 template <ReduceFunction kFunction, const FieldOf<bool>& kExclusive>
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const std::optional<Region> taken = Sources<kExclusive>(op)[0](element);
+FormulaNode CumulativeMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+  const std::optional<Region> taken = CumulativeSources<kExclusive>(op)[0](element);
   const auto elements = taken ? formula.Elements(*taken) : std::vector<FormulaNode>();
   return Reduced(kFunction, false, elements, formula.inputs()[0].type, formula);
 }
 
-Tolerance HardwareTolerance(const OperatorDesc& op) {
+Tolerance SumTolerance(const OperatorDesc& op) {
   return {.ulp = HasFloats(op) ? op.sizes(kInputTensor)[op[kAxis]] - 1 : 0};
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CUMULATIVE_PRODUCT", {kProductFields, "CUM-1", Infer},
-                Computed{.run = Multiply,
-                         .sources = Sources<kExclusiveProduct>,
-                         .unsplittable_dims = TheAxis,
-                         .formula = Meaning<ReduceFunction::kMultiply, kExclusiveProduct>},
-                {.in_place = true}),
-    OperatorRow("CUMULATIVE_SUMMATION", {kSumFields, "CUM-1", Infer},
+    OperatorRow("ONE_HOT", {kOneHotFields, "OHT-4", InferOneHot},
+                Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
+                {.values_choose = true}),
+    OperatorRow("REVERSE_SUBSEQUENCES", {kReverseFields, "MOV-1", InferReverse},
+                Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
+                {.values_choose = true}),
+    OperatorRow(
+        "CUMULATIVE_PRODUCT", {kProductFields, "CUM-1", InferCumulative},
+        Computed{.run = Multiply,
+                 .sources = CumulativeSources<kExclusiveProduct>,
+                 .unsplittable_dims = TheAxis,
+                 .formula = CumulativeMeaning<ReduceFunction::kMultiply, kExclusiveProduct>},
+        {.in_place = true}),
+    OperatorRow("CUMULATIVE_SUMMATION", {kSumFields, "CUM-1", InferCumulative},
                 Computed{.run = Sum,
-                         .sources = Sources<kExclusiveSum>,
+                         .sources = CumulativeSources<kExclusiveSum>,
                          .unsplittable_dims = TheAxis,
-                         .formula = Meaning<ReduceFunction::kSum, kExclusiveSum>},
-                {.in_place = true, .hardware_tolerance = HardwareTolerance}),
+                         .formula = CumulativeMeaning<ReduceFunction::kSum, kExclusiveSum>},
+                {.in_place = true, .hardware_tolerance = SumTolerance}),
 };
 
 }  // namespace
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::cumulative
+}  // namespace dmlop::sequences

@@ -7,6 +7,11 @@
 #include "core/ops/inference.h"
 #include "core/ops/windows.h"
 
+namespace dmlop::blocks {
+namespace {
+
+// --- UNFOLD --------------------------------------------------------------------------------------
+
 // DML_UNFOLD_OPERATOR_DESC: copies every position of a sliding window into a column ("im2col").
 // The input has shape (N, C, S0, .., S(D-1)), the output (N, C * prod(WindowSizes), BlockCount):
 //
@@ -14,20 +19,16 @@
 //   Output[n, c * prod(W) + lin(t), lin(b)] = Input[n, c, p], or 0 where p lies in the padding
 //
 // with the blocks b (outputs), taps t and positions p of ops/windows.h.
-namespace dmlop::unfold {
-namespace {
 
-using namespace windows;
-
-void Infer(const OperatorDesc& op, Inference& infer) {
-  const size_t count = op[kWindowSizes].size();
+void InferUnfold(const OperatorDesc& op, Inference& infer) {
+  const size_t count = op[windows::kWindowSizes].size();
   const Sizes& input = op.sizes(kInputTensor);
   if (!infer.Require(input.size() == count + 2, "UNF-2", SizesOf(infer.tensor(kInputTensor)),
                      "{}; expected {}, two more than WindowSizes has",
                      Counted(input.size(), "dimension"), count + 2)) {
     return;
   }
-  const auto counts = CountWindows(op, input, kOutputTensor, infer);
+  const auto counts = windows::CountWindows(op, input, kOutputTensor, infer);
   if (!counts) return;
   Sizes sizes = {input[0], counts->rows, counts->blocks};
   const size_t rank = op[kOutputTensor].rank();
@@ -37,7 +38,7 @@ void Infer(const OperatorDesc& op, Inference& infer) {
 
 std::vector<UnfoldDim> DimsOf(const OperatorDesc& op, const Layout& input) {
   std::vector<UnfoldDim> dims;
-  for (WindowAxis axis : AxesOf(op, op.sizes(kInputTensor))) {
+  for (WindowAxis axis : windows::AxesOf(op, op.sizes(kInputTensor))) {
     const int64_t blocks = axis.Outputs();
     // A step that is never taken may exceed the range of offsets.
     if (blocks == 1) axis.stride = 1;
@@ -85,28 +86,17 @@ WindowPlace PlaceOf(const OperatorDesc& op, const Dims& output_index) {
   return place;
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("UNFOLD", {kFields, "UNF-5", Infer},
-                Movement{.moves = Taps, .fill = Zero, .run = Unfold, .window = PlaceOf}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::unfold
+// --- depth and space -----------------------------------------------------------------------------
 
 // DML_DEPTH_TO_SPACE_OPERATOR_DESC and DML_DEPTH_TO_SPACE1_OPERATOR_DESC spread channels over
 // square blocks of a plane; DML_SPACE_TO_DEPTH_OPERATOR_DESC and DML_SPACE_TO_DEPTH1_OPERATOR_DESC
 // are the inverse.
-namespace dmlop::depth_space {
-namespace {
 
 enum Order : uint32_t { kDepthColumnRow, kColumnRowDepth };
 constexpr std::string_view kOrderNames[] = {"DEPTH_COLUMN_ROW", "COLUMN_ROW_DEPTH"};
 constexpr auto kBlockSize = field::Uint("BlockSize", {.min = 1, .rule = "DSP-1"});
 constexpr auto kOrder = field::Enum("Order", {"DML_DEPTH_SPACE_ORDER_", kOrderNames});
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize};
+constexpr const Field* kBlockFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize};
 constexpr const Field* kOrderedFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize, &kOrder};
 
 constexpr size_t kRank = 4;
@@ -177,8 +167,10 @@ std::vector<TensorMove> ToDepth(const OperatorDesc& op, InputViews inputs, Outpu
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DEPTH_TO_SPACE", {kFields, "MOV-1", InferToSpace}, Movement{ToSpace}),
-    OperatorRow("SPACE_TO_DEPTH", {kFields, "MOV-1", InferToDepth}, Movement{ToDepth}),
+    OperatorRow("UNFOLD", {windows::kFields, "UNF-5", InferUnfold},
+                Movement{.moves = Taps, .fill = Zero, .run = Unfold, .window = PlaceOf}),
+    OperatorRow("DEPTH_TO_SPACE", {kBlockFields, "MOV-1", InferToSpace}, Movement{ToSpace}),
+    OperatorRow("SPACE_TO_DEPTH", {kBlockFields, "MOV-1", InferToDepth}, Movement{ToDepth}),
     OperatorRow("DEPTH_TO_SPACE1", {kOrderedFields, "MOV-1", InferToSpace}, Movement{ToSpace}),
     OperatorRow("SPACE_TO_DEPTH1", {kOrderedFields, "MOV-1", InferToDepth}, Movement{ToDepth}),
 };
@@ -187,4 +179,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::depth_space
+}  // namespace dmlop::blocks

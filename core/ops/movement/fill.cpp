@@ -6,47 +6,39 @@
 #include "core/ops/inference.h"
 #include "core/tensor/element.h"
 
-// DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: fills a tensor with one value.
 namespace dmlop::fill {
 namespace {
 
+// --- FILL_VALUE_CONSTANT -------------------------------------------------------------------------
+
+// DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: fills a tensor with one value.
+
 constexpr auto kValue = field::ScalarOf("Value");
-constexpr const Field* kFields[] = {&kOutputTensor, &kValueDataType, &kValue};
+constexpr const Field* kConstantFields[] = {&kOutputTensor, &kValueDataType, &kValue};
 
 // The output's sizes follow from nothing else.
-void Infer(const OperatorDesc&, Inference&) {}
+void InferConstant(const OperatorDesc&, Inference&) {}
 
 std::optional<ElementBytes> Value(const OperatorDesc& op) {
   return op[kValue].bytes;
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("FILL_VALUE_CONSTANT", {kFields, "ELW-4", Infer},
-                Movement{.moves = nullptr, .fill = Value}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::fill
+// --- DIAGONAL_MATRIX -----------------------------------------------------------------------------
 
 // DML_DIAGONAL_MATRIX_OPERATOR_DESC: matrices with a value along one diagonal and zeros elsewhere.
 // DML_DIAGONAL_MATRIX1_OPERATOR_DESC: writes a value along some diagonals, or along all others, of
 // zeros or of a tensor's elements.
-namespace dmlop::diagonal {
-namespace {
 
 constexpr auto kOffset = field::Int("Offset");
 constexpr auto kFloatValue = field::Float("Value");
 constexpr const Field* kMatrixFields[] = {&kOutputTensor, &kOffset, &kFloatValue};
 
 constexpr auto kOptionalInput = field::Optional(kInputTensor);
-constexpr auto kValueDataType = field::TypeOf("ValueDataType", "VAL-2");
+constexpr auto kMatrixDataType = field::TypeOf("ValueDataType", "VAL-2");
 constexpr auto kTypedValue = field::ScalarOf("Value");
 constexpr auto kBegin = field::Int("DiagonalFillBegin");
 constexpr auto kEnd = field::Int("DiagonalFillEnd");
-constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kValueDataType,
+constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kMatrixDataType,
                                            &kTypedValue,    &kBegin,        &kEnd};
 
 void RequireMatrix(const OperatorDesc& op, Inference& infer) {
@@ -89,6 +81,8 @@ DiagonalBand SomeDiagonals(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
+    OperatorRow("FILL_VALUE_CONSTANT", {kConstantFields, "ELW-4", InferConstant},
+                Movement{.moves = nullptr, .fill = Value}),
     OperatorRow("DIAGONAL_MATRIX", {kMatrixFields, "DIA-1", RequireMatrix},
                 Movement{.moves = nullptr, .fill = Zero, .band = OneDiagonal}),
     OperatorRow("DIAGONAL_MATRIX1", {kMatrix1Fields, "MOV-1", Infer1},
@@ -99,4 +93,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::diagonal
+}  // namespace dmlop::fill

@@ -8,8 +8,6 @@
 #include "core/ops/inference.h"
 #include "core/tensor/element.h"
 
-// DML_PADDING_OPERATOR_DESC and DML_PADDING1_OPERATOR_DESC put elements before and after each
-// dimension: a single value, or the input's own elements, reflected or repeated as often as needed.
 namespace dmlop::padding {
 namespace {
 
@@ -34,7 +32,7 @@ constexpr const Field* kPadding1Fields[] = {&kInputTensor,   &kOutputTensor, &kP
                                             &kValueDataType, &kTypedValue,   &kDimensionCount,
                                             &kStartPadding,  &kEndPadding};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferPadding(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
   for (size_t d = 0; d < op[kStartPadding].size(); ++d) {
     sizes.push_back(uint64_t{op.sizes(kInputTensor)[d]} + op[kStartPadding][d] +
@@ -166,22 +164,9 @@ std::optional<ElementBytes> TypedValue(const OperatorDesc& op) {
   return op[kTypedValue].bytes;
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("PADDING", {kPaddingFields, "MOV-1", Infer},
-                Movement{.moves = Pad, .fill = FloatValue}),
-    OperatorRow("PADDING1", {kPadding1Fields, "MOV-1", Infer},
-                Movement{.moves = Pad, .fill = TypedValue}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::padding
+// --- TILE ----------------------------------------------------------------------------------------
 
 // DML_TILE_OPERATOR_DESC: repeats the input Repeats times along each dimension.
-namespace dmlop::tile {
-namespace {
 
 constexpr auto kRepeatsCount = field::Count("RepeatsCount");
 constexpr auto kRepeats = field::Uints("Repeats", {.min = 1,
@@ -190,9 +175,9 @@ constexpr auto kRepeats = field::Uints("Repeats", {.min = 1,
                                                    .max_count = kMaxRank,
                                                    .count_rule = "TIL-1",
                                                    .per_dimension = true});
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kRepeatsCount, &kRepeats};
+constexpr const Field* kTileFields[] = {&kInputTensor, &kOutputTensor, &kRepeatsCount, &kRepeats};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferTile(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
   for (size_t d = 0; d < op[kRepeats].size(); ++d) {
     sizes.push_back(uint64_t{op.sizes(kInputTensor)[d]} * op[kRepeats][d]);
@@ -214,11 +199,15 @@ std::vector<TensorMove> Tile(const OperatorDesc& op, InputViews inputs, OutputVi
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("TILE", {kFields, "MOV-1", Infer}, Movement{Tile}),
+    OperatorRow("PADDING", {kPaddingFields, "MOV-1", InferPadding},
+                Movement{.moves = Pad, .fill = FloatValue}),
+    OperatorRow("PADDING1", {kPadding1Fields, "MOV-1", InferPadding},
+                Movement{.moves = Pad, .fill = TypedValue}),
+    OperatorRow("TILE", {kTileFields, "MOV-1", InferTile}, Movement{Tile}),
 };
 
 }  // namespace
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::tile
+}  // namespace dmlop::padding

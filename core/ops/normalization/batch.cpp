@@ -8,7 +8,6 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
-// DML_BATCH_NORMALIZATION_OPERATOR_DESC and DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC.
 namespace dmlop::batch_normalization {
 namespace {
 
@@ -123,42 +122,20 @@ FormulaNode TrainingMeaning(const OperatorDesc& op, const Region& element, Formu
   return formula.Sum(terms);
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("BATCH_NORMALIZATION", {kFields, "BN-1", Infer},
-                Computed{.run = Run, .sources = SourcesBy<kShapes>, .formula = Meaning},
-                {.hardware_tolerance = Ulp<6>}),
-    OperatorRow("BATCH_NORMALIZATION_TRAINING", {kTrainingFields, "BNT-1", InferTraining},
-                Computed{.run = Train,
-                         .sources = SourcesBy<kTrainingShapes>,
-                         .unsplittable_dims = AxesOf,
-                         .formula = TrainingMeaning}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::batch_normalization
+// --- gradients -----------------------------------------------------------------------------------
 
 // DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC and
 // DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC.
-namespace dmlop::batch_gradient {
-namespace {
 
-using namespace normalization;
-
-constexpr auto kMeanTensor = field::Input("MeanTensor");
-constexpr auto kVarianceTensor = field::Input("VarianceTensor");
-constexpr auto kScaleTensor = field::Input("ScaleTensor");
 constexpr auto kScaleGradient = field::Output("OutputScaleGradientTensor");
 constexpr auto kBiasGradient = field::Output("OutputBiasGradientTensor");
 constexpr auto kOptionalEpsilon = field::Optional(kEpsilon);
-constexpr const Field* kFields[] = {&kInputTensor,    &kInputGradient, &kMeanTensor,
-                                    &kVarianceTensor, &kScaleTensor,   &kOutputGradient,
-                                    &kScaleGradient,  &kBiasGradient,  &kOptionalEpsilon};
-constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kInputGradient, &kMeanTensor,
+constexpr const Field* kGradientFields[] = {&kInputTensor,    &kInputGradient, &kMeanTensor,
                                             &kVarianceTensor, &kScaleTensor,   &kOutputGradient,
-                                            &kScaleGradient,  &kBiasGradient,  &kEpsilon};
+                                            &kScaleGradient,  &kBiasGradient,  &kOptionalEpsilon};
+constexpr const Field* kTrainingGradientFields[] = {
+    &kInputTensor,    &kInputGradient, &kMeanTensor,   &kVarianceTensor, &kScaleTensor,
+    &kOutputGradient, &kScaleGradient, &kBiasGradient, &kEpsilon};
 
 // Returns 0 if it is left out.
 float EpsilonOf(const OperatorDesc& op) {
@@ -167,16 +144,12 @@ float EpsilonOf(const OperatorDesc& op) {
   return epsilon == nullptr ? 0 : *epsilon;
 }
 
-std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
-  return RepeatedDimensions(op.sizes(kMeanTensor));
-}
-
 enum Input : size_t { kX, kDy, kMean, kVariance, kScale };
 enum Output : size_t { kDx, kDscale, kDbias };
 
 // In the inference form, dX depends only on its own element of dY.
 template <bool kTraining>
-constexpr TensorShape kTensors[] = {
+constexpr TensorShape kGradientTensors[] = {
     {.tensor = &kInputTensor,
      .dims = "{S'..}",
      .feeds = kTraining ? 1 << kDx | 1 << kDscale : 1 << kDscale},
@@ -189,11 +162,12 @@ constexpr TensorShape kTensors[] = {
     {&kBiasGradient, "{P:S..}"},
 };
 template <bool kTraining>
-constexpr Signature kShapes = {"BNG-1", "BNG-1", kTensors<kTraining>, "BNG-2", AxesOf};
+constexpr Signature kGradientShapes = {"BNG-1", "BNG-1", kGradientTensors<kTraining>, "BNG-2",
+                                       AxesOf};
 
 template <bool kTraining>
-void Infer(const OperatorDesc& op, Inference& infer) {
-  InferShapes(kShapes<kTraining>, op, infer);
+void InferGradient(const OperatorDesc& op, Inference& infer) {
+  InferShapes(kGradientShapes<kTraining>, op, infer);
   infer.Require(std::isfinite(EpsilonOf(op)), "BN-4", At(kEpsilon), "{} is not finite",
                 EpsilonOf(op));
 }
@@ -209,13 +183,13 @@ void RunParameters(const OperatorDesc& op, InputViews inputs, OutputViews output
   Reduce({ReduceFunction::kSum, AxesOf(op)}, inputs[1], outputs[2]);
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+void RunGradient(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const GivenMoments given{{}, inputs[3], inputs[4], {}, static_cast<double>(EpsilonOf(op))};
   NormalizeByGiven(given, inputs[1], outputs[0]);
   RunParameters(op, inputs, outputs);
 }
 
-void RunTraining(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+void RunTrainingGradient(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   GradientByMoments(GradientOf(op, inputs), AxesOf(op), outputs[0]);
   RunParameters(op, inputs, outputs);
 }
@@ -279,7 +253,7 @@ class GradientMeaning {
 };
 
 template <bool kTraining>
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode MeaningOfGradient(const OperatorDesc& op, const Region& element, Formula& formula) {
   GradientMeaning meaning(op, element, formula);
   if (element.tensor == kDscale) return meaning.OfScale();
   if (element.tensor == kDbias) return meaning.OfBias();
@@ -287,20 +261,29 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("BATCH_NORMALIZATION_GRAD", {kFields, "BNG-1", Infer<false>},
-                Computed{.run = Run,
-                         .sources = SourcesBy<kShapes<false>>,
+    OperatorRow("BATCH_NORMALIZATION", {kFields, "BN-1", Infer},
+                Computed{.run = Run, .sources = SourcesBy<kShapes>, .formula = Meaning},
+                {.hardware_tolerance = Ulp<6>}),
+    OperatorRow("BATCH_NORMALIZATION_TRAINING", {kTrainingFields, "BNT-1", InferTraining},
+                Computed{.run = Train,
+                         .sources = SourcesBy<kTrainingShapes>,
                          .unsplittable_dims = AxesOf,
-                         .formula = Meaning<false>}),
-    OperatorRow("BATCH_NORMALIZATION_TRAINING_GRAD", {kTrainingFields, "BNG-1", Infer<true>},
-                Computed{.run = RunTraining,
-                         .sources = SourcesBy<kShapes<true>>,
+                         .formula = TrainingMeaning}),
+    OperatorRow("BATCH_NORMALIZATION_GRAD", {kGradientFields, "BNG-1", InferGradient<false>},
+                Computed{.run = RunGradient,
+                         .sources = SourcesBy<kGradientShapes<false>>,
                          .unsplittable_dims = AxesOf,
-                         .formula = Meaning<true>}),
+                         .formula = MeaningOfGradient<false>}),
+    OperatorRow("BATCH_NORMALIZATION_TRAINING_GRAD",
+                {kTrainingGradientFields, "BNG-1", InferGradient<true>},
+                Computed{.run = RunTrainingGradient,
+                         .sources = SourcesBy<kGradientShapes<true>>,
+                         .unsplittable_dims = AxesOf,
+                         .formula = MeaningOfGradient<true>}),
 };
 
 }  // namespace
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::batch_gradient
+}  // namespace dmlop::batch_normalization

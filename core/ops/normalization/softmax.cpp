@@ -7,12 +7,15 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/normalization/shared.h"
 
-// DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
-// DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
 namespace dmlop::softmax {
 namespace {
 
 using namespace normalization;
+
+// --- softmax -------------------------------------------------------------------------------------
+
+// DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
+// DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
 
 constexpr const Field* kRowFields[] = {&kInputTensor, &kOutputTensor};
 constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kAxisCount, &kAxes};
@@ -23,7 +26,7 @@ std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   return {static_cast<uint32_t>(op.sizes(kInputTensor).size() - 1)};
 }
 
-constexpr Signature kShapes = {"SMX-1", "SMX-1", kSliced, {}, AxesOf};
+constexpr Signature kSoftmaxShapes = {"SMX-1", "SMX-1", kSliced, {}, AxesOf};
 
 void InferRows(const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
@@ -31,17 +34,17 @@ void InferRows(const OperatorDesc& op, Inference& infer) {
     infer.Require(input.sizes()[d] == 1, "SMX-2", SizeAt(input, d),
                   "the size before the last two is {}; expected 1", input.sizes()[d]);
   }
-  InferShapes(kShapes, op, infer);
+  InferShapes(kSoftmaxShapes, op, infer);
 }
 
 void InferSlices(const OperatorDesc& op, Inference& infer) {
   CheckAxes("SMX-4", "SMX-4", kAxes, op, infer.tensor(kInputTensor), infer);
-  InferShapes(kShapes, op, infer);
+  InferShapes(kSoftmaxShapes, op, infer);
 }
 
 // Operators without Axes use the last dimension.
 template <SoftmaxFunction kFunction>
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode SoftmaxMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   using enum FormulaOperation;
   const std::vector<FormulaNode> slice = SliceAt(0, AxesOf(op), element, formula);
   const FormulaNode maximum = formula.Named("maximum", formula.Apply(kMaximum, slice));
@@ -67,9 +70,9 @@ constexpr Computed FamilyOf() {
               [](const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
                 ApplySoftmax(kFunction, AxesOf(op), inputs[0], outputs[0]);
               },
-          .sources = SourcesBy<kShapes>,
+          .sources = SourcesBy<kSoftmaxShapes>,
           .unsplittable_dims = AxesOf,
-          .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : Meaning<kFunction>};
+          .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : SoftmaxMeaning<kFunction>};
 }
 
 // GEMM fuses only softmax of the three functions.
@@ -97,56 +100,39 @@ constexpr OperatorInfo OfSlices(std::string_view name) {
                      {.fusable = {kInMatrices<kFunction>, kInMatricesSince}});
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OfRows<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX"),
-    OfSlices<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX1"),
-    OfRows<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX"),
-    OfSlices<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX1"),
-    Granting(SoftmaxTolerance, OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX")),
-    Granting(SoftmaxTolerance, OfSlices<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX1")),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::softmax
+// --- LP_NORMALIZATION ----------------------------------------------------------------------------
 
 // DML_LP_NORMALIZATION_OPERATOR_DESC: divides slices along an axis by their norms.
-namespace dmlop::lp_normalization {
-namespace {
-
-using namespace normalization;
 
 constexpr auto kP = field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"});
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
+constexpr const Field* kNormFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
 
-std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
+std::vector<uint32_t> NormAxes(const OperatorDesc& op) {
   return {op[kAxis]};
 }
 
-constexpr Signature kShapes = {"LPN-1", "LPN-1", kSliced, {}, AxesOf};
+constexpr Signature kNormShapes = {"LPN-1", "LPN-1", kSliced, {}, NormAxes};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferNorm(const OperatorDesc& op, Inference& infer) {
   infer.RequireAxis("LPN-2", At(kAxis), op[kAxis], infer.tensor(kInputTensor));
   RequireFinite("LPN-4", kEpsilon, op, infer);
   infer.Require(!(op[kEpsilon] < 0), "LPN-4", At(kEpsilon), "{} is negative", op[kEpsilon]);
-  InferShapes(kShapes, op, infer);
+  InferShapes(kNormShapes, op, infer);
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+void RunNorm(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   // A floor of -0 becomes +0.
   const double epsilon = std::max(0.0, static_cast<double>(op[kEpsilon]));
-  DivideByNorm({op[kP] == 2, epsilon}, AxesOf(op), inputs[0], outputs[0]);
+  DivideByNorm({op[kP] == 2, epsilon}, NormAxes(op), inputs[0], outputs[0]);
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode NormMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   using enum FormulaOperation;
   const bool squares = op[kP] == 2;
   const auto term = [&](FormulaNode x) {
     return formula.Apply(squares ? kSquare : kMagnitude, {x});
   };
-  const std::vector<FormulaNode> slice = SliceAt(0, AxesOf(op), element, formula);
+  const std::vector<FormulaNode> slice = SliceAt(0, NormAxes(op), element, formula);
   FormulaNode norm =
       formula.Named(squares ? "sum of squares" : "norm", formula.Sum(formula.Each(slice, term)));
   if (squares) norm = formula.Named("norm", formula.Apply(kSquareRoot, {norm}));
@@ -155,32 +141,16 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Apply(kQuotientOrDividend, {ElementAt(0, element, formula), divisor});
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("LP_NORMALIZATION", {kFields, "LPN-1", Infer},
-                Computed{.run = Run,
-                         .sources = SourcesBy<kShapes>,
-                         .unsplittable_dims = AxesOf,
-                         .formula = Meaning}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::lp_normalization
+// --- DYNAMIC_QUANTIZE_LINEAR ---------------------------------------------------------------------
 
 // DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC.
-namespace dmlop::dynamic_quantize {
-namespace {
-
-using namespace normalization;
 
 constexpr auto kIntegers = field::Output("OutputTensor", TypeVariable::kU);
 constexpr auto kScale = field::Output("OutputScaleTensor", TypeVariable::kV);
 constexpr auto kZeroPoint = field::Output("OutputZeroPointTensor", TypeVariable::kU);
-constexpr const Field* kFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPoint};
+constexpr const Field* kQuantizedFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPoint};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferQuantized(const OperatorDesc& op, Inference& infer) {
   const Sizes& sizes = op.sizes(kInputTensor);
   const Sizes one(sizes.size(), 1);
   infer.OutputType(kIntegers, DataType::kUint8);
@@ -191,11 +161,11 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   infer.Output("DQL-1", kZeroPoint, one);
 }
 
-constexpr TensorShape kTensors[] = {
+constexpr TensorShape kQuantizedTensors[] = {
     {&kInputTensor, "{S'..}"}, {&kIntegers, "{S..}"}, {&kScale, "{1..}"}, {&kZeroPoint, "{1..}"}};
-constexpr Signature kShapes = {"DQL-2", "DQL-2", kTensors};
+constexpr Signature kQuantizedShapes = {"DQL-2", "DQL-2", kQuantizedTensors};
 
-void Run(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
+void RunQuantized(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
   QuantizeDynamically(inputs[0], {outputs[0], outputs[1], outputs[2]});
 }
 
@@ -227,7 +197,7 @@ FormulaNode ScaleOf(const Range& range, DataType type, Formula& formula) {
                           formula.Number(max - min));
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   using enum FormulaOperation;
   const DataType type = *op[kIntegers].data_type;
   const Range range = RangeOf(formula);
@@ -247,15 +217,26 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kFields, "DQL-1", Infer},
-                Computed{.run = Run,
-                         .sources = SourcesBy<kShapes>,
+    OfRows<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX"),
+    OfSlices<SoftmaxFunction::kHardmax>("ACTIVATION_HARDMAX1"),
+    OfRows<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX"),
+    OfSlices<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX1"),
+    Granting(SoftmaxTolerance, OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX")),
+    Granting(SoftmaxTolerance, OfSlices<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX1")),
+    OperatorRow("LP_NORMALIZATION", {kNormFields, "LPN-1", InferNorm},
+                Computed{.run = RunNorm,
+                         .sources = SourcesBy<kNormShapes>,
+                         .unsplittable_dims = NormAxes,
+                         .formula = NormMeaning}),
+    OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kQuantizedFields, "DQL-1", InferQuantized},
+                Computed{.run = RunQuantized,
+                         .sources = SourcesBy<kQuantizedShapes>,
                          .unsplittable_dims = AllDimensions,
-                         .formula = Meaning}),
+                         .formula = QuantizedMeaning}),
 };
 
 }  // namespace
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::dynamic_quantize
+}  // namespace dmlop::softmax

@@ -2,61 +2,52 @@
 // The recurrent networks; see engine/recurrent/cells.cpp.
 #include "core/ops/recurrent/shared.h"
 
-// DML_RNN_OPERATOR_DESC: a recurrent network with one gate; see engine/recurrent/cells.cpp.
-namespace dmlop::rnn {
+namespace dmlop::networks {
 namespace {
 
 using namespace recurrent;
 
-constexpr const Field* kFields[] = {
+// --- RNN -----------------------------------------------------------------------------------------
+
+// DML_RNN_OPERATOR_DESC: a recurrent network with one gate; see engine/recurrent/cells.cpp.
+
+constexpr const Field* kRnnFields[] = {
     &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
     &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection};
-constexpr NetworkKind kKind = {.gates = 1, .activations = 1};
+constexpr NetworkKind kRnn = {.gates = 1, .activations = 1};
 
 template <typename T>
-std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc&, const CellParameters& parameters) {
+std::unique_ptr<Cell<T>> MakeRnn(const OperatorDesc&, const CellParameters& parameters) {
   return RnnCell<T>(parameters);
 }
 
-constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
+constexpr CellMakers kRnnMakers = {MakeRnn<float>, MakeRnn<Half>};
 
-UnitStates Cell(UnitStep& step, bool) {
+UnitStates RnnUnit(UnitStep& step, bool) {
   const FormulaNode sum = step.SumOf("gate", step.Terms(0, step.unit()));
   return {.hidden = step.Activated(0, sum), .memory = 0, .rounded_memory = 0};
 }
 
-constexpr OperatorInfo kOperators[] = {
-    Network<kKind, kMakers, Cell>("RNN", kFields),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::rnn
+// --- GRU -----------------------------------------------------------------------------------------
 
 // DML_GRU_OPERATOR_DESC: gated recurrent units; see engine/recurrent/cells.cpp.
-namespace dmlop::gru {
-namespace {
-
-using namespace recurrent;
 
 constexpr auto kLinearBeforeReset = field::Bool("LinearBeforeReset");
-constexpr const Field* kFields[] = {
+constexpr const Field* kGruFields[] = {
     &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
     &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,
     &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection,          &kLinearBeforeReset};
-constexpr NetworkKind kKind = {.gates = 3, .activations = 2};
+constexpr NetworkKind kGru = {.gates = 3, .activations = 2};
 
 template <typename T>
-std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc& op, const CellParameters& parameters) {
+std::unique_ptr<Cell<T>> MakeGru(const OperatorDesc& op, const CellParameters& parameters) {
   return GruCell<T>(parameters, op[kLinearBeforeReset]);
 }
 
-constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
+constexpr CellMakers kGruMakers = {MakeGru<float>, MakeGru<Half>};
 
 enum Gate : int64_t { kUpdate, kReset, kHidden };
 
@@ -98,7 +89,7 @@ std::vector<FormulaNode> NewStateTerms(UnitStep& step, FormulaNode reset) {
 }
 
 // Computes for one unit what the cell does.
-UnitStates Cell(UnitStep& step, bool) {
+UnitStates GruUnit(UnitStep& step, bool) {
   Formula& formula = step.formula();
   const auto gate = [&](std::string_view name, Gate number) {
     const FormulaNode sum = step.SumOf(name, step.Terms(number, step.unit()));
@@ -114,53 +105,41 @@ UnitStates Cell(UnitStep& step, bool) {
   return {.hidden = hidden, .memory = 0, .rounded_memory = 0};
 }
 
-constexpr OperatorInfo kOperators[] = {
-    Granting(NetworkTolerance<6, 3>, Network<kKind, kMakers, Cell>("GRU", kFields)),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::gru
+// --- LSTM ----------------------------------------------------------------------------------------
 
 // DML_LSTM_OPERATOR_DESC: long short-term memory; see engine/recurrent/cells.cpp.
-namespace dmlop::lstm {
-namespace {
-
-using namespace recurrent;
 
 constexpr auto kClipThreshold = field::Float("ClipThreshold");
 constexpr auto kUseClipThreshold = field::Bool("UseClipThreshold");
 constexpr auto kCoupleInputForget = field::Bool("CoupleInputForget");
-constexpr const Field* kFields[] = {
+constexpr const Field* kLstmFields[] = {
     &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,       &kBiasTensor,
     &kHiddenInitTensor,     &kCellMemInitTensor,  &kSequenceLengthsTensor,  &kPeepholeTensor,
     &kOutputSequenceTensor, &kOutputSingleTensor, &kOutputCellSingleTensor, &kActivationDescCount,
     &kActivationDescs,      &kDirection,          &kClipThreshold,          &kUseClipThreshold,
     &kCoupleInputForget};
-constexpr NetworkKind kKind = {.gates = 4, .activations = 3};
+constexpr NetworkKind kLstm = {.gates = 4, .activations = 3};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
-  InferNetwork(kKind, op, infer);
+void InferLstm(const OperatorDesc& op, Inference& infer) {
+  InferNetwork(kLstm, op, infer);
   if (!op[kUseClipThreshold]) return;
   infer.Require(op[kClipThreshold] >= 0, "LSTM-3", At(kClipThreshold), "{} is not at least 0",
                 op[kClipThreshold]);
 }
 
 template <typename T>
-std::unique_ptr<Cell<T>> MakeCell(const OperatorDesc& op, const CellParameters& parameters) {
+std::unique_ptr<Cell<T>> MakeLstm(const OperatorDesc& op, const CellParameters& parameters) {
   LstmOptions options{.clip = std::nullopt, .couples = op[kCoupleInputForget]};
   if (op[kUseClipThreshold]) options.clip = op[kClipThreshold];
   return LstmCell<T>(parameters, options);
 }
 
-constexpr CellMakers kMakers = {MakeCell<float>, MakeCell<Half>};
+constexpr CellMakers kLstmMakers = {MakeLstm<float>, MakeLstm<Half>};
 
 // Computes for one unit what the cell does.
-class UnitFormula {
+class LstmFormula {
  public:
-  explicit UnitFormula(UnitStep& step) : step_(step), formula_(step.formula()) {}
+  explicit LstmFormula(UnitStep& step) : step_(step), formula_(step.formula()) {}
 
   UnitStates States(bool memory_only) {
     const FormulaNode memory = step_.before().memory;
@@ -211,20 +190,24 @@ class UnitFormula {
   Formula& formula_;
 };
 
-UnitStates Cell(UnitStep& step, bool memory_only) {
-  return UnitFormula(step).States(memory_only);
+UnitStates LstmUnit(UnitStep& step, bool memory_only) {
+  return LstmFormula(step).States(memory_only);
 }
 
 constexpr OperatorInfo Lstm() {
-  OperatorInfo info = Network<kKind, kMakers, Cell>("LSTM", kFields);
-  info.infer = Infer;
+  OperatorInfo info = Network<kLstm, kLstmMakers, LstmUnit>("LSTM", kLstmFields);
+  info.infer = InferLstm;
   return Granting(NetworkTolerance<3, 1>, info);
 }
 
-constexpr OperatorInfo kOperators[] = {Lstm()};
+constexpr OperatorInfo kOperators[] = {
+    Network<kRnn, kRnnMakers, RnnUnit>("RNN", kRnnFields),
+    Granting(NetworkTolerance<6, 3>, Network<kGru, kGruMakers, GruUnit>("GRU", kGruFields)),
+    Lstm(),
+};
 
 }  // namespace
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::lstm
+}  // namespace dmlop::networks

@@ -8,40 +8,6 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 
-// Shared by the operators that reduce along axes.
-namespace dmlop::reduction {
-namespace {
-
-constexpr auto kOutput = field::Output("OutputTensor", TypeVariable::kU);
-
-constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
-
-// The output holds indices if `function` yields them; its type is UINT32 if left out (RED-2).
-void InferIndexType(const OperatorDesc& op, std::string_view function, Inference& infer) {
-  infer.OutputType(kOutput, DataType::kUint32);
-  const DataType output = *op[kOutput].data_type;
-  infer.Require(kIndexTypes.Contains(output), "RED-2", {kOutput.name, std::nullopt, "DataType"},
-                "{} cannot hold the index that {} gives; expected one of {}", Name(output),
-                function, ToString(kIndexTypes));
-}
-
-// The output's sizes are 1 on Axes and otherwise those of the input (RED-1, RED-3, RED-4).
-void InferReducedSizes(const OperatorDesc& op, Inference& infer) {
-  if (!CheckAxes("RED-3", "RED-4", kAxes, op, infer.tensor(kInputTensor), infer)) {
-    if (op[kOutput].sizes) {
-      infer.RequireSameRank("RED-1", infer.tensor(kOutput), infer.tensor(kInputTensor));
-    }
-    return;
-  }
-  Sizes sizes = op.sizes(kInputTensor);
-  for (const uint32_t axis : op[kAxes]) sizes[axis] = 1;
-  infer.Output("RED-1", kOutput, sizes);
-}
-
-}  // namespace
-
-}  // namespace dmlop::reduction
-
 namespace dmlop {
 namespace {
 
@@ -78,46 +44,61 @@ std::optional<FormulaNode> FormulaOf(const Reduction& reduction, const OperatorD
 
 }  // namespace dmlop
 
-// DML_ARGMIN_OPERATOR_DESC and DML_ARGMAX_OPERATOR_DESC: like REDUCE, but of equal elements either
-// the first or the last can be chosen.
-namespace dmlop::arg {
+namespace dmlop::reduction {
 namespace {
 
-using namespace reduction;
+constexpr auto kOutput = field::Output("OutputTensor", TypeVariable::kU);
 
-constexpr const Field* kFields[] = {&kInputTensor, &kOutput, &kAxisCount, &kAxes, &kAxisDirection};
+constexpr DataTypeSet kIndexTypes = types::kInt64s | types::kInt32s;
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+// The output holds indices if `function` yields them; its type is UINT32 if left out (RED-2).
+void InferIndexType(const OperatorDesc& op, std::string_view function, Inference& infer) {
+  infer.OutputType(kOutput, DataType::kUint32);
+  const DataType output = *op[kOutput].data_type;
+  infer.Require(kIndexTypes.Contains(output), "RED-2", {kOutput.name, std::nullopt, "DataType"},
+                "{} cannot hold the index that {} gives; expected one of {}", Name(output),
+                function, ToString(kIndexTypes));
+}
+
+// The output's sizes are 1 on Axes and otherwise those of the input (RED-1, RED-3, RED-4).
+void InferReducedSizes(const OperatorDesc& op, Inference& infer) {
+  if (!CheckAxes("RED-3", "RED-4", kAxes, op, infer.tensor(kInputTensor), infer)) {
+    if (op[kOutput].sizes) {
+      infer.RequireSameRank("RED-1", infer.tensor(kOutput), infer.tensor(kInputTensor));
+    }
+    return;
+  }
+  Sizes sizes = op.sizes(kInputTensor);
+  for (const uint32_t axis : op[kAxes]) sizes[axis] = 1;
+  infer.Output("RED-1", kOutput, sizes);
+}
+
+// --- ARGMIN and ARGMAX ---------------------------------------------------------------------------
+
+// DML_ARGMIN_OPERATOR_DESC and DML_ARGMAX_OPERATOR_DESC: like REDUCE, but of equal elements either
+// the first or the last can be chosen.
+
+constexpr const Field* kArgFields[] = {&kInputTensor, &kOutput, &kAxisCount, &kAxes,
+                                       &kAxisDirection};
+
+void InferArg(const OperatorDesc& op, Inference& infer) {
   InferIndexType(op, op.name(), infer);
   InferReducedSizes(op, infer);
 }
 
 template <ReduceFunction kFunction>
-ReductionCall Call(const OperatorDesc& op) {
+ReductionCall ArgCall(const OperatorDesc& op) {
   return {kFunction, op[kAxes], op[kAxisDirection] == 1};
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ARGMAX", {kFields, "RED-2", Infer}, Reduction{Call<ReduceFunction::kArgMax>}),
-    OperatorRow("ARGMIN", {kFields, "RED-2", Infer}, Reduction{Call<ReduceFunction::kArgMin>}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::arg
+// --- REDUCE --------------------------------------------------------------------------------------
 
 // DML_REDUCE_OPERATOR_DESC: applies a function to the elements along some axes, which get size 1;
 // see functions.h.
-namespace dmlop::reduce {
-namespace {
-
-using namespace reduction;
 
 constexpr auto kFunction =
     field::Enum("Function", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames});
-constexpr const Field* kFields[] = {&kFunction, &kInputTensor, &kOutput, &kAxisCount, &kAxes};
+constexpr const Field* kReduceFields[] = {&kFunction, &kInputTensor, &kOutput, &kAxisCount, &kAxes};
 
 ReduceFunction FunctionOf(const OperatorDesc& op) {
   return static_cast<ReduceFunction>(op[kFunction]);
@@ -132,12 +113,12 @@ void InferType(const OperatorDesc& op, Inference& infer) {
                 "{} does not match {} of InputTensor", Name(output), Name(input));
 }
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferReduce(const OperatorDesc& op, Inference& infer) {
   InferType(op, infer);
   InferReducedSizes(op, infer);
 }
 
-ReductionCall Call(const OperatorDesc& op) {
+ReductionCall ReduceCall(const OperatorDesc& op) {
   return {FunctionOf(op), op[kAxes]};
 }
 
@@ -170,7 +151,11 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("REDUCE", {kFields, "RED-2", Infer}, Reduction{Call},
+    OperatorRow("ARGMAX", {kArgFields, "RED-2", InferArg},
+                Reduction{ArgCall<ReduceFunction::kArgMax>}),
+    OperatorRow("ARGMIN", {kArgFields, "RED-2", InferArg},
+                Reduction{ArgCall<ReduceFunction::kArgMin>}),
+    OperatorRow("REDUCE", {kReduceFields, "RED-2", InferReduce}, Reduction{ReduceCall},
                 {.hardware_tolerance = HardwareTolerance}),
 };
 
@@ -178,4 +163,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::reduce
+}  // namespace dmlop::reduction

@@ -5,25 +5,28 @@
 #include "core/ops/inference.h"
 #include "core/ops/region/shared.h"
 
-// DML_ROI_ALIGN_OPERATOR_DESC and DML_ROI_ALIGN1_OPERATOR_DESC: sample regions of images on a grid
-// of points.
-namespace dmlop::region_alignment {
+namespace dmlop::regions {
 namespace {
 
 using namespace region;
 
-constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue");
-constexpr const Field* kFields[] = {&kInputTensor,    &kRegions,           &kBatches,
-                                    &kOutputTensor,   &kReductionFunction, &kInterpolationMode,
-                                    &kSpatialScaleX,  &kSpatialScaleY,     &kOutsideValue,
-                                    &kMinimumSamples, &kMaximumSamples};
-constexpr const Field* kFields1[] = {&kInputTensor,       &kRegions,           &kBatches,
-                                     &kOutputTensor,      &kReductionFunction, &kInterpolationMode,
-                                     &kSpatialScaleX,     &kSpatialScaleY,     &kInputPixelOffset,
-                                     &kOutputPixelOffset, &kOutsideValue,      &kMinimumSamples,
-                                     &kMaximumSamples,    &kAlignToCorners};
+// --- ROI_ALIGN -----------------------------------------------------------------------------------
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+// DML_ROI_ALIGN_OPERATOR_DESC and DML_ROI_ALIGN1_OPERATOR_DESC: sample regions of images on a grid
+// of points.
+
+constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue");
+constexpr const Field* kAlignFields[] = {&kInputTensor,    &kRegions,           &kBatches,
+                                         &kOutputTensor,   &kReductionFunction, &kInterpolationMode,
+                                         &kSpatialScaleX,  &kSpatialScaleY,     &kOutsideValue,
+                                         &kMinimumSamples, &kMaximumSamples};
+constexpr const Field* kAlign1Fields[] = {
+    &kInputTensor,       &kRegions,           &kBatches,       &kOutputTensor,
+    &kReductionFunction, &kInterpolationMode, &kSpatialScaleX, &kSpatialScaleY,
+    &kInputPixelOffset,  &kOutputPixelOffset, &kOutsideValue,  &kMinimumSamples,
+    &kMaximumSamples,    &kAlignToCorners};
+
+void InferAlign(const OperatorDesc& op, Inference& infer) {
   const auto count = CheckRegions("RAL-1", op, infer);
   if (!op[kOutputTensor].sizes) return;
   const Sizes& output = op.sizes(kOutputTensor);
@@ -33,13 +36,13 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   CheckSamples(op, output, infer);
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+void RunAlign(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   AlignRegions(RuleOf(op, op.sizes(kOutputTensor)), {IsMax(op), op[kOutsideValue]},
                {inputs[0], inputs[1], inputs[2]}, begin, outputs[0]);
 }
 
 // The regions are values, so they may select pixels of any image.
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
+std::vector<SourceMap> AlignSources(const OperatorDesc& op) {
   const auto rows_of = [&op](size_t input, const FieldOf<TensorDesc>& tensor, size_t from_end) {
     return [&op, &tensor, input, from_end](const Region& output) {
       const Sizes& sizes = op.sizes(tensor);
@@ -73,7 +76,7 @@ std::vector<FormulaNode> SamplesInside(const RegionSamples& found, const Dims& o
   return samples;
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode AlignMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const Dims& at = element.begin;
   const InputViews inputs = formula.inputs();
   const RegionSamples found = SamplesOf(RuleOf(op, op.sizes(kOutputTensor)), inputs[0].layout.sizes,
@@ -95,61 +98,48 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Quotient(formula.Named("sum of samples", formula.Sum(samples)), count);
 }
 
-void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+void WarnOfAlign(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
   WarnOfBatches(inputs[2], op.sizes(kInputTensor)[0], diagnostics);
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_ALIGN", {kFields, "RAL-1", Infer},
-                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-                {.values_choose = true}),
-    OperatorRow("ROI_ALIGN1", {kFields1, "RAL-1", Infer},
-                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-                {.values_choose = true}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::region_alignment
+// --- ROI_POOLING ---------------------------------------------------------------------------------
 
 // DML_ROI_POOLING_OPERATOR_DESC: the greatest elements in the bins of regions.
-namespace dmlop::region_pooling {
-namespace {
 
-constexpr auto kRegions = field::Input("ROITensor");
+constexpr auto kPooledRegions = field::Input("ROITensor");
 constexpr auto kSpatialScale = field::Float("SpatialScale");
 constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"});
-constexpr const Field* kFields[] = {&kInputTensor, &kRegions, &kOutputTensor, &kSpatialScale,
-                                    &kPooledSize};
+constexpr const Field* kPoolingFields[] = {&kInputTensor, &kPooledRegions, &kOutputTensor,
+                                           &kSpatialScale, &kPooledSize};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
-  if (op[kInputTensor].rank() != 4 || op[kRegions].rank() != 4) return;  // no level allows that
-  const uint32_t count = op.sizes(kRegions)[2];
-  infer.RequireSizes("RPL-1", infer.tensor(kRegions), {1, 1, count, 5});
+void InferPooling(const OperatorDesc& op, Inference& infer) {
+  if (op[kInputTensor].rank() != 4 || op[kPooledRegions].rank() != 4)
+    return;  // no level allows that
+  const uint32_t count = op.sizes(kPooledRegions)[2];
+  infer.RequireSizes("RPL-1", infer.tensor(kPooledRegions), {1, 1, count, 5});
   const Size2d& pooled = op[kPooledSize];
   infer.Output("RPL-1", kOutputTensor,
                Sizes{count, op.sizes(kInputTensor)[1], pooled.height, pooled.width});
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+void RunPooling(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   const Size2d& pooled = op[kPooledSize];
   PoolRegions(op[kSpatialScale], {pooled.height, pooled.width}, inputs[0], inputs[1], begin,
               outputs[0]);
 }
 
 // The regions are values, so they may select elements of any image.
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
+std::vector<SourceMap> PoolingSources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
             return region::ChannelsOf(0, op.sizes(kInputTensor), output.begin[1], output.sizes[1]);
           },
           [&op](const Region& output) {
-            return region::RegionsOf(1, op.sizes(kRegions), 2, output.begin[0], output.sizes[0]);
+            return region::RegionsOf(1, op.sizes(kPooledRegions), 2, output.begin[0],
+                                     output.sizes[0]);
           }};
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode PoolingMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const Size2d& pooled = op[kPooledSize];
   const ConstTensorView& input = formula.inputs()[0];
   const RegionBin bin = BinOf(op[kSpatialScale], {pooled.height, pooled.width}, input.layout.sizes,
@@ -176,36 +166,22 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
                        formula.Apply(FormulaOperation::kMaximum, formula.Elements(elements)));
 }
 
-void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+void WarnOfPooling(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
   const ConstTensorView& regions = inputs[1];
-  WarnOfStray(FindStrayBatches(regions, op.sizes(kInputTensor)[0]), kRegions.name,
+  WarnOfStray(FindStrayBatches(regions, op.sizes(kInputTensor)[0]), kPooledRegions.name,
               BatchesOf(regions).layout, "clamped", diagnostics);
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_POOLING", {kFields, "RPL-1", Infer},
-                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-                {.values_choose = true}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::region_pooling
+// --- ROI_ALIGN_GRAD ------------------------------------------------------------------------------
 
 // DML_ROI_ALIGN_GRAD_OPERATOR_DESC: the gradient of ROI_ALIGN1 with respect to the images and the
 // corners of the regions.
-namespace dmlop::region_gradient {
-namespace {
-
-using namespace region;
 
 constexpr auto kImage = field::Optional(kInputTensor);
 constexpr auto kImageGradient = field::Optional(field::Output("OutputGradientTensor"));
 constexpr auto kRegionGradient =
     field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide));
-constexpr const Field* kFields[] = {
+constexpr const Field* kGradientFields[] = {
     &kImage,          &kInputGradient,  &kRegions,           &kBatches,
     &kImageGradient,  &kRegionGradient, &kReductionFunction, &kInterpolationMode,
     &kSpatialScaleX,  &kSpatialScaleY,  &kInputPixelOffset,  &kOutputPixelOffset,
@@ -220,7 +196,7 @@ const Sizes& ImageSizes(const OperatorDesc& op) {
   return op.sizes(HasImage(op) ? kImage : kImageGradient);
 }
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferGradient(const OperatorDesc& op, Inference& infer) {
   const bool of_image = op.Has(kImageGradient);
   const bool of_regions = op.Has(kRegionGradient);
   infer.Require(of_image || of_regions, "RAG-1", At(kImageGradient),
@@ -251,7 +227,7 @@ RegionTensors TensorsOf(const OperatorDesc& op, InputViews inputs) {
   return tensors;
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+void RunGradient(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const RegionTensors tensors = TensorsOf(op, inputs);
   const RegionRule rule = RuleOf(op, op.sizes(kInputGradient));
   const AlignmentGradient alignment{rule, IsMax(op), tensors, inputs[HasImage(op) ? 1 : 0]};
@@ -260,7 +236,7 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 }
 
 // The regions are values, so they may select pixels of any image to be read and written.
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
+std::vector<SourceMap> GradientSources(const OperatorDesc& op) {
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
   const std::vector<TensorSlot> outputs = TensorSlots(op, TensorRole::kOutput);
   std::vector<SourceMap> maps;
@@ -290,9 +266,9 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 }
 
 // Builds the formula of one element of an output.
-class Meaning {
+class GradientFormula {
  public:
-  Meaning(const OperatorDesc& op, Formula& formula)
+  GradientFormula(const OperatorDesc& op, Formula& formula)
       : op_(op),
         formula_(formula),
         tensors_(TensorsOf(op, formula.inputs())),
@@ -414,24 +390,40 @@ class Meaning {
   std::vector<FormulaNode> terms_;
 };
 
-FormulaNode MeaningOf(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode GradientMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const TensorSlot output = TensorSlots(op, TensorRole::kOutput)[element.tensor];
-  Meaning meaning(op, formula);
+  GradientFormula meaning(op, formula);
   if (output.path == kImageGradient.name) return meaning.OfPixel(element.begin);
   return meaning.OfCorner(element.begin[element.begin.size() - 2], element.begin.back());
 }
 
-void Warn(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
+void WarnOfGradient(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
   WarnOfBatches(inputs[HasImage(op) ? 3 : 2], ImageSizes(op)[0], diagnostics);
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ROI_ALIGN_GRAD", {kFields, "RAG-1", Infer},
-                Computed{.run = Run,
-                         .sources = Sources,
+    OperatorRow(
+        "ROI_ALIGN", {kAlignFields, "RAL-1", InferAlign},
+        Computed{
+            .run = RunAlign, .sources = AlignSources, .warn = WarnOfAlign, .formula = AlignMeaning},
+        {.values_choose = true}),
+    OperatorRow(
+        "ROI_ALIGN1", {kAlign1Fields, "RAL-1", InferAlign},
+        Computed{
+            .run = RunAlign, .sources = AlignSources, .warn = WarnOfAlign, .formula = AlignMeaning},
+        {.values_choose = true}),
+    OperatorRow("ROI_POOLING", {kPoolingFields, "RPL-1", InferPooling},
+                Computed{.run = RunPooling,
+                         .sources = PoolingSources,
+                         .warn = WarnOfPooling,
+                         .formula = PoolingMeaning},
+                {.values_choose = true}),
+    OperatorRow("ROI_ALIGN_GRAD", {kGradientFields, "RAG-1", InferGradient},
+                Computed{.run = RunGradient,
+                         .sources = GradientSources,
                          .unsplittable_dims = AllDimensions,
-                         .warn = Warn,
-                         .formula = MeaningOf},
+                         .warn = WarnOfGradient,
+                         .formula = GradientMeaning},
                 {.values_choose = true}),
 };
 
@@ -439,4 +431,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::region_gradient
+}  // namespace dmlop::regions

@@ -11,16 +11,20 @@
 #include "core/ops/window/shared.h"
 #include "core/tensor/visit_data_type.h"
 
+namespace dmlop::pool {
+namespace {
+
+using namespace pooling;
+using namespace quantization;
+
+// --- averages and norms --------------------------------------------------------------------------
+
 // DML_AVERAGE_POOLING_OPERATOR_DESC and DML_LP_POOLING_OPERATOR_DESC, and those with gaps between
 // taps, DML_AVERAGE_POOLING1_OPERATOR_DESC and DML_LP_POOLING1_OPERATOR_DESC.
 //
 // An average is the sum of the present taps of a window, divided by their number or, with
 // IncludePadding, by that of the taps in the input and in the padding. Taps beyond the padding
 // never count. A norm is the P-th root of the sum of the P-th powers of magnitudes.
-namespace dmlop::pool_sum {
-namespace {
-
-using namespace pooling;
 
 constexpr auto kP = field::Uint("P", {.min = 1, .rule = "CTR-5"});
 constexpr const Field* kAverageFields[] = {
@@ -37,8 +41,6 @@ constexpr const Field* kNorm1Fields[] = {
     &kInputTensor,         &kOutputTensor,      &kDimensionCount,
     &kWindows.strides,     &kWindowSize,        &kWindows.start_padding,
     &kWindows.end_padding, &kWindows.dilations, &kP};
-
-// --- averages ------------------------------------------------------------------------------------
 
 void RunAverage(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   const PoolSum average = op[kIncludePadding] ? PoolSum::kPaddedAverage : PoolSum::kAverage;
@@ -116,26 +118,10 @@ Tolerance NormTolerance(const OperatorDesc& op) {
 constexpr Computed kAverage = {.run = RunAverage, .sources = Sources, .formula = AverageMeaning};
 constexpr Computed kNorm = {.run = RunNorm, .sources = Sources, .formula = NormMeaning};
 
-constexpr OperatorInfo kOperators[] = {
-    Granting(AverageTolerance, Pooling("AVERAGE_POOLING", kAverageFields, kAverage)),
-    Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", kAverage1Fields, kAverage)),
-    Granting(NormTolerance, Pooling("LP_POOLING", kNormFields, kNorm)),
-    Granting(NormTolerance, Pooling("LP_POOLING1", kNorm1Fields, kNorm)),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::pool_sum
+// --- averages of integers ------------------------------------------------------------------------
 
 // DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: AVERAGE_POOLING1 of integers that stand for
 // real numbers; so do the results.
-namespace dmlop::pool_quantized {
-namespace {
-
-using namespace pooling;
-using namespace quantization;
 
 constexpr auto kOutputType = TypeVariable::kU;
 constexpr auto kScaleType = TypeVariable::kV;
@@ -146,7 +132,7 @@ constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, Rank
 constexpr auto kOutputZeroPoint =
     field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide));
 constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
-constexpr const Field* kFields[] = {
+constexpr const Field* kQuantizedFields[] = {
     &kInputTensor,           &kInputScale,          &kInputZeroPoint,
     &kOutputScale,           &kOutputZeroPoint,     &kQuantized,
     &kDimensionCount,        &kWindows.strides,     &kWindowSize,
@@ -167,7 +153,7 @@ bool IsOfChannels(const Sizes& sizes, uint32_t channels, size_t rank) {
   return sizes == Sizes(sizes.size(), 1);
 }
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kQuantized, *op[kInputTensor].data_type);
   InferPooling(kQuantized, op, infer);
   const Sizes& input = op.sizes(kInputTensor);
@@ -187,7 +173,8 @@ ChannelQuantization QuantizationOf(const OperatorDesc& op, InputViews inputs, co
   return {NumbersOf(op, inputs, scale), std::move(zero_points)};
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
+                  OutputViews outputs) {
   const QuantizedAverage call = {op[kIncludePadding],
                                  QuantizationOf(op, inputs, kInputScale, kInputZeroPoint),
                                  QuantizationOf(op, inputs, kOutputScale, kOutputZeroPoint)};
@@ -204,14 +191,14 @@ constexpr TensorShape kTensors[] = {
 };
 constexpr Signature kShapes = {"QAP-1", "QAP-1", kTensors};
 
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
+std::vector<SourceMap> QuantizedSources(const OperatorDesc& op) {
   std::vector<SourceMap> maps = pooling::Sources(op);
   const std::vector<SourceMap> parameters = SourcesOf(kShapes, op);
   maps.insert(maps.end(), parameters.begin() + 1, parameters.end());
   return maps;
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const auto number = [&](const FieldOf<TensorDesc>& field) {
     return ParameterOf(kShapes, op, field, element, formula);
   };
@@ -229,34 +216,21 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
   return formula.Quantized(units, number(kOutputZeroPoint), *op[kQuantized].data_type);
 }
 
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("QUANTIZED_LINEAR_AVERAGE_POOLING", {kFields, "QAP-1", Infer},
-                Computed{.run = Run, .sources = Sources, .formula = Meaning}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::pool_quantized
+// --- maxima --------------------------------------------------------------------------------------
 
 // Poolings of the greatest element, and their gradient.
 // DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and DML_MAX_POOLING2_OPERATOR_DESC:
 // the greatest element of each window, and its index in the whole input.
-namespace dmlop::pool_max {
-namespace {
-
-using namespace pooling;
 
 constexpr auto kIndices =
     field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex));
-constexpr const Field* kFields[] = {&kInputTensor,        &kOutputTensor, &kDimensionCount,
-                                    &kWindows.strides,    &kWindowSize,   &kWindows.start_padding,
-                                    &kWindows.end_padding};
-constexpr const Field* kFields1[] = {&kInputTensor,           &kOutputTensor,       &kIndices,
-                                     &kDimensionCount,        &kWindows.strides,    &kWindowSize,
-                                     &kWindows.start_padding, &kWindows.end_padding};
-constexpr const Field* kFields2[] = {
+constexpr const Field* kMaxFields[] = {
+    &kInputTensor, &kOutputTensor,          &kDimensionCount,     &kWindows.strides,
+    &kWindowSize,  &kWindows.start_padding, &kWindows.end_padding};
+constexpr const Field* kMax1Fields[] = {&kInputTensor,           &kOutputTensor,       &kIndices,
+                                        &kDimensionCount,        &kWindows.strides,    &kWindowSize,
+                                        &kWindows.start_padding, &kWindows.end_padding};
+constexpr const Field* kMax2Fields[] = {
     &kInputTensor,           &kOutputTensor,        &kIndices,
     &kDimensionCount,        &kWindows.strides,     &kWindowSize,
     &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
@@ -268,7 +242,7 @@ void InferWithIndices(const OperatorDesc& op, Inference& infer) {
   if (op[kOutputTensor].sizes) infer.Output("MXP-1", kIndices, op.sizes(kOutputTensor));
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+void RunMax(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   const PoolDims dims = DimsOf(op, kInputTensor);
   if (outputs.size() > 1 && outputs[1].data != nullptr) {
     return FindWinners(dims, inputs[0], begin, outputs[0], outputs[1]);
@@ -305,7 +279,7 @@ FormulaNode OfNothing(DataType type, bool is_place, Formula& formula) {
   return formula.Named(name, node);
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode MaxMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const bool is_place = element.tensor == 1;
   const DataType type = *op[is_place ? kIndices : kOutputTensor].data_type;
   const PoolDims dims = DimsOf(op, kInputTensor);
@@ -322,48 +296,34 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
                           type);
 }
 
-constexpr Computed kFamily = {.run = Run, .sources = Sources, .formula = Meaning};
+constexpr Computed kMax = {.run = RunMax, .sources = Sources, .formula = MaxMeaning};
 
 constexpr OperatorInfo WithIndices(OperatorInfo info) {
   info.infer = InferWithIndices;
   return info;
 }
 
-constexpr OperatorInfo kOperators[] = {
-    Pooling("MAX_POOLING", kFields, kFamily),
-    WithIndices(Pooling("MAX_POOLING1", kFields1, kFamily)),
-    WithIndices(Pooling("MAX_POOLING2", kFields2, kFamily)),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
-}  // namespace dmlop::pool_max
+// --- the gradient of maxima ----------------------------------------------------------------------
 
 // DML_MAX_POOLING_GRAD_OPERATOR_DESC: each window of MAX_POOLING passes its gradient on to its
 // greatest element.
-namespace dmlop::pool_max_grad {
-namespace {
 
-using namespace pooling;
-
-constexpr const Field* kFields[] = {
+constexpr const Field* kMaxGradFields[] = {
     &kInputTensor,           &kInputGradient,       &kOutputGradient,
     &kDimensionCount,        &kWindows.strides,     &kWindowSize,
     &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
 
-void Infer(const OperatorDesc& op, Inference& infer) {
+void InferMaxGrad(const OperatorDesc& op, Inference& infer) {
   infer.Output("MPG-1", kOutputGradient, op.sizes(kInputTensor));
   InferGradient("MPG-1", kInputTensor, op, infer);
 }
 
-void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
+void RunMaxGrad(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   SumOfWinners(DimsOf(op, kInputTensor), inputs[0], inputs[1], begin, outputs[0]);
 }
 
 // An element competes with all others in its windows.
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
+std::vector<SourceMap> MaxGradSources(const OperatorDesc& op) {
   const PoolDims dims = DimsOf(op, kInputTensor);
   const SourceMap windows = ReachingSources(dims, op.sizes(kInputGradient), 1);
   std::vector<SourceMap> maps;
@@ -392,7 +352,7 @@ std::vector<FormulaNode> WonGradients(const PoolDims& dims, const Region& window
   return won;
 }
 
-FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
+FormulaNode MaxGradMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const auto count = [&](std::string_view name, int64_t windows) {
     formula.Named(name, formula.Number(Dyadic(windows)));
   };
@@ -406,8 +366,18 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MAX_POOLING_GRAD", {kFields, "MPG-1", Infer},
-                Computed{.run = Run, .sources = Sources, .formula = Meaning},
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING", kAverageFields, kAverage)),
+    Granting(AverageTolerance, Pooling("AVERAGE_POOLING1", kAverage1Fields, kAverage)),
+    Granting(NormTolerance, Pooling("LP_POOLING", kNormFields, kNorm)),
+    Granting(NormTolerance, Pooling("LP_POOLING1", kNorm1Fields, kNorm)),
+    OperatorRow(
+        "QUANTIZED_LINEAR_AVERAGE_POOLING", {kQuantizedFields, "QAP-1", InferQuantized},
+        Computed{.run = RunQuantized, .sources = QuantizedSources, .formula = QuantizedMeaning}),
+    Pooling("MAX_POOLING", kMaxFields, kMax),
+    WithIndices(Pooling("MAX_POOLING1", kMax1Fields, kMax)),
+    WithIndices(Pooling("MAX_POOLING2", kMax2Fields, kMax)),
+    OperatorRow("MAX_POOLING_GRAD", {kMaxGradFields, "MPG-1", InferMaxGrad},
+                Computed{.run = RunMaxGrad, .sources = MaxGradSources, .formula = MaxGradMeaning},
                 {.values_choose = true}),
 };
 
@@ -415,4 +385,4 @@ constexpr OperatorInfo kOperators[] = {
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::pool_max_grad
+}  // namespace dmlop::pool
