@@ -15,15 +15,11 @@
   FAMILY(window)                    \
   FAMILY(resize)                    \
   FAMILY(normalization)             \
-  FAMILY(reduction)                 \
   FAMILY(index)                     \
   FAMILY(arithmetic)                \
-  FAMILY(einsum)                    \
   FAMILY(quantized)                 \
   FAMILY(recurrent)                 \
-  FAMILY(attention)                 \
-  FAMILY(fused)                     \
-  FAMILY(embedding)
+  FAMILY(attention)
 
 #define DMLOP_DECLARE_ONNX_ROWS(family)              \
   namespace onnx_##family {                          \

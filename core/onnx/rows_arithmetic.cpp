@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "core/onnx/onnx_steps.h"
-#include "core/tensor/element.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -275,38 +274,7 @@ void BiasSplitGelu(OnnxCall& call) {
 constexpr std::string_view kTanhGelu =
     "ELEMENT_WISE_CONSTANT_POW ELEMENT_WISE_MULTIPLY ELEMENT_WISE_ADD ACTIVATION_TANH";
 
-const OnnxRow kRows[] = {
-    {"BitShift", "11", "ELEMENT_WISE_BIT_SHIFT_LEFT ELEMENT_WISE_BIT_SHIFT_RIGHT", BitShift},
-    {"Clip", "7 11 12 13", "ELEMENT_WISE_CLIP1 ELEMENT_WISE_CLIP", Clip,
-     "ELEMENT_WISE_CLIP before version 11"},
-    {"Gelu", "20", "ACTIVATION_GELU", Gelu, "approximate 'tanh': step by step"},
-    {"IsInf", "10 20", "ELEMENT_WISE_IS_INFINITY", IsInf},
-    {"Max", "7 8 12 13", "ELEMENT_WISE_MAX", Chain},
-    {"Mean", "7 8 13", "ELEMENT_WISE_MEAN", Mean, "JOIN, REDUCE of more than two"},
-    {"Min", "7 8 12 13", "ELEMENT_WISE_MIN", Chain},
-    {"Mod", "10 13", "ELEMENT_WISE_MODULUS_FLOOR ELEMENT_WISE_MODULUS_TRUNCATE", Mod},
-    {"Pow", "7 12 13 15", "ELEMENT_WISE_POW ELEMENT_WISE_CONSTANT_POW", Pow,
-     "CONSTANT_POW of one known exponent"},
-    {"Sum", "7 8 13", "ELEMENT_WISE_ADD", Chain},
-    {"BiasAdd", "1", "ELEMENT_WISE_ADD", BiasAdd, "", kContrib},
-    {"BiasGelu", "1", "ELEMENT_WISE_ADD1", BiasGelu, "FusedActivation ACTIVATION_GELU", kContrib},
-    {"BiasSplitGelu", "1", "ELEMENT_WISE_ADD SPLIT ACTIVATION_GELU ELEMENT_WISE_MULTIPLY",
-     BiasSplitGelu, "", kContrib},
-    {"FastGelu", "1", kTanhGelu, FastGelu, "step by step", kContrib},
-    {"Gelu", "1", "ACTIVATION_GELU", Gelu, "", kContrib},
-    {"QuickGelu", "1", "ELEMENT_WISE_IDENTITY ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY", QuickGelu,
-     "", kContrib},
-};
-
-}  // namespace
-
-extern const std::span<const OnnxRow> kOnnxRows = kRows;
-
-}  // namespace dmlop::onnx_arithmetic
-
-// Reductions, running sums and the greatest elements.
-namespace dmlop::onnx_reduction {
-namespace {
+// --- reductions, running sums and the greatest elements ------------------------------------------
 
 // The sizes without the axes, unless these are kept.
 OnnxSizes Kept(const OnnxSizes& sizes, const OnnxSizes& axes, bool keeps) {
@@ -398,6 +366,26 @@ void TopK(OnnxCall& call) {
 }
 
 const OnnxRow kRows[] = {
+    {"BitShift", "11", "ELEMENT_WISE_BIT_SHIFT_LEFT ELEMENT_WISE_BIT_SHIFT_RIGHT", BitShift},
+    {"Clip", "7 11 12 13", "ELEMENT_WISE_CLIP1 ELEMENT_WISE_CLIP", Clip,
+     "ELEMENT_WISE_CLIP before version 11"},
+    {"Gelu", "20", "ACTIVATION_GELU", Gelu, "approximate 'tanh': step by step"},
+    {"IsInf", "10 20", "ELEMENT_WISE_IS_INFINITY", IsInf},
+    {"Max", "7 8 12 13", "ELEMENT_WISE_MAX", Chain},
+    {"Mean", "7 8 13", "ELEMENT_WISE_MEAN", Mean, "JOIN, REDUCE of more than two"},
+    {"Min", "7 8 12 13", "ELEMENT_WISE_MIN", Chain},
+    {"Mod", "10 13", "ELEMENT_WISE_MODULUS_FLOOR ELEMENT_WISE_MODULUS_TRUNCATE", Mod},
+    {"Pow", "7 12 13 15", "ELEMENT_WISE_POW ELEMENT_WISE_CONSTANT_POW", Pow,
+     "CONSTANT_POW of one known exponent"},
+    {"Sum", "7 8 13", "ELEMENT_WISE_ADD", Chain},
+    {"BiasAdd", "1", "ELEMENT_WISE_ADD", BiasAdd, "", kContrib},
+    {"BiasGelu", "1", "ELEMENT_WISE_ADD1", BiasGelu, "FusedActivation ACTIVATION_GELU", kContrib},
+    {"BiasSplitGelu", "1", "ELEMENT_WISE_ADD SPLIT ACTIVATION_GELU ELEMENT_WISE_MULTIPLY",
+     BiasSplitGelu, "", kContrib},
+    {"FastGelu", "1", kTanhGelu, FastGelu, "step by step", kContrib},
+    {"Gelu", "1", "ACTIVATION_GELU", Gelu, "", kContrib},
+    {"QuickGelu", "1", "ELEMENT_WISE_IDENTITY ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY", QuickGelu,
+     "", kContrib},
     {"ArgMax", "7 11 12 13", "ARGMAX", ArgMax},
     {"ArgMin", "7 11 12 13", "ARGMIN", ArgMax},
     {"CumProd", "26", "CUMULATIVE_PRODUCT", Cumulative},
@@ -419,4 +407,4 @@ const OnnxRow kRows[] = {
 
 extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
-}  // namespace dmlop::onnx_reduction
+}  // namespace dmlop::onnx_arithmetic

@@ -228,36 +228,7 @@ void Softmax(OnnxCall& call) {
 constexpr std::string_view kMvn1 = "MEAN_VARIANCE_NORMALIZATION1";
 constexpr std::string_view kMvn2 = "MEAN_VARIANCE_NORMALIZATION2";
 
-const OnnxRow kRows[] = {
-    {"BatchNormalization", "7 9 14 15", "BATCH_NORMALIZATION", BatchNormalization, "in inference"},
-    {"GroupNormalization", "18 21", kMvn1, GroupNormalization},
-    {"Hardmax", "7 11 13", "ACTIVATION_HARDMAX1", Softmax},
-    {"InstanceNormalization", "7 22", kMvn1, InstanceNormalization},
-    {"LayerNormalization", "1 17", kMvn2, LayerNormalization},
-    {"LogSoftmax", "7 11 13", "ACTIVATION_LOG_SOFTMAX1", Softmax},
-    {"LpNormalization", "7 22", "LP_NORMALIZATION", LpNormalization},
-    {"MeanVarianceNormalization", "9 13", kMvn1, MeanVarianceNormalization, "Epsilon 1e-18"},
-    {"RMSNormalization", "23", kMvn2, RmsNormalization, "UseMean false"},
-    {"SimplifiedLayerNormalization", "1", kMvn2, RmsNormalization, "UseMean false"},
-    {"Softmax", "7 11 13", "ACTIVATION_SOFTMAX1", Softmax},
-    {"GroupNorm", "1", "MEAN_VARIANCE_NORMALIZATION1 ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY",
-     GroupNorm, "", kContrib},
-    {"SimplifiedLayerNormalization", "1", kMvn2, RmsNormalization, "UseMean false", kContrib},
-    {"SkipLayerNormalization", "1", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2", SkipLayer, "",
-     kContrib},
-    {"SkipSimplifiedLayerNormalization", "1", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2",
-     SkipLayer, "UseMean false", kContrib},
-};
-
-}  // namespace
-
-extern const std::span<const OnnxRow> kOnnxRows = kRows;
-
-}  // namespace dmlop::onnx_normalization
-
-// Embeddings of com.microsoft: of positions by rotation, and of words.
-namespace dmlop::onnx_embedding {
-namespace {
+// --- embeddings of com.microsoft: of positions by rotation, and of words -------------------------
 
 // --- RotaryEmbedding -----------------------------------------------------------------------------
 
@@ -402,6 +373,24 @@ void EmbedLayerNormalization(OnnxCall& call) {
 }
 
 const OnnxRow kRows[] = {
+    {"BatchNormalization", "7 9 14 15", "BATCH_NORMALIZATION", BatchNormalization, "in inference"},
+    {"GroupNormalization", "18 21", kMvn1, GroupNormalization},
+    {"Hardmax", "7 11 13", "ACTIVATION_HARDMAX1", Softmax},
+    {"InstanceNormalization", "7 22", kMvn1, InstanceNormalization},
+    {"LayerNormalization", "1 17", kMvn2, LayerNormalization},
+    {"LogSoftmax", "7 11 13", "ACTIVATION_LOG_SOFTMAX1", Softmax},
+    {"LpNormalization", "7 22", "LP_NORMALIZATION", LpNormalization},
+    {"MeanVarianceNormalization", "9 13", kMvn1, MeanVarianceNormalization, "Epsilon 1e-18"},
+    {"RMSNormalization", "23", kMvn2, RmsNormalization, "UseMean false"},
+    {"SimplifiedLayerNormalization", "1", kMvn2, RmsNormalization, "UseMean false"},
+    {"Softmax", "7 11 13", "ACTIVATION_SOFTMAX1", Softmax},
+    {"GroupNorm", "1", "MEAN_VARIANCE_NORMALIZATION1 ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY",
+     GroupNorm, "", kContrib},
+    {"SimplifiedLayerNormalization", "1", kMvn2, RmsNormalization, "UseMean false", kContrib},
+    {"SkipLayerNormalization", "1", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2", SkipLayer, "",
+     kContrib},
+    {"SkipSimplifiedLayerNormalization", "1", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2",
+     SkipLayer, "UseMean false", kContrib},
     {"EmbedLayerNormalization", "1", "GATHER ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION1",
      EmbedLayerNormalization, "", kContrib},
     {"RotaryEmbedding", "1",
@@ -413,4 +402,4 @@ const OnnxRow kRows[] = {
 
 extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
-}  // namespace dmlop::onnx_embedding
+}  // namespace dmlop::onnx_normalization

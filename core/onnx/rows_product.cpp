@@ -61,20 +61,7 @@ void Conv(OnnxCall& call) {
   EmitConvolution(call, "CONVOLUTION", 1, x.type, settings);
 }
 
-const OnnxRow kRows[] = {
-    {"Conv", "7 11 22", "CONVOLUTION", Conv, "Mode CROSS_CORRELATION, Direction FORWARD"},
-    {"Gemm", "7 9 11 13", "GEMM", Gemm, "C repeated by strides of 0"},
-    {"MatMul", "7 9 13", "GEMM", MatMul, "matrices repeated by strides of 0"},
-};
-
-}  // namespace
-
-extern const std::span<const OnnxRow> kOnnxRows = kRows;
-
-}  // namespace dmlop::onnx_product
-
-namespace dmlop::onnx_fused {
-namespace {
+// --- fused products ------------------------------------------------------------------------------
 
 // A matrix in a batch, as sizes with strides, and how the node takes it.
 struct Matrices {
@@ -183,22 +170,7 @@ void NhwcConv(OnnxCall& call) {
   call.Emit("CONVOLUTION", settings);
 }
 
-const OnnxRow kRows[] = {
-    {"FusedMatMul", "1", "GEMM", FusedMatMul, "", kContrib},
-    {"FusedMatMulActivation", "1", "GEMM ACTIVATION_SOFTMAX1", FusedMatMulActivation,
-     "activation Softmax", kContrib},
-    {"NhwcConv", "1", "CONVOLUTION", NhwcConv, "channels last by strides", kContrib},
-};
-
-}  // namespace
-
-extern const std::span<const OnnxRow> kOnnxRows = kRows;
-
-}  // namespace dmlop::onnx_fused
-
-// Einsum: sums of products over labels of dimensions.
-namespace dmlop::onnx_einsum {
-namespace {
+// --- Einsum: sums of products over labels of dimensions ------------------------------------------
 
 // The labels of the inputs and of the output; each label is a letter.
 struct Equation {
@@ -398,6 +370,13 @@ void Einsum(OnnxCall& call) {
 }
 
 const OnnxRow kRows[] = {
+    {"Conv", "7 11 22", "CONVOLUTION", Conv, "Mode CROSS_CORRELATION, Direction FORWARD"},
+    {"Gemm", "7 9 11 13", "GEMM", Gemm, "C repeated by strides of 0"},
+    {"MatMul", "7 9 13", "GEMM", MatMul, "matrices repeated by strides of 0"},
+    {"FusedMatMul", "1", "GEMM", FusedMatMul, "", kContrib},
+    {"FusedMatMulActivation", "1", "GEMM ACTIVATION_SOFTMAX1", FusedMatMulActivation,
+     "activation Softmax", kContrib},
+    {"NhwcConv", "1", "CONVOLUTION", NhwcConv, "channels last by strides", kContrib},
     {"Einsum", "12", "GEMM", Einsum,
      "or ELEMENT_WISE_MULTIPLY, REDUCE; of one input or two, without '...'"},
 };
@@ -406,4 +385,4 @@ const OnnxRow kRows[] = {
 
 extern const std::span<const OnnxRow> kOnnxRows = kRows;
 
-}  // namespace dmlop::onnx_einsum
+}  // namespace dmlop::onnx_product
