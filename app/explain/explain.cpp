@@ -22,7 +22,6 @@
 #include "core/base/text.h"
 #include "core/document/operator_case.h"
 #include "core/explain/element_name.h"
-#include "core/io/file.h"
 #include "core/judge/varied_run.h"
 #include "core/model/model_text.h"
 

@@ -8,7 +8,6 @@
 #include "app/options/option_kinds.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/base/text.h"
 #include "core/fuzz/field_value.h"
 #include "core/judge/varied_run.h"
 

@@ -16,7 +16,6 @@
 #include "app/timing.h"
 #include "core/base/error.h"
 #include "core/base/memory.h"
-#include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/graph/graph_run.h"

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "app/compare/judgement.h"
-#include "app/files/output.h"
 #include "app/graph/graph_model.h"
 #include "app/run/model_tensors.h"
 #include "core/base/error.h"

@@ -11,7 +11,6 @@
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/document/operator_case.h"
-#include "core/io/file.h"
 
 namespace dmlop {
 

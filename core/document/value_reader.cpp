@@ -7,7 +7,6 @@
 #include <charconv>
 #include <clocale>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 

@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "core/base/integers.h"
 #include "core/base/text.h"
 #include "core/graph/graph_file.h"
 

@@ -8,7 +8,6 @@
 #include "core/base/progress.h"
 #include "core/graph/graph_run.h"
 #include "core/ops/pieces.h"
-#include "core/tensor/nibbles.h"
 
 namespace dmlop {
 

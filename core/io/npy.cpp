@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/base/error.h"
 #include "core/base/integers.h"
 #include "core/io/file.h"
 

@@ -15,7 +15,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/progress.h"
 #include "core/io/file.h"
 #include "core/io/npy.h"

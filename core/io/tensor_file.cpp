@@ -16,7 +16,6 @@
 #include "core/io/output_file.h"
 #include "core/io/picture_file.h"
 #include "core/io/tensor_proto.h"
-#include "core/tensor/loop_nest.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -13,7 +13,6 @@
 #include "core/base/text.h"
 #include "core/graph/graph_run.h"
 #include "core/io/picture_file.h"
-#include "core/tensor/nibbles.h"
 
 namespace dmlop {
 namespace {

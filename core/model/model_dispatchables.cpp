@@ -9,7 +9,6 @@
 
 #include "core/base/text.h"
 #include "core/graph/graph.h"
-#include "core/io/tensor_file.h"
 #include "core/model/model_resources.h"
 #include "core/ops/words.h"
 

@@ -10,7 +10,6 @@
 #include <set>
 
 #include "core/io/file.h"
-#include "core/io/npy.h"
 #include "core/io/tensor_file.h"
 #include "core/tensor/element.h"
 #include "core/tensor/loop_nest.h"

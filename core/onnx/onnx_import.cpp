@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "core/base/text.h"
 #include "core/io/file.h"
 #include "core/onnx/onnx_builder.h"
 #include "core/onnx/onnx_functions.h"

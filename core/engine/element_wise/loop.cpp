@@ -14,7 +14,6 @@
 #include "core/engine/element_wise/row_pipeline.h"
 #include "core/kernels/copy/copy.h"
 #include "core/kernels/copy/stream.h"
-#include "core/kernels/simd/prefetch.h"
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {

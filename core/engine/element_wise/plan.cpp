@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/kernels/copy/stream.h"
-
 namespace dmlop {
 namespace {
 

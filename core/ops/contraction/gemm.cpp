@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/integers.h"
 #include "core/base/memory.h"
 #include "core/base/parallel.h"
 #include "core/engine/matrix/matrix_product.h"
