@@ -40,26 +40,6 @@ namespace fs = std::filesystem;
 // Files and folders that cannot be read, by name, with the reason.
 using Unreadable = std::map<std::string, Error>;
 
-// Skips links that lead back, which would never end. Finds raw files that `raw` does not describe.
-class FolderSearch {
- public:
-  FolderSearch(const RawForm& raw, Unreadable& unreadable) : raw_(raw), unreadable_(unreadable) {}
-
-  // Throws the Error of the folder itself.
-  std::set<std::string> FilesBelow(const std::string& folder);
-
- private:
-  void AddBelow(const std::filesystem::path& folder, const std::string& name, int depth);
-  void AddEntry(const std::filesystem::directory_entry& entry, const std::string& name, int depth);
-  void AddFile(const std::string& path, const std::string& name, std::filesystem::file_type type);
-  void AddArrays(const std::string& archive, const std::string& name);
-  void Refuse(const std::string& name, const std::string& message);
-
-  const RawForm& raw_;
-  Unreadable& unreadable_;
-  std::set<std::string> names_;
-};
-
 // True if the link leads to a folder that it lies in, `depth` folders below the first one.
 bool LeadsBack(const fs::path& link, int depth) {
   fs::path above = link;
@@ -78,55 +58,69 @@ std::string_view SpecialKind(fs::file_type type) {
   return is_device ? "a device" : "";
 }
 
-std::set<std::string> FolderSearch::FilesBelow(const std::string& folder) {
-  AddBelow(folder, "", 0);
-  if (const auto self = unreadable_.find(""); self != unreadable_.end()) throw Error(self->second);
-  return std::move(names_);
-}
+// Skips links that lead back, which would never end. Finds raw files that `raw` does not describe.
+class FolderSearch {
+ public:
+  FolderSearch(const RawForm& raw, Unreadable& unreadable) : raw_(raw), unreadable_(unreadable) {}
 
-void FolderSearch::AddBelow(const fs::path& folder, const std::string& name, int depth) {
-  std::error_code error;
-  fs::directory_iterator at(folder, error);
-  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
-    AddEntry(*at, (fs::path(name) / at->path().filename()).string(), depth);
+  // Throws the Error of the folder itself.
+  std::set<std::string> FilesBelow(const std::string& folder) {
+    AddBelow(folder, "", 0);
+    const auto self = unreadable_.find("");
+    if (self != unreadable_.end()) throw Error(self->second);
+    return std::move(names_);
   }
-  if (error) Refuse(name, fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
-}
 
-void FolderSearch::AddEntry(const fs::directory_entry& entry, const std::string& name, int depth) {
-  std::error_code ignored;  // whatever has no status cannot be opened, either
-  const fs::file_type type = entry.status(ignored).type();
-  if (type == fs::file_type::directory) {
-    const bool leads_back = entry.is_symlink() && LeadsBack(entry.path(), depth);
-    if (!leads_back) AddBelow(entry.path(), name, depth + 1);
-  } else if (IsNpz(name) || HasTensorExtension(name)) {
-    AddFile(entry.path().string(), name, type);
+ private:
+  void AddBelow(const fs::path& folder, const std::string& name, int depth) {
+    std::error_code error;
+    fs::directory_iterator at(folder, error);
+    for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+      AddEntry(*at, (fs::path(name) / at->path().filename()).string(), depth);
+    }
+    if (!error) return;
+    Refuse(name, fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
   }
-}
 
-void FolderSearch::AddFile(const std::string& path, const std::string& name, fs::file_type type) {
-  const bool is_left_out = !IsNpz(name) && FormatOf(name) == FileFormat::kRaw && !raw_.type;
-  const std::string_view kind = SpecialKind(type);
-  if (!kind.empty() && !is_left_out) {
-    Refuse(name, fmt::format("{}: is {}, not a file", path, kind));
-  } else if (IsNpz(name)) {
-    AddArrays(path, name);
-  } else {
-    names_.insert(name);
+  void AddEntry(const fs::directory_entry& entry, const std::string& name, int depth) {
+    std::error_code ignored;  // whatever has no status cannot be opened, either
+    const fs::file_type type = entry.status(ignored).type();
+    if (type == fs::file_type::directory) {
+      const bool leads_back = entry.is_symlink() && LeadsBack(entry.path(), depth);
+      if (!leads_back) AddBelow(entry.path(), name, depth + 1);
+    } else if (IsNpz(name) || HasTensorExtension(name)) {
+      AddFile(entry.path().string(), name, type);
+    }
   }
-}
 
-void FolderSearch::AddArrays(const std::string& archive, const std::string& name) {
-  try {
-    for (const std::string& array : ArraysOf(archive)) names_.insert(name + ":" + array);
-  } catch (const Error& error) {
-    unreadable_.emplace(name, error);
+  void AddFile(const std::string& path, const std::string& name, fs::file_type type) {
+    const bool is_left_out = !IsNpz(name) && FormatOf(name) == FileFormat::kRaw && !raw_.type;
+    const std::string_view kind = SpecialKind(type);
+    if (!kind.empty() && !is_left_out) {
+      Refuse(name, fmt::format("{}: is {}, not a file", path, kind));
+    } else if (IsNpz(name)) {
+      AddArrays(path, name);
+    } else {
+      names_.insert(name);
+    }
   }
-}
 
-void FolderSearch::Refuse(const std::string& name, const std::string& message) {
-  unreadable_.emplace(name, Error(ErrorKind::kFileSystem, message));
-}
+  void AddArrays(const std::string& archive, const std::string& name) {
+    try {
+      for (const std::string& array : ArraysOf(archive)) names_.insert(name + ":" + array);
+    } catch (const Error& error) {
+      unreadable_.emplace(name, error);
+    }
+  }
+
+  void Refuse(const std::string& name, const std::string& message) {
+    unreadable_.emplace(name, Error(ErrorKind::kFileSystem, message));
+  }
+
+  const RawForm& raw_;
+  Unreadable& unreadable_;
+  std::set<std::string> names_;
+};
 
 // --- pairs of files ------------------------------------------------------------------------------
 

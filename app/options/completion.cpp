@@ -27,6 +27,7 @@
 #include "core/tensor/data_type.h"
 
 namespace dmlop {
+namespace {
 
 // The words that may be typed in one place.
 struct CompletedValue {
@@ -64,24 +65,19 @@ struct CompletedCommand {
   bool repeats = false;                   // the last argument may be repeated
 };
 
-// `before` describes what precedes the command, which is its argument; it has no name.
-std::string BashCompletion(const CompletedCommand& before,
-                           std::span<const CompletedCommand> commands);
-std::string ZshCompletion(const CompletedCommand& before,
-                          std::span<const CompletedCommand> commands);
-std::string FishCompletion(const CompletedCommand& before,
-                           std::span<const CompletedCommand> commands);
+using Kind = CompletedValue::Kind;
 
 // The commands, which are the words of the argument of `before`.
-std::string CommandWords(const CompletedCommand& before, std::string_view separator);
+std::string CommandWords(const CompletedCommand& before, std::string_view separator) {
+  return fmt::format("{}", fmt::join(before.arguments.front().words, separator));
+}
 
 // The number of an argument, or `any` if it may be repeated.
 std::string PlaceOf(const CompletedCommand& command, size_t argument, size_t number,
-                    const char* any);
-
-namespace {
-
-using Kind = CompletedValue::Kind;
+                    const char* any) {
+  const bool is_last = argument + 1 == command.arguments.size();
+  return is_last && command.repeats ? any : fmt::format("{}", number);
+}
 
 std::string Joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
@@ -189,18 +185,7 @@ std::string FishValued(const CompletedCommand& command) {
   return text;
 }
 
-}  // namespace
-
-std::string CommandWords(const CompletedCommand& before, std::string_view separator) {
-  return fmt::format("{}", fmt::join(before.arguments.front().words, separator));
-}
-
-std::string PlaceOf(const CompletedCommand& command, size_t argument, size_t number,
-                    const char* any) {
-  const bool is_last = argument + 1 == command.arguments.size();
-  return is_last && command.repeats ? any : fmt::format("{}", number);
-}
-
+// `before` describes what precedes the command, which is its argument; it has no name.
 std::string BashCompletion(const CompletedCommand& before,
                            std::span<const CompletedCommand> commands) {
   const auto of_all = [&](std::string (*of_one)(const CompletedCommand&)) {
@@ -230,10 +215,6 @@ std::string FishCompletion(const CompletedCommand& before,
 }
 
 // --- zsh -----------------------------------------------------------------------------------------
-
-namespace {
-
-using Kind = CompletedValue::Kind;
 
 // Escapes text in a specification of zsh's _arguments, whose parts end at ':' and brackets.
 std::string ZshText(std::string_view text) {
@@ -293,8 +274,6 @@ std::string ZshArguments(const CompletedCommand& command) {
   return text;
 }
 
-}  // namespace
-
 std::string ZshCompletion(const CompletedCommand& before,
                           std::span<const CompletedCommand> commands) {
   std::string summaries, options, arguments;
@@ -313,9 +292,6 @@ std::string ZshCompletion(const CompletedCommand& before,
 
 // --- what the options take -----------------------------------------------------------------------
 
-namespace {
-
-using Kind = CompletedValue::Kind;
 using Writer = std::string (*)(const CompletedCommand& before,
                                std::span<const CompletedCommand> commands);
 

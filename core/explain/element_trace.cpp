@@ -21,63 +21,53 @@ class PlaceSet {
   size_t size() const { return ends_.size(); }  // number of intervals
 
   // Returns whether any place in [begin, end) is in the set.
-  bool Meets(uint64_t begin, uint64_t end) const;
+  bool Meets(uint64_t begin, uint64_t end) const {
+    const auto next = ends_.lower_bound(end);
+    return next != ends_.begin() && std::prev(next)->second > begin;
+  }
 
   // Returns whether all places in [begin, end) are in the set.
-  bool Contains(uint64_t begin, uint64_t end) const;
+  bool Contains(uint64_t begin, uint64_t end) const {
+    const auto next = ends_.upper_bound(begin);
+    return next != ends_.begin() && std::prev(next)->second >= end;
+  }
 
-  void Add(uint64_t begin, uint64_t end);
-  void Add(const PlaceSet& other);
-  void Remove(const PlaceSet& other);
+  void Add(uint64_t begin, uint64_t end) {
+    auto next = ends_.upper_bound(begin);
+    if (next != ends_.begin() && std::prev(next)->second >= begin) {
+      --next;
+      if (next->second >= end) return;
+      begin = next->first;
+    }
+    while (next != ends_.end() && next->first <= end) {
+      end = std::max(end, next->second);
+      next = ends_.erase(next);
+    }
+    ends_.emplace_hint(next, begin, end);
+  }
+
+  void Add(const PlaceSet& other) {
+    for (const auto& [begin, end] : other.ends_) Add(begin, end);
+  }
+
+  void Remove(const PlaceSet& other) {
+    for (const auto& [begin, end] : other.ends_) Remove(begin, end);
+  }
 
  private:
-  void Remove(uint64_t begin, uint64_t end);
+  void Remove(uint64_t begin, uint64_t end) {
+    auto next = ends_.upper_bound(begin);
+    if (next != ends_.begin() && std::prev(next)->second > begin) --next;
+    while (next != ends_.end() && next->first < end) {
+      const auto [from, to] = *next;
+      next = ends_.erase(next);
+      if (from < begin) ends_.emplace_hint(next, from, begin);
+      if (to > end) ends_.emplace_hint(next, end, to);
+    }
+  }
 
   std::map<uint64_t, uint64_t> ends_;  // by begin; intervals do not touch
 };
-
-bool PlaceSet::Meets(uint64_t begin, uint64_t end) const {
-  const auto next = ends_.lower_bound(end);
-  return next != ends_.begin() && std::prev(next)->second > begin;
-}
-
-bool PlaceSet::Contains(uint64_t begin, uint64_t end) const {
-  const auto next = ends_.upper_bound(begin);
-  return next != ends_.begin() && std::prev(next)->second >= end;
-}
-
-void PlaceSet::Add(uint64_t begin, uint64_t end) {
-  auto next = ends_.upper_bound(begin);
-  if (next != ends_.begin() && std::prev(next)->second >= begin) {
-    --next;
-    if (next->second >= end) return;
-    begin = next->first;
-  }
-  while (next != ends_.end() && next->first <= end) {
-    end = std::max(end, next->second);
-    next = ends_.erase(next);
-  }
-  ends_.emplace_hint(next, begin, end);
-}
-
-void PlaceSet::Add(const PlaceSet& other) {
-  for (const auto& [begin, end] : other.ends_) Add(begin, end);
-}
-
-void PlaceSet::Remove(const PlaceSet& other) {
-  for (const auto& [begin, end] : other.ends_) Remove(begin, end);
-}
-
-void PlaceSet::Remove(uint64_t begin, uint64_t end) {
-  auto next = ends_.upper_bound(begin);
-  if (next != ends_.begin() && std::prev(next)->second > begin) --next;
-  while (next != ends_.end() && next->first < end) {
-    const auto [from, to] = *next;
-    next = ends_.erase(next);
-    if (from < begin) ends_.emplace_hint(next, from, begin);
-    if (to > end) ends_.emplace_hint(next, end, to);
-  }
-}
 
 // Places are counted in half bytes, since elements of 4 bits have places of their own.
 uint64_t PlaceOf(const ConstTensorView& view, int64_t offset) {

@@ -25,47 +25,6 @@ struct JsonFault {
   std::string message;
 };
 
-// Reads JSON text into the tree of a JsonDocument, in one pass. Accepts comments, trailing commas,
-// and numbers that do not fit into a double.
-class JsonTreeBuilder {
- public:
-  // `text` is the beginning of the document's text.
-  JsonTreeBuilder(std::string_view text, JsonDocument& document);
-
-  // Reads a value. Throws a JsonFault if there is none. Strings may contain ill-formed UTF-8.
-  void Build();
-
-  // Returns the position after the value and the comments that follow it.
-  size_t at() const { return at_; }
-
- private:
-  struct Key {
-    uint32_t string;
-    uint32_t begin;
-  };
-
-  [[noreturn]] static void Fail(size_t at, std::string_view what);
-  [[noreturn]] void FailExpecting(std::string_view what) const;
-
-  char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  void SkipBlanks();
-  uint32_t ReadValue(uint32_t parent, Key key);
-  void ReadContainer(uint32_t node, char close);
-  Key ReadKey();
-  void ReadLiteral(std::string_view word);
-  JsonKind ReadNumber();
-  bool SkipDigits();
-  uint32_t ReadString();
-  void ReadEscape(std::string& value);
-  uint32_t ReadCodeUnit();
-  std::string_view NextToken() const;
-
-  std::string_view text_;
-  JsonDocument& document_;
-  size_t at_;
-  size_t depth_ = 0;
-};
-
 namespace {
 
 // Each character of a document is looked at, so these are kept simple for the compiler.
@@ -134,226 +93,249 @@ void AppendUtf8(uint32_t character, std::string& text) {
 
 }  // namespace
 
-JsonTreeBuilder::JsonTreeBuilder(std::string_view text, JsonDocument& document)
-    : text_(text),
-      document_(document),
-      at_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {}
+// Reads JSON text into the tree of a JsonDocument, in one pass. Accepts comments, trailing commas,
+// and numbers that do not fit into a double.
+class JsonTreeBuilder {
+ public:
+  // `text` is the beginning of the document's text.
+  JsonTreeBuilder(std::string_view text, JsonDocument& document)
+      : text_(text),
+        document_(document),
+        at_(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0) {}
 
-void JsonTreeBuilder::Build() {
-  SkipBlanks();
-  ReadValue(JsonDocument::kNone, {JsonDocument::kNone, 0});
-  SkipBlanks();
-}
-
-// Returns the unexpected text, as much of it as is worth showing.
-std::string_view JsonTreeBuilder::NextToken() const {
-  constexpr size_t kShown = 20;
-  size_t end = at_ + 1;
-  while (end < text_.size() && end < at_ + kShown && !EndsWord(text_[at_]) &&
-         !EndsWord(text_[end])) {
-    ++end;
+  // Reads a value. Throws a JsonFault if there is none. Strings may contain ill-formed UTF-8.
+  void Build() {
+    SkipBlanks();
+    ReadValue(JsonDocument::kNone, {JsonDocument::kNone, 0});
+    SkipBlanks();
   }
-  return text_.substr(at_, end - at_);
-}
 
-void JsonTreeBuilder::Fail(size_t at, std::string_view what) {
-  throw JsonFault{at, fmt::format("not well-formed JSON: {}", what)};
-}
+  // Returns the position after the value and the comments that follow it.
+  size_t at() const { return at_; }
 
-void JsonTreeBuilder::FailExpecting(std::string_view what) const {
-  if (text_.substr(at_).starts_with("/*")) Fail(at_, "a comment without its end");
-  const std::string_view token = NextToken();
-  const bool is_shown =
-      std::all_of(token.begin(), token.end(), [](char c) { return ' ' < c && c < '\x7F'; });
-  const std::string found = token.empty()      ? ", found the end"
-                            : token[0] == '"'  ? ", found a string"
-                            : token[0] == '\'' ? ", found a single quote"
-                            : is_shown         ? fmt::format(", found '{}'", token)
-                                               : "";
-  Fail(at_, fmt::format("expected {}{}{}", what, found, HintFor(token)));
-}
+ private:
+  struct Key {
+    uint32_t string;
+    uint32_t begin;
+  };
 
-void JsonTreeBuilder::SkipBlanks() {
-  while (at_ < text_.size()) {
-    if (IsBlank(text_[at_])) {
-      ++at_;
-    } else if (text_[at_] != '/') {
-      return;
-    } else if (text_.substr(at_).starts_with("//")) {
-      at_ = std::min(text_.find('\n', at_), text_.size());
-    } else if (text_.substr(at_).starts_with("/*")) {
-      const size_t close = text_.find("*/", at_ + 2);
-      if (close == std::string_view::npos) return;  // not a comment then
-      at_ = close + 2;
-    } else {
-      return;
+  [[noreturn]] static void Fail(size_t at, std::string_view what) {
+    throw JsonFault{at, fmt::format("not well-formed JSON: {}", what)};
+  }
+
+  [[noreturn]] void FailExpecting(std::string_view what) const {
+    if (text_.substr(at_).starts_with("/*")) Fail(at_, "a comment without its end");
+    const std::string_view token = NextToken();
+    const bool is_shown =
+        std::all_of(token.begin(), token.end(), [](char c) { return ' ' < c && c < '\x7F'; });
+    const std::string found = token.empty()      ? ", found the end"
+                              : token[0] == '"'  ? ", found a string"
+                              : token[0] == '\'' ? ", found a single quote"
+                              : is_shown         ? fmt::format(", found '{}'", token)
+                                                 : "";
+    Fail(at_, fmt::format("expected {}{}{}", what, found, HintFor(token)));
+  }
+
+  char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  void SkipBlanks() {
+    while (at_ < text_.size()) {
+      if (IsBlank(text_[at_])) {
+        ++at_;
+      } else if (text_[at_] != '/') {
+        return;
+      } else if (text_.substr(at_).starts_with("//")) {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (text_.substr(at_).starts_with("/*")) {
+        const size_t close = text_.find("*/", at_ + 2);
+        if (close == std::string_view::npos) return;  // not a comment then
+        at_ = close + 2;
+      } else {
+        return;
+      }
     }
   }
-}
 
-uint32_t JsonTreeBuilder::ReadValue(uint32_t parent, Key key) {
-  auto& nodes = document_.nodes_;
-  if (nodes.size() == JsonDocument::kMaxValues) {
-    throw JsonFault{at_, fmt::format("more than {} values (bind a tensor file for that many)",
-                                     JsonDocument::kMaxValues)};
+  uint32_t ReadValue(uint32_t parent, Key key) {
+    auto& nodes = document_.nodes_;
+    if (nodes.size() == JsonDocument::kMaxValues) {
+      throw JsonFault{at_, fmt::format("more than {} values (bind a tensor file for that many)",
+                                       JsonDocument::kMaxValues)};
+    }
+    constexpr uint32_t kNone = JsonDocument::kNone;
+    const uint32_t node = static_cast<uint32_t>(nodes.size());
+    nodes.push_back({static_cast<uint32_t>(at_), 0, parent, kNone, kNone, key.string, kNone,
+                     key.begin, JsonKind::kNull});
+    switch (const char first = Peek()) {
+      case '{':
+        nodes[node].kind = JsonKind::kObject;
+        ReadContainer(node, '}');
+        break;
+      case '[':
+        nodes[node].kind = JsonKind::kArray;
+        ReadContainer(node, ']');
+        break;
+      case '"':
+        nodes[node].kind = JsonKind::kString;
+        nodes[node].string = ReadString();
+        break;
+      case 't':
+      case 'f':
+        nodes[node].kind = JsonKind::kBoolean;
+        ReadLiteral(first == 't' ? "true" : "false");
+        break;
+      case 'n':
+        ReadLiteral("null");
+        break;
+      default:
+        nodes[node].kind = ReadNumber();
+    }
+    nodes[node].end = static_cast<uint32_t>(at_);
+    return node;
   }
-  constexpr uint32_t kNone = JsonDocument::kNone;
-  const uint32_t node = static_cast<uint32_t>(nodes.size());
-  nodes.push_back({static_cast<uint32_t>(at_), 0, parent, kNone, kNone, key.string, kNone,
-                   key.begin, JsonKind::kNull});
-  switch (const char first = Peek()) {
-    case '{':
-      nodes[node].kind = JsonKind::kObject;
-      ReadContainer(node, '}');
-      break;
-    case '[':
-      nodes[node].kind = JsonKind::kArray;
-      ReadContainer(node, ']');
-      break;
-    case '"':
-      nodes[node].kind = JsonKind::kString;
-      nodes[node].string = ReadString();
-      break;
-    case 't':
-    case 'f':
-      nodes[node].kind = JsonKind::kBoolean;
-      ReadLiteral(first == 't' ? "true" : "false");
-      break;
-    case 'n':
-      ReadLiteral("null");
-      break;
-    default:
-      nodes[node].kind = ReadNumber();
-  }
-  nodes[node].end = static_cast<uint32_t>(at_);
-  return node;
-}
 
-void JsonTreeBuilder::ReadContainer(uint32_t node, char close) {
-  if (depth_ == JsonDocument::kMaxDepth) {
-    throw JsonFault{at_, fmt::format("nested more than {} deep", JsonDocument::kMaxDepth)};
-  }
-  ++depth_;
-  ++at_;
-  auto& nodes = document_.nodes_;
-  Key key{JsonDocument::kNone, 0};
-  uint32_t last = JsonDocument::kNone;
-  for (SkipBlanks(); Peek() != close; SkipBlanks()) {
-    if (close == '}') key = ReadKey();
-    const uint32_t child = ReadValue(node, key);
-    (last == JsonDocument::kNone ? nodes[node].first_child : nodes[last].next) = child;
-    last = child;
-    ++key.begin;
-    SkipBlanks();
-    if (Peek() == close) break;
-    if (Peek() != ',') FailExpecting(close == '}' ? "',' or '}'" : "',' or ']'");
+  void ReadContainer(uint32_t node, char close) {
+    if (depth_ == JsonDocument::kMaxDepth) {
+      throw JsonFault{at_, fmt::format("nested more than {} deep", JsonDocument::kMaxDepth)};
+    }
+    ++depth_;
     ++at_;
+    auto& nodes = document_.nodes_;
+    Key key{JsonDocument::kNone, 0};
+    uint32_t last = JsonDocument::kNone;
+    for (SkipBlanks(); Peek() != close; SkipBlanks()) {
+      if (close == '}') key = ReadKey();
+      const uint32_t child = ReadValue(node, key);
+      (last == JsonDocument::kNone ? nodes[node].first_child : nodes[last].next) = child;
+      last = child;
+      ++key.begin;
+      SkipBlanks();
+      if (Peek() == close) break;
+      if (Peek() != ',') FailExpecting(close == '}' ? "',' or '}'" : "',' or ']'");
+      ++at_;
+    }
+    ++at_;
+    --depth_;
   }
-  ++at_;
-  --depth_;
-}
 
-JsonTreeBuilder::Key JsonTreeBuilder::ReadKey() {
-  if (Peek() != '"') FailExpecting("a name in double quotes");
-  const uint32_t begin = static_cast<uint32_t>(at_);
-  const uint32_t string = ReadString();
-  SkipBlanks();
-  if (Peek() != ':') FailExpecting("':'");
-  ++at_;
-  SkipBlanks();
-  return {string, begin};
-}
+  Key ReadKey() {
+    if (Peek() != '"') FailExpecting("a name in double quotes");
+    const uint32_t begin = static_cast<uint32_t>(at_);
+    const uint32_t string = ReadString();
+    SkipBlanks();
+    if (Peek() != ':') FailExpecting("':'");
+    ++at_;
+    SkipBlanks();
+    return {string, begin};
+  }
 
-void JsonTreeBuilder::ReadLiteral(std::string_view word) {
-  const std::string_view rest = text_.substr(at_);
-  if (!rest.starts_with(word) || (rest.size() > word.size() && !EndsWord(rest[word.size()]))) {
+  void ReadLiteral(std::string_view word) {
+    const std::string_view rest = text_.substr(at_);
+    if (!rest.starts_with(word) || (rest.size() > word.size() && !EndsWord(rest[word.size()]))) {
+      FailExpecting("a value");
+    }
+    at_ += word.size();
+  }
+
+  JsonKind ReadNumber() {
+    const size_t begin = at_;
+    JsonKind kind = JsonKind::kInteger;
+    if (Peek() == '-') ++at_;
+    const bool begins_with_zero = Peek() == '0';
+    const size_t first_digit = at_;
+    bool is_number = SkipDigits() && !(begins_with_zero && at_ > first_digit + 1);
+    if (is_number && Peek() == '.') {
+      kind = JsonKind::kFraction;
+      ++at_;
+      is_number = SkipDigits();
+    }
+    if (is_number && (Peek() == 'e' || Peek() == 'E')) {
+      kind = JsonKind::kFraction;
+      ++at_;
+      if (Peek() == '+' || Peek() == '-') ++at_;
+      is_number = SkipDigits();
+    }
+    if (is_number && (at_ == text_.size() || EndsWord(text_[at_]))) return kind;
+    at_ = begin;
     FailExpecting("a value");
   }
-  at_ += word.size();
-}
 
-bool JsonTreeBuilder::SkipDigits() {
-  const size_t begin = at_;
-  while (IsDigit(Peek())) ++at_;
-  return at_ > begin;
-}
-
-JsonKind JsonTreeBuilder::ReadNumber() {
-  const size_t begin = at_;
-  JsonKind kind = JsonKind::kInteger;
-  if (Peek() == '-') ++at_;
-  const bool begins_with_zero = Peek() == '0';
-  const size_t first_digit = at_;
-  bool is_number = SkipDigits() && !(begins_with_zero && at_ > first_digit + 1);
-  if (is_number && Peek() == '.') {
-    kind = JsonKind::kFraction;
-    ++at_;
-    is_number = SkipDigits();
-  }
-  if (is_number && (Peek() == 'e' || Peek() == 'E')) {
-    kind = JsonKind::kFraction;
-    ++at_;
-    if (Peek() == '+' || Peek() == '-') ++at_;
-    is_number = SkipDigits();
-  }
-  if (is_number && (at_ == text_.size() || EndsWord(text_[at_]))) return kind;
-  at_ = begin;
-  FailExpecting("a value");
-}
-
-uint32_t JsonTreeBuilder::ReadString() {
-  std::string& value = document_.strings_.emplace_back();
-  ++at_;
-  while (true) {
+  bool SkipDigits() {
     const size_t begin = at_;
-    while (at_ < text_.size() && IsPlain(text_[at_])) ++at_;
-    value.append(text_, begin, at_ - begin);
-    if (at_ == text_.size()) Fail(at_, "a string without its end");
-    if (text_[at_] == '"') break;
-    if (text_[at_] != '\\') {
-      Fail(at_,
-           text_[at_] == '\n' ? "a line break in a string" : "a control character in a string");
+    while (IsDigit(Peek())) ++at_;
+    return at_ > begin;
+  }
+
+  uint32_t ReadString() {
+    std::string& value = document_.strings_.emplace_back();
+    ++at_;
+    while (true) {
+      const size_t begin = at_;
+      while (at_ < text_.size() && IsPlain(text_[at_])) ++at_;
+      value.append(text_, begin, at_ - begin);
+      if (at_ == text_.size()) Fail(at_, "a string without its end");
+      if (text_[at_] == '"') break;
+      if (text_[at_] != '\\') {
+        Fail(at_,
+             text_[at_] == '\n' ? "a line break in a string" : "a control character in a string");
+      }
+      ReadEscape(value);
     }
-    ReadEscape(value);
-  }
-  ++at_;
-  return static_cast<uint32_t>(document_.strings_.size() - 1);
-}
-
-void JsonTreeBuilder::ReadEscape(std::string& value) {
-  constexpr std::string_view kNames = "\"\\/bfnrt";
-  constexpr std::string_view kCharacters = "\"\\/\b\f\n\r\t";
-  const size_t begin = at_++;
-  if (const size_t known = kNames.find(Peek()); known != std::string_view::npos) {
     ++at_;
-    value += kCharacters[known];
-    return;
+    return static_cast<uint32_t>(document_.strings_.size() - 1);
   }
-  if (Peek() != 'u') Fail(begin, "an unknown escape");
-  uint32_t character = ReadCodeUnit();
-  if (IsHighSurrogate(character) && text_.substr(at_).starts_with("\\u")) {
-    ++at_;
-    const uint32_t low = ReadCodeUnit();
-    if (!IsLowSurrogate(low)) Fail(begin, "half of a surrogate pair");
-    character = 0x10000 + ((character - 0xD800) << 10) + (low - 0xDC00);
-  } else if (IsHighSurrogate(character) || IsLowSurrogate(character)) {
-    Fail(begin, "half of a surrogate pair");
-  }
-  AppendUtf8(character, value);
-}
 
-// Reads the four digits after "\u", starting at the u.
-uint32_t JsonTreeBuilder::ReadCodeUnit() {
-  constexpr std::string_view kDigits = "0123456789abcdef0123456789ABCDEF";
-  ++at_;
-  uint32_t unit = 0;
-  for (int i = 0; i < 4; ++i, ++at_) {
-    const size_t digit = at_ < text_.size() ? kDigits.find(text_[at_]) : std::string_view::npos;
-    if (digit == std::string_view::npos) Fail(at_, "'\\u' without four hexadecimal digits");
-    unit = unit * 16 + static_cast<uint32_t>(digit % 16);
+  void ReadEscape(std::string& value) {
+    constexpr std::string_view kNames = "\"\\/bfnrt";
+    constexpr std::string_view kCharacters = "\"\\/\b\f\n\r\t";
+    const size_t begin = at_++;
+    if (const size_t known = kNames.find(Peek()); known != std::string_view::npos) {
+      ++at_;
+      value += kCharacters[known];
+      return;
+    }
+    if (Peek() != 'u') Fail(begin, "an unknown escape");
+    uint32_t character = ReadCodeUnit();
+    if (IsHighSurrogate(character) && text_.substr(at_).starts_with("\\u")) {
+      ++at_;
+      const uint32_t low = ReadCodeUnit();
+      if (!IsLowSurrogate(low)) Fail(begin, "half of a surrogate pair");
+      character = 0x10000 + ((character - 0xD800) << 10) + (low - 0xDC00);
+    } else if (IsHighSurrogate(character) || IsLowSurrogate(character)) {
+      Fail(begin, "half of a surrogate pair");
+    }
+    AppendUtf8(character, value);
   }
-  return unit;
-}
+
+  // Reads the four digits after "\u", starting at the u.
+  uint32_t ReadCodeUnit() {
+    constexpr std::string_view kDigits = "0123456789abcdef0123456789ABCDEF";
+    ++at_;
+    uint32_t unit = 0;
+    for (int i = 0; i < 4; ++i, ++at_) {
+      const size_t digit = at_ < text_.size() ? kDigits.find(text_[at_]) : std::string_view::npos;
+      if (digit == std::string_view::npos) Fail(at_, "'\\u' without four hexadecimal digits");
+      unit = unit * 16 + static_cast<uint32_t>(digit % 16);
+    }
+    return unit;
+  }
+
+  // Returns the unexpected text, as much of it as is worth showing.
+  std::string_view NextToken() const {
+    constexpr size_t kShown = 20;
+    size_t end = at_ + 1;
+    while (end < text_.size() && end < at_ + kShown && !EndsWord(text_[at_]) &&
+           !EndsWord(text_[end])) {
+      ++end;
+    }
+    return text_.substr(at_, end - at_);
+  }
+
+  std::string_view text_;
+  JsonDocument& document_;
+  size_t at_;
+  size_t depth_ = 0;
+};
 
 // --- the tree ------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,20 +25,7 @@ namespace dmlop {
 
 // --- messages ------------------------------------------------------------------------------------
 
-class WireMessage;
-
-// The number of a field, and what takes each value of it: a variable, a list of texts, or a
-// function that reads it from the message.
-struct WireField {
-  WireField(uint32_t tag_, std::string_view& text);
-  WireField(uint32_t tag_, std::vector<std::string_view>& texts);
-  WireField(uint32_t tag_, int64_t& number);
-  WireField(uint32_t tag_, std::invocable auto read)
-      : tag(tag_), take([read](WireMessage&) { read(); }) {}
-
-  uint32_t tag;
-  std::function<void(WireMessage&)> take;
-};
+struct WireField;
 
 // A message of protocol buffers in the bytes of a file, read field by field. Nothing is copied, and
 // no byte is trusted: what does not fit is an Error of kind kTensorFile that names its place.
@@ -54,18 +42,51 @@ class WireMessage {
   void Read(std::initializer_list<WireField> fields);
 
   // The value of the current field, which must be of that kind.
-  std::span<const std::byte> Bytes();
-  std::string_view Text();  // characters in UTF-8, at most kLongestText bytes
+  std::span<const std::byte> Bytes() {
+    Expect(Type::length_delimited, "text, bytes or a message");
+    return Guarded([&] { return TakeBytes(reader_); });
+  }
+
+  // Characters in UTF-8, at most kLongestText bytes
+  std::string_view Text() {
+    const std::span<const std::byte> bytes = Bytes();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (text.size() > kLongestText) {
+      Fail("has a text of {} bytes; {} are the most", text.size(), kLongestText);
+    }
+    if (ValidCharacters(text) != text.size()) Fail("has a text that is not UTF-8");
+    return text;
+  }
+
   WireMessage Message() { return Within(Bytes()); }
-  int64_t Integer();
-  float Float();
+
+  int64_t Integer() {
+    Expect(Type::varint, "an integer");
+    return Guarded([&] { return reader_.get_int64(); });
+  }
+
+  float Float() {
+    Expect(Type::fixed32, "a number of 32 bits");
+    return Guarded([&] { return reader_.get_float(); });
+  }
 
   // A message in bytes of the same file.
   WireMessage Within(std::span<const std::byte> bytes) const { return {bytes, file_, name_}; }
 
   // Calls take(number) for each number of a repeated field, packed or not.
-  void EachInteger(const std::function<void(int64_t)>& take);
-  void EachFloat(const std::function<void(float)>& take);
+  void EachInteger(const std::function<void(int64_t)>& take) {
+    if (reader_.wire_type() != Type::length_delimited) return take(Integer());
+    Guarded([&] {
+      for (const int64_t number : reader_.get_packed_int64()) take(number);
+    });
+  }
+
+  void EachFloat(const std::function<void(float)>& take) {
+    if (reader_.wire_type() != Type::length_delimited) return take(Float());
+    Guarded([&] {
+      for (const float number : reader_.get_packed_float()) take(number);
+    });
+  }
 
   // Fails at the current place: "x.onnx: ... at byte 12".
   template <typename... Args>
@@ -76,48 +97,54 @@ class WireMessage {
   static constexpr size_t kLongestText = 64 << 10;
 
  private:
+  using Type = protozero::pbf_wire_type;
+
   uint32_t tag() const { return static_cast<uint32_t>(reader_.tag()); }
-  [[noreturn]] void FailAt(std::string_view what) const;
+
+  [[noreturn]] void FailAt(std::string_view what) const {
+    const auto* at = reinterpret_cast<const std::byte*>(reader_.data().data());
+    throw Error(ErrorKind::kTensorFile, "{}: {}, at byte {} of {}", name_, what, at - file_.data(),
+                file_.size());
+  }
+
   template <typename Body>
-  auto Guarded(Body&& body);
-  void Expect(protozero::pbf_wire_type type, std::string_view what) const;
+  std::invoke_result_t<Body> Guarded(Body&& body) {
+    try {
+      return body();
+    } catch (const protozero::end_of_buffer_exception&) {
+      Fail("is cut off: a field goes beyond the end of its message");
+    } catch (const protozero::exception&) {
+      Fail("is damaged: no field of a message begins");
+    }
+  }
+
+  void Expect(Type type, std::string_view what) const {
+    if (reader_.wire_type() != type) Fail("is damaged: field {} is not {}", tag(), what);
+  }
 
   std::span<const std::byte> file_;
   const std::string& name_;
   protozero::pbf_reader reader_;
 };
 
-using Type = protozero::pbf_wire_type;
+// The number of a field, and what takes each value of it: a variable, a list of texts, or a
+// function that reads it from the message.
+struct WireField {
+  WireField(uint32_t tag_, std::string_view& text)
+      : tag(tag_), take([&text](WireMessage& message) { text = message.Text(); }) {}
 
-template <typename Body>
-auto WireMessage::Guarded(Body&& body) {
-  try {
-    return body();
-  } catch (const protozero::end_of_buffer_exception&) {
-    Fail("is cut off: a field goes beyond the end of its message");
-  } catch (const protozero::exception&) {
-    Fail("is damaged: no field of a message begins");
-  }
-}
+  WireField(uint32_t tag_, std::vector<std::string_view>& texts)
+      : tag(tag_), take([&texts](WireMessage& message) { texts.push_back(message.Text()); }) {}
 
-void WireMessage::FailAt(std::string_view what) const {
-  const auto* at = reinterpret_cast<const std::byte*>(reader_.data().data());
-  throw Error(ErrorKind::kTensorFile, "{}: {}, at byte {} of {}", name_, what, at - file_.data(),
-              file_.size());
-}
+  WireField(uint32_t tag_, int64_t& number)
+      : tag(tag_), take([&number](WireMessage& message) { number = message.Integer(); }) {}
 
-void WireMessage::Expect(Type type, std::string_view what) const {
-  if (reader_.wire_type() != type) Fail("is damaged: field {} is not {}", tag(), what);
-}
+  WireField(uint32_t tag_, std::invocable auto read)
+      : tag(tag_), take([read](WireMessage&) { read(); }) {}
 
-WireField::WireField(uint32_t tag_, std::string_view& text)
-    : tag(tag_), take([&text](WireMessage& message) { text = message.Text(); }) {}
-
-WireField::WireField(uint32_t tag_, std::vector<std::string_view>& texts)
-    : tag(tag_), take([&texts](WireMessage& message) { texts.push_back(message.Text()); }) {}
-
-WireField::WireField(uint32_t tag_, int64_t& number)
-    : tag(tag_), take([&number](WireMessage& message) { number = message.Integer(); }) {}
+  uint32_t tag;
+  std::function<void(WireMessage&)> take;
+};
 
 void WireMessage::Read(std::initializer_list<WireField> fields) {
   while (Guarded([&] { return reader_.next(); })) {
@@ -128,45 +155,6 @@ void WireMessage::Read(std::initializer_list<WireField> fields) {
       Guarded([&] { SkipField(reader_); });
     }
   }
-}
-
-std::span<const std::byte> WireMessage::Bytes() {
-  Expect(Type::length_delimited, "text, bytes or a message");
-  return Guarded([&] { return TakeBytes(reader_); });
-}
-
-std::string_view WireMessage::Text() {
-  const std::span<const std::byte> bytes = Bytes();
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.size() > kLongestText) {
-    Fail("has a text of {} bytes; {} are the most", text.size(), kLongestText);
-  }
-  if (ValidCharacters(text) != text.size()) Fail("has a text that is not UTF-8");
-  return text;
-}
-
-int64_t WireMessage::Integer() {
-  Expect(Type::varint, "an integer");
-  return Guarded([&] { return reader_.get_int64(); });
-}
-
-float WireMessage::Float() {
-  Expect(Type::fixed32, "a number of 32 bits");
-  return Guarded([&] { return reader_.get_float(); });
-}
-
-void WireMessage::EachInteger(const std::function<void(int64_t)>& take) {
-  if (reader_.wire_type() != Type::length_delimited) return take(Integer());
-  Guarded([&] {
-    for (const int64_t number : reader_.get_packed_int64()) take(number);
-  });
-}
-
-void WireMessage::EachFloat(const std::function<void(float)>& take) {
-  if (reader_.wire_type() != Type::length_delimited) return take(Float());
-  Guarded([&] {
-    for (const float number : reader_.get_packed_float()) take(number);
-  });
 }
 
 // --- models --------------------------------------------------------------------------------------
