@@ -58,10 +58,6 @@ bool ModelDocument::IsModel(const JsonDocument& json) {
 
 namespace {
 
-std::string LowerExtension(const std::string& path) {
-  return LowerCase(std::filesystem::path(path).extension().string());
-}
-
 class InitialValuesReader {
  public:
   InitialValuesReader(JsonCursor resource, DataType type, const ValueReader& values)
@@ -232,8 +228,9 @@ bool CanBeMixed(DataType type) {
   return HasValues(type) && type != DataType::kFloat16;
 }
 
+// A file that is called ".npy" has no extension.
 bool IsNpy(const std::string& path) {
-  return LowerExtension(path) == ".npy";
+  return LowerCase(std::filesystem::path(path).extension().string()) == ".npy";
 }
 
 bool IsNpyInput(const std::string& path) {

@@ -13,10 +13,6 @@
 namespace dmlop {
 namespace {
 
-int64_t ElementCount(const TensorDesc& desc) {
-  return LayoutOf(desc).element_count();
-}
-
 // A buffer with these bytes, where elements are aligned.
 Buffer CopyOf(std::span<const std::byte> bytes, size_t size) {
   Buffer copy(std::max(size, bytes.size()));
@@ -109,7 +105,8 @@ void OnnxBuilder::AddNode(const std::string& name, OperatorDesc op,
     if (slots[i].role() == TensorRole::kOutput) {
       graph_.edges[AddEdge(*values[i])].desc = Packed(*values[i]).desc;
       states_.back().producer = graph_.nodes.size();
-      can_be_known = can_be_known && ElementCount(*slots[i].desc) <= kMostKnown;
+      const int64_t count = LayoutOf(*slots[i].desc).element_count();
+      can_be_known = can_be_known && count <= kMostKnown;
     }
     node.edges.push_back(values[i]->edge);
   }

@@ -37,10 +37,6 @@ double AsNumber(const OnnxSetting::Value& value) {
   return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value);
 }
 
-std::vector<float> AsFloats(const OnnxSetting::Value& value) {
-  return std::get<std::vector<float>>(value);
-}
-
 uint32_t MemberCalled(const Field& field, std::string_view name) {
   const auto found = std::ranges::find(field.names.names, name);
   assert(found != field.names.names.end());
@@ -79,7 +75,7 @@ FieldValue FieldValueOf(const Field& field, const OnnxSetting::Value& value) {
     case FieldKind::kInts:
       return NarrowAll<int32_t>(field, std::get<std::vector<int64_t>>(value));
     case FieldKind::kFloats:
-      return AsFloats(value);
+      return std::get<std::vector<float>>(value);
     case FieldKind::kScaleBias:
       return std::get<ScaleBias>(value);
     case FieldKind::kSize2d:

@@ -39,10 +39,6 @@ ElementBytes LeastValue(DataType type) {
   return bytes;
 }
 
-void FillWithoutTaps(const TensorView& maxima) {
-  FillView(LeastValue(maxima.type), maxima);
-}
-
 // --- maxima --------------------------------------------------------------------------------------
 
 template <typename T>
@@ -326,7 +322,7 @@ void FindWinners(const PoolDims& dims, const ConstTensorView& input, const Dims&
     ElementBytes none;
     none.fill(std::byte{0xFF});
     FillView(none, indices);
-    if (values.data != nullptr) FillWithoutTaps(values);
+    if (values.data != nullptr) FillView(LeastValue(values.type), values);
   }
 }
 

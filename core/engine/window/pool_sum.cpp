@@ -125,12 +125,8 @@ class SumsOfRow {
   std::array<uint8_t, kMostSideBySide> unresolved_{};  // all 0 between rows
 };
 
-double ValueWithoutTaps(const PoolSumCall& call, Int128 divisor) {
-  return IsAverage(call.function) && divisor == 0 ? NAN : 0.0;
-}
-
 ElementBytes ResultWithoutTaps(const PoolSumCall& call, Int128 divisor, DataType type) {
-  return ConvertElement(static_cast<float>(ValueWithoutTaps(call, divisor)), type);
+  return ConvertElement(IsAverage(call.function) && divisor == 0 ? NAN : 0.0F, type);
 }
 
 template <typename T>

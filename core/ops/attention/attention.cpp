@@ -237,71 +237,6 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   InferOutputs(op, shapes, infer);
 }
 
-// --- rows ----------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr const Field* kFields[] = {&kQuery,
-                                    &kKey,
-                                    &kValue,
-                                    &kStackedQueryKey,
-                                    &kStackedKeyValue,
-                                    &kStackedQueryKeyValue,
-                                    &kBias,
-                                    &kMask,
-                                    &kPositionBias,
-                                    &kPastKey,
-                                    &kPastValue,
-                                    &kOutputTensor,
-                                    &kPresentKey,
-                                    &kPresentValue,
-                                    &kScale,
-                                    &kMaskFilterValue,
-                                    &kHeadCount,
-                                    &kMaskType};
-constexpr const Field* kFields1[] = {&kQuery,
-                                     &kKey,
-                                     &kValue,
-                                     &kStackedQueryKey,
-                                     &kStackedKeyValue,
-                                     &kStackedQueryKeyValue,
-                                     &kBias,
-                                     &kMask,
-                                     &kPositionBias,
-                                     &kPastKey,
-                                     &kPastValue,
-                                     &kPastLengths,
-                                     &kOutputTensor,
-                                     &kPresentKey,
-                                     &kPresentValue,
-                                     &kScale,
-                                     &kMaskFilterValue,
-                                     &kQueryHeadCount,
-                                     &kKeyValueHeadCount,
-                                     &kMaskType};
-int64_t Operations(const OperatorDesc& op) {
-  const Shapes shapes = ShapesOf(op);
-  return SaturatedProduct({shapes.batches, shapes.query_heads, shapes.queries, shapes.keys,
-                           int64_t{shapes.size} + shapes.value_size});
-}
-
-constexpr Computed kFamily = {.run = RunAttention,
-                              .sources = Sources,
-                              .unsplittable_dims = AllDimensions,
-                              .warn = WarnOfPast,
-                              .operations = Operations,
-                              .formula = Meaning};
-
-constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MULTIHEAD_ATTENTION", {kFields, "MHA-3", Infer}, kFamily, {.values_choose = true}),
-    OperatorRow("MULTIHEAD_ATTENTION1", {kFields1, "MHA-3", Infer}, kFamily,
-                {.values_choose = true}),
-};
-
-}  // namespace
-
-extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
-
 // --- sources -------------------------------------------------------------------------------------
 
 namespace {
@@ -494,5 +429,70 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
   }
   return maps;
 }
+
+// --- rows ----------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr const Field* kFields[] = {&kQuery,
+                                    &kKey,
+                                    &kValue,
+                                    &kStackedQueryKey,
+                                    &kStackedKeyValue,
+                                    &kStackedQueryKeyValue,
+                                    &kBias,
+                                    &kMask,
+                                    &kPositionBias,
+                                    &kPastKey,
+                                    &kPastValue,
+                                    &kOutputTensor,
+                                    &kPresentKey,
+                                    &kPresentValue,
+                                    &kScale,
+                                    &kMaskFilterValue,
+                                    &kHeadCount,
+                                    &kMaskType};
+constexpr const Field* kFields1[] = {&kQuery,
+                                     &kKey,
+                                     &kValue,
+                                     &kStackedQueryKey,
+                                     &kStackedKeyValue,
+                                     &kStackedQueryKeyValue,
+                                     &kBias,
+                                     &kMask,
+                                     &kPositionBias,
+                                     &kPastKey,
+                                     &kPastValue,
+                                     &kPastLengths,
+                                     &kOutputTensor,
+                                     &kPresentKey,
+                                     &kPresentValue,
+                                     &kScale,
+                                     &kMaskFilterValue,
+                                     &kQueryHeadCount,
+                                     &kKeyValueHeadCount,
+                                     &kMaskType};
+int64_t Operations(const OperatorDesc& op) {
+  const Shapes shapes = ShapesOf(op);
+  return SaturatedProduct({shapes.batches, shapes.query_heads, shapes.queries, shapes.keys,
+                           int64_t{shapes.size} + shapes.value_size});
+}
+
+constexpr Computed kFamily = {.run = RunAttention,
+                              .sources = Sources,
+                              .unsplittable_dims = AllDimensions,
+                              .warn = WarnOfPast,
+                              .operations = Operations,
+                              .formula = Meaning};
+
+constexpr OperatorInfo kOperators[] = {
+    OperatorRow("MULTIHEAD_ATTENTION", {kFields, "MHA-3", Infer}, kFamily, {.values_choose = true}),
+    OperatorRow("MULTIHEAD_ATTENTION1", {kFields1, "MHA-3", Infer}, kFamily,
+                {.values_choose = true}),
+};
+
+}  // namespace
+
+extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
 }  // namespace dmlop::attention

@@ -22,8 +22,6 @@
 namespace dmlop::convolution {
 namespace {
 
-using namespace convolution;
-
 constexpr const Field* kFields[] = {&kInputTensor,
                                     &kFilterTensor,
                                     &kBiasTensor,

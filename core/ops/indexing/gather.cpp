@@ -159,10 +159,6 @@ void Unpool(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
   ScatterRows(links, *places, inputs[0], inputs[1].layout, outputs[0]);
 }
 
-std::vector<SourceMap> UnpoolingSources(const OperatorDesc& op) {
-  return {AllOfInput(op, 0), AllOfInput(op, 1)};
-}
-
 void WarnOfUnpooling(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
   const int64_t count = LayoutOf(op[kOutputTensor]).element_count();
   WarnOfIndices(op, inputs, {&count, 1}, "dropped", diagnostics);
@@ -183,7 +179,7 @@ constexpr OperatorInfo kOperators[] = {
                 {.values_choose = true}),
     OperatorRow("MAX_UNPOOLING", {kUnpoolingFields, "MOV-1", InferUnpooling},
                 Computed{.run = Unpool,
-                         .sources = UnpoolingSources,
+                         .sources = SourcesFrom<AllOfInput, AllOfInput>,
                          .unsplittable_dims = AllDimensions,
                          .warn = WarnOfUnpooling},
                 {.values_choose = true}),

@@ -40,13 +40,11 @@ void Generate(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
   for (size_t w = 0; w < next.size(); ++w) WordOf(outputs[1], w) = next[w];
 }
 
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  return {AllOfInput(op, 0)};
-}
-
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("RANDOM_GENERATOR", {kFields, "RNG-1", Infer},
-                Computed{.run = Generate, .sources = Sources, .unsplittable_dims = AllDimensions}),
+                Computed{.run = Generate,
+                         .sources = SourcesFrom<AllOfInput>,
+                         .unsplittable_dims = AllDimensions}),
 };
 
 }  // namespace

@@ -39,10 +39,6 @@ void TopK(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   SelectFirst(op[kAxis], falling, inputs[0], outputs[0], outputs[1]);
 }
 
-std::vector<SourceMap> TopKSources(const OperatorDesc& op) {
-  return {AlongAxis(op, 0)};
-}
-
 // --- NONZERO_COORDINATES -------------------------------------------------------------------------
 
 constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex, RankGroup::kSide);
@@ -81,19 +77,18 @@ void Nonzero(const OperatorDesc&, InputViews inputs, OutputViews outputs) {
   FindNonzero(inputs[0], outputs[0], outputs[1]);
 }
 
-std::vector<SourceMap> NonzeroSources(const OperatorDesc& op) {
-  return {AllOfInput(op, 0)};
-}
-
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
         "NONZERO_COORDINATES", {kNonzeroFields, "NZC-1", InferNonzero},
-        Computed{.run = Nonzero, .sources = NonzeroSources, .unsplittable_dims = AllDimensions},
+        Computed{
+            .run = Nonzero, .sources = SourcesFrom<AllOfInput>, .unsplittable_dims = AllDimensions},
         {.values_choose = true}),
-    OperatorRow("TOP_K", {kTopKFields, "TPK-1", InferTopK},
-                Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
-    OperatorRow("TOP_K1", {kTopK1Fields, "TPK-1", InferTopK},
-                Computed{.run = TopK, .sources = TopKSources, .unsplittable_dims = TheAxis}),
+    OperatorRow(
+        "TOP_K", {kTopKFields, "TPK-1", InferTopK},
+        Computed{.run = TopK, .sources = SourcesFrom<AlongAxis>, .unsplittable_dims = TheAxis}),
+    OperatorRow(
+        "TOP_K1", {kTopK1Fields, "TPK-1", InferTopK},
+        Computed{.run = TopK, .sources = SourcesFrom<AlongAxis>, .unsplittable_dims = TheAxis}),
 };
 
 }  // namespace

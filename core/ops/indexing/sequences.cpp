@@ -42,10 +42,6 @@ void Reverse(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
              inputs[1].layout, outputs[0]);
 }
 
-std::vector<SourceMap> ReverseSources(const OperatorDesc& op) {
-  return {AlongAxis(op, 0), AlongAxis(op, 1)};
-}
-
 // --- ONE_HOT -------------------------------------------------------------------------------------
 
 constexpr auto kValues = field::Input("ValuesTensor");
@@ -74,10 +70,6 @@ void OneHot(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const auto places = OneHotPlaces(output.sizes[op[kAxis]], on, inputs[0]);
   GatherRows(SequenceLinks(op, output.rank(), /*shares_data=*/false), *places, values,
              inputs[0].layout, outputs[0]);
-}
-
-std::vector<SourceMap> OneHotSources(const OperatorDesc& op) {
-  return {AlongAxis(op, 0), AllOfInput(op, 1)};
 }
 
 // --- CUMULATIVE_SUMMATION and CUMULATIVE_PRODUCT -------------------------------------------------
@@ -146,10 +138,14 @@ Tolerance SumTolerance(const OperatorDesc& op) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("ONE_HOT", {kOneHotFields, "OHT-4", InferOneHot},
-                Computed{.run = OneHot, .sources = OneHotSources, .unsplittable_dims = TheAxis},
+                Computed{.run = OneHot,
+                         .sources = SourcesFrom<AlongAxis, AllOfInput>,
+                         .unsplittable_dims = TheAxis},
                 {.values_choose = true}),
     OperatorRow("REVERSE_SUBSEQUENCES", {kReverseFields, "MOV-1", InferReverse},
-                Computed{.run = Reverse, .sources = ReverseSources, .unsplittable_dims = TheAxis},
+                Computed{.run = Reverse,
+                         .sources = SourcesFrom<AlongAxis, AlongAxis>,
+                         .unsplittable_dims = TheAxis},
                 {.values_choose = true}),
     OperatorRow(
         "CUMULATIVE_PRODUCT", {kProductFields, "CUM-1", InferCumulative},

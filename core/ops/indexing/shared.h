@@ -38,6 +38,13 @@ SourceMap AllOfInput(const OperatorDesc& op, size_t input);
 // Maps to the same place in an input, but to all of it along the axis.
 SourceMap AlongAxis(const OperatorDesc& op, size_t input);
 
+// The maps of the inputs in turn.
+template <SourceMap (*... kMaps)(const OperatorDesc& op, size_t input)>
+std::vector<SourceMap> SourcesFrom(const OperatorDesc& op) {
+  size_t input = 0;
+  return {kMaps(op, input++)...};
+}
+
 // The dimension along which outputs cannot be computed in parts.
 std::vector<uint32_t> TheAxis(const OperatorDesc& op);
 
