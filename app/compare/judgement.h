@@ -19,7 +19,7 @@
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
 #include "core/judge/diagnosis.h"
-#include "core/judge/units.h"
+#include "core/units/units.h"
 
 namespace dmlop {
 

@@ -10,8 +10,8 @@
 #include "app/compare/judgement.h"
 #include "core/base/error.h"
 #include "core/compare/alignment.h"
-#include "core/judge/units.h"
 #include "core/tensor/visit_data_type.h"
+#include "core/units/units.h"
 
 namespace dmlop {
 namespace {

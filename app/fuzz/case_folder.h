@@ -10,8 +10,8 @@
 
 #include "app/files/descriptor.h"
 #include "app/options/fuzz_options.h"
+#include "core/arithmetic/computation.h"
 #include "core/document/document_json.h"
-#include "core/judge/computation.h"
 
 namespace dmlop {
 

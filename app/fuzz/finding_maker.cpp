@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/arithmetic/arithmetic.h"
 #include "core/base/error.h"
-#include "core/judge/arithmetic.h"
 #include "core/judge/descriptor_change.h"
 #include "core/judge/varied_run.h"
 

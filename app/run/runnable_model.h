@@ -14,16 +14,16 @@
 
 #include "app/files/descriptor.h"
 #include "app/files/file_roles.h"
+#include "core/arithmetic/computation.h"
 #include "core/explain/element_trace.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_run.h"
 #include "core/io/output_tensor.h"
 #include "core/io/tensor_file.h"
-#include "core/judge/computation.h"
-#include "core/judge/units.h"
 #include "core/model/model_document.h"
 #include "core/model/model_run.h"
 #include "core/tensor/tensor.h"
+#include "core/units/units.h"
 
 namespace dmlop {
 

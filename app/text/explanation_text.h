@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/arithmetic/sum_orders.h"
 #include "core/document/document_json.h"
 #include "core/explain/calculation.h"
 #include "core/explain/data_flow.h"
-#include "core/judge/sum_orders.h"
 #include "core/ops/operator.h"
 #include "core/tensor/element.h"
 #include "core/tensor/layout.h"

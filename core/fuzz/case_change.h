@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/arithmetic/computation.h"
 #include "core/fuzz/kept_fields.h"
 #include "core/fuzz/values.h"
-#include "core/judge/computation.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {

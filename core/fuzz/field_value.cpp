@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/judge/computation.h"
+#include "core/arithmetic/computation.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
+#include "core/arithmetic/computation.h"
 #include "core/base/text.h"
 #include "core/fuzz/field_value.h"
-#include "core/judge/computation.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "core/arithmetic/computation.h"
 #include "core/fuzz/case_change.h"
-#include "core/judge/computation.h"
 
 namespace dmlop {
 

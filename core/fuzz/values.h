@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/arithmetic/computation.h"
 #include "core/fuzz/elements.h"
 #include "core/fuzz/entropy.h"
-#include "core/judge/computation.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {

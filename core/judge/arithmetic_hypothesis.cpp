@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/arithmetic/float_format.h"
+#include "core/arithmetic/varied_values.h"
 #include "core/judge/evidence.h"
-#include "core/judge/float_format.h"
-#include "core/judge/varied_values.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {

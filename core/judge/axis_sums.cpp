@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "core/judge/varied_values.h"
+#include "core/arithmetic/varied_values.h"
 
 namespace dmlop {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/judge/element_formula.h"
+#include "core/arithmetic/element_formula.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
 

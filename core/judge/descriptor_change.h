@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/arithmetic/computation.h"
 #include "core/base/diagnostic.h"
-#include "core/judge/computation.h"
 
 namespace dmlop {
 

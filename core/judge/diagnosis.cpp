@@ -12,14 +12,14 @@
 #include <tuple>
 #include <utility>
 
+#include "core/arithmetic/varied_values.h"
 #include "core/base/parallel.h"
 #include "core/compare/alignment.h"
 #include "core/compare/comparison.h"
 #include "core/compare/error_measure.h"
 #include "core/judge/evidence.h"
-#include "core/judge/units.h"
-#include "core/judge/varied_values.h"
 #include "core/tensor/visit_data_type.h"
+#include "core/units/units.h"
 
 namespace dmlop {
 namespace {

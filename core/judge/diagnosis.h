@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/arithmetic/computation.h"
 #include "core/compare/error_measure.h"
 #include "core/compare/wrong_elements.h"
-#include "core/judge/computation.h"
 #include "core/tensor/unit_tolerance.h"
 
 namespace dmlop {

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/computation.h"
 #include "core/base/parallel.h"
-#include "core/judge/arithmetic.h"
-#include "core/judge/computation.h"
-#include "core/judge/units.h"
+#include "core/units/units.h"
 
 namespace dmlop {
 

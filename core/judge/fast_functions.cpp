@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/arithmetic/varied_values.h"
 #include "core/judge/evidence.h"
-#include "core/judge/varied_values.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/arithmetic/varied_values.h"
 #include "core/base/parallel.h"
 #include "core/judge/descriptor_change.h"
-#include "core/judge/varied_values.h"
 
 namespace dmlop {
 namespace {

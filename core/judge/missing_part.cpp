@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/arithmetic/element_formula.h"
 #include "core/base/parallel.h"
 #include "core/judge/axis_sums.h"
-#include "core/judge/element_formula.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omission.h"
 #include "core/judge/omitted_terms.h"

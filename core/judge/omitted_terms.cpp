@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "core/arithmetic/element_formula.h"
+#include "core/arithmetic/float_format.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/copy_views.h"
-#include "core/judge/element_formula.h"
-#include "core/judge/float_format.h"
 
 namespace dmlop {
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "core/judge/computation.h"
+#include "core/arithmetic/computation.h"
 #include "core/judge/evidence.h"
 #include "core/ops/formula.h"
 

@@ -10,10 +10,10 @@
 #include <limits>
 #include <numeric>
 
+#include "core/arithmetic/float_format.h"
 #include "core/base/integers.h"
 #include "core/explain/formula_value.h"
 #include "core/judge/evidence.h"
-#include "core/judge/float_format.h"
 #include "core/judge/omitted_terms.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/judge/computation.h"
+#include "core/arithmetic/computation.h"
 #include "core/judge/omitted_terms.h"
 
 namespace dmlop {

@@ -8,11 +8,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/arithmetic/element_formula.h"
+#include "core/arithmetic/sum_orders.h"
+#include "core/arithmetic/varied_values.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
-#include "core/judge/element_formula.h"
-#include "core/judge/sum_orders.h"
-#include "core/judge/varied_values.h"
 
 namespace dmlop {
 namespace {

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/judge/arithmetic.h"
-#include "core/judge/computation.h"
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/computation.h"
+#include "core/arithmetic/sum_orders.h"
 #include "core/judge/descriptor_change.h"
 #include "core/judge/place_variation.h"
-#include "core/judge/sum_orders.h"
-#include "core/judge/units.h"
+#include "core/units/units.h"
 
 namespace dmlop {
 

@@ -3,7 +3,7 @@
 // numbers, it stays within the bound that is proved; and what is evaluated once for a slice is what
 // each element's own formula comes to.
 
-#include "core/judge/units.h"
+#include "core/units/units.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@
 
 #include "core/fuzz/elements.h"
 #include "core/fuzz/field_value.h"
-#include "core/judge/formula_character.h"
-#include "core/judge/magnitude.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
+#include "core/units/formula_character.h"
+#include "core/units/magnitude.h"
 #include "tests/support/case_name.h"
 #include "tests/support/random.h"
 #include "tests/support/random_calls.h"

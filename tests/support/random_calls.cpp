@@ -7,8 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/arithmetic/computation.h"
 #include "core/fuzz/values.h"
-#include "core/judge/computation.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 #include "tests/support/desc.h"

@@ -43,7 +43,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/judge/float_format.h"
+#include "core/arithmetic/float_format.h"
 #include "core/ops/operator.h"
 #include "core/tensor/element.h"
 

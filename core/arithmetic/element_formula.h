@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/float_format.h"
 #include "core/exact/double_double.h"
-#include "core/judge/arithmetic.h"
-#include "core/judge/float_format.h"
 #include "core/ops/formula.h"
 
 namespace dmlop {

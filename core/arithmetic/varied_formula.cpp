@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/judge/element_formula.h"
-#include "core/judge/formula_numbers.h"
+#include "core/arithmetic/element_formula.h"
+#include "core/arithmetic/formula_numbers.h"
 
 namespace dmlop {
 namespace {

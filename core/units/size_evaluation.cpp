@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/magnitude.h"
+#include "core/units/magnitude.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +10,10 @@
 #include <string>
 #include <variant>
 
+#include "core/arithmetic/computation.h"
+#include "core/arithmetic/element_formula.h"
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
-#include "core/judge/computation.h"
-#include "core/judge/element_formula.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

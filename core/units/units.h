@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "core/compare/error_measure.h"
-#include "core/judge/magnitude.h"
 #include "core/ops/operator.h"
 #include "core/tensor/unit_tolerance.h"
+#include "core/units/magnitude.h"
 
 namespace dmlop {
 

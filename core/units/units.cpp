@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/units.h"
+#include "core/units/units.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
-#include "core/judge/computation.h"
-#include "core/judge/float_format.h"
-#include "core/judge/formula_character.h"
-#include "core/judge/magnitude.h"
+#include "core/arithmetic/computation.h"
+#include "core/arithmetic/float_format.h"
 #include "core/ops/formula.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
+#include "core/units/formula_character.h"
+#include "core/units/magnitude.h"
 
 namespace dmlop {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/computation.h"
+#include "core/arithmetic/computation.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/element_formula.h"
+#include "core/arithmetic/element_formula.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/magnitude.h"
+#include "core/units/magnitude.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +8,9 @@
 #include <numeric>
 #include <vector>
 
+#include "core/arithmetic/float_format.h"
 #include "core/exact/transcendental.h"
 #include "core/explain/formula_value.h"
-#include "core/judge/float_format.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/units.h"
+#include "core/units/units.h"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/judge/computation.h"
-#include "core/judge/float_format.h"
+#include "core/arithmetic/computation.h"
+#include "core/arithmetic/float_format.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {

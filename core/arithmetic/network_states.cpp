@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/network_states.h"
+#include "core/arithmetic/network_states.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/formula_character.h"
+#include "core/units/formula_character.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/judge/magnitude.h"
+#include "core/units/magnitude.h"
 
 namespace dmlop {
 namespace {

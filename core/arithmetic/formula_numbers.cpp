@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/formula_numbers.h"
+#include "core/arithmetic/formula_numbers.h"
 
 #include <cmath>
 #include <vector>

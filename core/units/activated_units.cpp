@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/judge/computation.h"
-#include "core/judge/float_format.h"
-#include "core/judge/units.h"
+#include "core/arithmetic/computation.h"
+#include "core/arithmetic/float_format.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"
+#include "core/units/units.h"
 
 namespace dmlop {
 namespace {

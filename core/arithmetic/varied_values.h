@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/computation.h"
 #include "core/exact/double_double.h"
-#include "core/judge/arithmetic.h"
-#include "core/judge/computation.h"
 #include "core/ops/formula.h"
 
 namespace dmlop {

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/arithmetic/element_formula.h"
+#include "core/arithmetic/float_format.h"
+#include "core/arithmetic/varied_values.h"
 #include "core/base/parallel.h"
 #include "core/explain/formula_value.h"
-#include "core/judge/element_formula.h"
-#include "core/judge/float_format.h"
-#include "core/judge/varied_values.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -182,11 +182,15 @@ Computation WithChangedInputs(Computation computation, const ArithmeticVariation
 }
 
 bool ConvertsThrough(const OperatorDesc& op, FloatFormat format) {
-  if (op.name() != "CAST") return false;
+  const auto* const family = std::get_if<ElementWise>(&op.info().family);
+  const bool only_converts = family != nullptr && family->prepare == nullptr &&
+                             family->operands == nullptr &&
+                             family->function == ElementWiseFunction::kCast;
+  if (!only_converts) return false;
   const DataType from = *TensorSlots(op, TensorRole::kInput)[0].desc->data_type;
   const DataType to = *TensorSlots(op, TensorRole::kOutput)[0].desc->data_type;
   const DataType through = TypeOnTheWay(format);
-  return !IsFloat(to) && from != through && BitWidth(from) >= BitWidth(through);
+  return !IsFloat(to) && from != to && from != through && BitWidth(from) >= BitWidth(through);
 }
 
 Computation WithConvertedInput(Computation computation, FloatFormat format) {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "core/arithmetic/computation.h"
 #include "core/base/parallel.h"
-#include "core/judge/computation.h"
-#include "core/judge/magnitude.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
+#include "core/units/magnitude.h"
 
 namespace dmlop {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/arithmetic.h"
+#include "core/arithmetic/arithmetic.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/sum_orders.h"
+#include "core/arithmetic/sum_orders.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/magnitude.h"
+#include "core/units/magnitude.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <variant>
 
 #include "core/base/parallel.h"
-#include "core/judge/formula_character.h"
 #include "core/ops/formula.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
+#include "core/units/formula_character.h"
 
 namespace dmlop {
 namespace {

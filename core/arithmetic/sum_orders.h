@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/judge/arithmetic.h"
-#include "core/judge/element_formula.h"
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/element_formula.h"
 
 namespace dmlop {
 

@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "core/arithmetic/float_format.h"
 #include "core/exact/double_double.h"
-#include "core/judge/float_format.h"
 #include "core/ops/formula.h"
 
 namespace dmlop::formula_numbers {

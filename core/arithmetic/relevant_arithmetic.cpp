@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/judge/element_formula.h"
-#include "core/judge/float_format.h"
-#include "core/judge/network_states.h"
-#include "core/judge/sum_orders.h"
-#include "core/judge/varied_values.h"
+#include "core/arithmetic/element_formula.h"
+#include "core/arithmetic/float_format.h"
+#include "core/arithmetic/network_states.h"
+#include "core/arithmetic/sum_orders.h"
+#include "core/arithmetic/varied_values.h"
 #include "core/ops/fused.h"
 
 namespace dmlop {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/varied_values.h"
+#include "core/arithmetic/varied_values.h"
 
 #include <algorithm>
 #include <map>
@@ -8,12 +8,12 @@
 #include <optional>
 #include <utility>
 
+#include "core/arithmetic/computation.h"
+#include "core/arithmetic/element_formula.h"
+#include "core/arithmetic/float_format.h"
+#include "core/arithmetic/network_states.h"
+#include "core/arithmetic/sum_orders.h"
 #include "core/base/parallel.h"
-#include "core/judge/computation.h"
-#include "core/judge/element_formula.h"
-#include "core/judge/float_format.h"
-#include "core/judge/network_states.h"
-#include "core/judge/sum_orders.h"
 #include "core/ops/fused.h"
 
 namespace dmlop {

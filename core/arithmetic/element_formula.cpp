@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/judge/element_formula.h"
+#include "core/arithmetic/element_formula.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "core/judge/formula_numbers.h"
+#include "core/arithmetic/formula_numbers.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
