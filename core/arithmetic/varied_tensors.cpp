@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -444,12 +445,19 @@ bool IsHardmax(const OperatorDesc& op) {
   return op.name().starts_with("ACTIVATION_HARDMAX");
 }
 
-bool IsTopK(const OperatorDesc& op) {
-  return op.name().starts_with("TOP_K");
+bool HasFields(const OperatorInfo& op, std::initializer_list<std::string_view> names) {
+  return std::ranges::all_of(names, [&](std::string_view name) {
+    return std::ranges::find(op.fields, name, &Field::name) != op.fields.end();
+  });
 }
 
+bool IsTopK(const OperatorDesc& op) {
+  return HasFields(op.info(), {"K"});
+}
+
+// The winner of a window is looked for again; the gradient of an average needs no input.
 bool IsGradientOfMaxima(const OperatorDesc& op) {
-  return op.name() == "MAX_POOLING_GRAD";
+  return HasFields(op.info(), {"InputTensor", "InputGradientTensor", "WindowSize"});
 }
 
 // The first one of a slice that is read backwards is the last one.
@@ -479,9 +487,13 @@ std::vector<ElementBytes> LastSelected(const Computation& computation, size_t ou
   return selected;
 }
 
-// The pooling whose gradient an operator computes.
+// The pooling whose gradient an operator computes, in the form that tells places and has all
+// fields.
 OperatorDesc PoolingOf(const OperatorDesc& gradient) {
-  OperatorDesc pooling(*FindOperator("MAX_POOLING2"));
+  const auto found_pooling = std::ranges::find_if(Operators(), [](const OperatorInfo* op) {
+    return HasFields(*op, {"OutputIndicesTensor", "WindowSize", "Dilations"});
+  });
+  OperatorDesc pooling(**found_pooling);
   for (size_t i = 0; i < pooling.fields().size(); ++i) {
     const std::string_view name = pooling.fields()[i]->name;
     const std::string_view own = name == "OutputTensor" ? "InputGradientTensor" : name;
