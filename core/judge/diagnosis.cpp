@@ -25,7 +25,7 @@ namespace dmlop {
 namespace {
 
 // The share of elements that are to be nearer only.
-constexpr double kMost = 0.5;
+constexpr double kNearerShare = 0.5;
 constexpr size_t kMostCauses = 5;
 // A sample has elements of so many products on either side.
 constexpr int64_t kMostProducts = 10'000'000;
@@ -39,7 +39,7 @@ constexpr int64_t kFewestOfLong = 8;
 constexpr size_t kFew = 24;
 constexpr size_t kSome = 100;
 constexpr size_t kMostCounted = 12;
-constexpr int64_t kGrain = 4096;
+constexpr int64_t kDifferentGrain = 4096;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double UlpOf(const Evidence& evidence, int64_t element) {
@@ -167,7 +167,7 @@ class Diagnostician {
     const bool has_units = evidence_.units.has_value();
     std::vector<double> ulps(different.size()), units(has_units ? different.size() : 0);
     std::atomic<int64_t> toward_zero = 0;
-    ParallelFor(std::ssize(different), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+    ParallelFor(std::ssize(different), kDifferentGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
       int64_t nearer = 0;
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
         const int64_t element = different[i];
@@ -270,7 +270,7 @@ class Diagnostician {
     if (MayBeAnything(evidence_.wrong.front())) return;
     if (FindAmongNoise(Criterion::kBits, std::nullopt)) return;
     // If most are as near as roundings can be, nothing is nearer but by chance.
-    if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kMost);
+    if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kNearerShare);
   }
 
   bool FindAmongNoise(Criterion criterion, std::optional<double> least) {

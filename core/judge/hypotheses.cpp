@@ -48,9 +48,9 @@ bool IsOutput(const OperatorDesc& op, const DescriptorChange& change) {
 }
 
 int KindOfChange(const OperatorDesc& op, const DescriptorChange& change) {
-  constexpr std::string_view kBindings = "/bindings/";
-  if (change.pointer.starts_with(kBindings)) {
-    const std::string_view path = std::string_view(change.pointer).substr(kBindings.size());
+  constexpr std::string_view kBindingsRoot = "/bindings/";
+  if (change.pointer.starts_with(kBindingsRoot)) {
+    const std::string_view path = std::string_view(change.pointer).substr(kBindingsRoot.size());
     return IsOptional(op, path) ? kFilledTensor : kFilledOperand;
   }
   if (IsOutput(op, change)) return kExchangedOutputs;
