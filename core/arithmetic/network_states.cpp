@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arithmetic/network_states.h"
+#include "core/arithmetic/varied_values.h"
 
 #include <algorithm>
 #include <cstring>

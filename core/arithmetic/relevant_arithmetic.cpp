@@ -9,7 +9,6 @@
 
 #include "core/arithmetic/element_formula.h"
 #include "core/arithmetic/float_format.h"
-#include "core/arithmetic/network_states.h"
 #include "core/arithmetic/sum_orders.h"
 #include "core/arithmetic/varied_values.h"
 #include "core/ops/fused.h"

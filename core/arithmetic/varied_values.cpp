@@ -11,7 +11,6 @@
 #include "core/arithmetic/computation.h"
 #include "core/arithmetic/element_formula.h"
 #include "core/arithmetic/float_format.h"
-#include "core/arithmetic/network_states.h"
 #include "core/arithmetic/sum_orders.h"
 #include "core/base/parallel.h"
 #include "core/ops/fused.h"
