@@ -249,6 +249,7 @@ class ChangeList {
       for (const int value : {0, 1}) Add("/bindings/" + slots[i].path, value);
     }
     for (const TensorSlot& slot : slots) Reread("/desc/" + slot.path, *slot.desc);
+    for (size_t i = 1; i < slots.size(); ++i) TakeFirstOfRows(slots[i]);
     Outputs();
   }
 
@@ -265,8 +266,17 @@ class ChangeList {
     }
   }
 
+  // A device takes one element of a scale or a bias for a row, but not of what it is applied to,
+  // of which every element of a row would then be the same.
+  void TakeFirstOfRows(const TensorSlot& slot) {
+    auto [sizes, strides] = LayoutOf(*slot.desc);
+    if (sizes.size() == 0 || sizes[sizes.size() - 1] == 1) return;
+    strides[strides.size() - 1] = 0;
+    Add("/desc/" + slot.path + "/Strides", std::vector<int64_t>(strides.begin(), strides.end()));
+  }
+
   // Readings of the same bytes: as numbers of the other signedness, with other strides, or the
-  // first part of a dimension for all of them, such as one element for a row.
+  // first part of a dimension for all of them.
   void Reread(const std::string& pointer, const TensorDesc& desc) {
     if (!IsFloat(*desc.data_type)) {
       const std::string name(Name(*desc.data_type));
@@ -274,10 +284,8 @@ class ChangeList {
     }
     if (desc.strides) Add(pointer + "/Strides", nullptr);
     const auto [sizes, strides] = LayoutOf(desc);
-    for (size_t d = 0; d < strides.size(); ++d) {
-      const bool is_row = d + 1 == strides.size();
-      const std::vector<int64_t> neighbours = {strides[d] - 1, strides[d] + 1, 0};
-      for (const int64_t stride : is_row ? std::vector<int64_t>{0} : neighbours) {
+    for (size_t d = 0; d + 1 < strides.size(); ++d) {
+      for (const int64_t stride : {strides[d] - 1, strides[d] + 1, int64_t{0}}) {
         std::vector<int64_t> others(strides.begin(), strides.end());
         others[d] = stride;
         if (stride > 0 || (stride == 0 && sizes[d] > 1)) Add(pointer + "/Strides", others);
