@@ -89,7 +89,8 @@ class PartSearch {
   // The coordinate without which least is left. A few elements tell which are looked at closely.
   AxisPart OneAlone() {
     constexpr size_t kFewest = 2, kClosely = 4;
-    const std::vector<int64_t> fewest(few_.begin(), few_.begin() + std::min(few_.size(), kFewest));
+    std::vector<int64_t> fewest = few_;
+    fewest.resize(std::min(fewest.size(), kFewest));
     tries_left_ = tries_;
     const int64_t each = std::max<int64_t>(omission_.WorkOf(fewest.size()), 1);
     std::vector<std::pair<double, AxisPart>> rests;
@@ -97,7 +98,8 @@ class PartSearch {
     if (each * size_ > kMostTried) return rests[0].second;
     other_work_ += each * size_;
     ParallelFor(size_, 1, 0, [&](int64_t begin, int64_t end) {
-      for (auto& [rest, part] : std::span(rests).subspan(begin, end - begin)) {
+      for (int64_t i = begin; i < end; ++i) {
+        auto& [rest, part] = rests[static_cast<size_t>(i)];
         rest = RestOf(fewest, omission_.ValuesWithout(part, fewest));
       }
     });
