@@ -167,19 +167,21 @@ class Diagnostician {
     const bool has_units = evidence_.units.has_value();
     std::vector<double> ulps(different.size()), units(has_units ? different.size() : 0);
     std::atomic<int64_t> toward_zero = 0;
-    ParallelFor(std::ssize(different), kDifferentGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
-      int64_t nearer = 0;
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        const int64_t element = different[i];
-        const double actual = evidence_.actual.Value(element);
-        const double expected = evidence_.expected.Value(element);
-        const bool is_finite = std::isfinite(actual) && std::isfinite(expected);
-        nearer += std::abs(actual) < std::abs(expected);
-        ulps[i] = is_finite ? UlpOf(evidence_, element) : kNone;
-        if (has_units) units[i] = is_finite ? UnitsOf(element, actual, expected) : kNone;
-      }
-      toward_zero += nearer;
-    });
+    ParallelFor(std::ssize(different), kDifferentGrain, /*bytes=*/0,
+                [&](int64_t begin, int64_t end) {
+                  int64_t nearer = 0;
+                  for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+                    const int64_t element = different[i];
+                    const double actual = evidence_.actual.Value(element);
+                    const double expected = evidence_.expected.Value(element);
+                    const bool is_finite = std::isfinite(actual) && std::isfinite(expected);
+                    nearer += std::abs(actual) < std::abs(expected);
+                    ulps[i] = is_finite ? UlpOf(evidence_, element) : kNone;
+                    if (has_units)
+                      units[i] = is_finite ? UnitsOf(element, actual, expected) : kNone;
+                  }
+                  toward_zero += nearer;
+                });
     const std::array<std::vector<double>*, 2> errors = {&ulps, &units};
     const std::array<std::optional<ErrorFigures>*, 2> figures = {&result_.ulp, &result_.units};
     ParallelFor(2, 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
@@ -270,7 +272,8 @@ class Diagnostician {
     if (MayBeAnything(evidence_.wrong.front())) return;
     if (FindAmongNoise(Criterion::kBits, std::nullopt)) return;
     // If most are as near as roundings can be, nothing is nearer but by chance.
-    if (result_.units && result_.units->median > 0) FindAmongNoise(Criterion::kNearer, kNearerShare);
+    if (result_.units && result_.units->median > 0)
+      FindAmongNoise(Criterion::kNearer, kNearerShare);
   }
 
   bool FindAmongNoise(Criterion criterion, std::optional<double> least) {
