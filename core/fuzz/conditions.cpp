@@ -122,7 +122,8 @@ class Study {
   // another one stays as it is.
   static bool PassesWithout(const Studied& studied, const Setting& other, const OperatorDesc& op) {
     const auto value = OtherValueIn(op, studied.setting);
-    const auto seen = value ? studied.seen.find(*value) : studied.seen.end();
+    if (!value) return false;
+    const auto seen = studied.seen.find(*value);
     if (seen == studied.seen.end() || seen->second) return false;
     const auto varied = studied.varied.find(*value);
     return varied == studied.varied.end() || !OtherValueIn(varied->second, other);
