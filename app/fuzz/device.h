@@ -20,7 +20,7 @@ namespace dmlop {
 
 // --- processes -----------------------------------------------------------------------------------
 
-// How a command of the shell ended, which may fail, hang, or leave processes behind.
+// The end of a command of the shell, which may fail, hang, or leave processes behind.
 struct ProcessEnd {
   int status = 0;          // if it ended by itself
   int signal = 0;          // that ended it; 0 for none

@@ -82,7 +82,7 @@ enum class AddendOrder : uint8_t { kExactly, kRounded, kFirst };
 
 enum class FlushedPart : uint8_t { kOutputs, kInputs, kBoth };
 
-// How quotients become whole: before the zero point is added or after that, or down.
+// Quotients become whole before the zero point is added or after that, or are rounded down.
 enum class CutOff : uint8_t { kQuotient, kAfterZeroPoint, kFloor };
 
 struct ArithmeticVariation {

@@ -129,7 +129,7 @@ struct FloatForm {
   }
 
  private:
-  // Of binary64.
+  // The layout of binary64.
   static constexpr int kFractionBits = 52, kBias = 1023;
   static constexpr uint64_t kMostField = 0x7FF;
 

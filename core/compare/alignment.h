@@ -20,8 +20,8 @@ struct Leniency {
   bool unit_sizes = false;     // dimensions of size 1
   bool integer_types = false;  // integers of any type, by their values
   bool float_types = false;    // floats of any type, by their values
-  // What is compared with bfloat16 is cut to it, as what is judged was; otherwise it is rounded to
-  // the nearest number.
+  // Cuts elements that are compared with bfloat16 to it, as the judged ones were; otherwise they
+  // are rounded to the nearest number.
   bool cuts_to_bfloat16 = false;
   // The limits of what is compared in bfloat16, which replace those of its type.
   TypedTolerance of_bfloat16{};

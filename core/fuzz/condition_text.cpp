@@ -10,7 +10,7 @@ namespace dmlop {
 
 namespace {
 
-// How conditions of a kind are told in JSON.
+// The form that conditions of a kind have in JSON.
 struct KindRow {
   std::string_view name;
   std::vector<const char*> members{};  // one for each value, or for each list of values

@@ -240,7 +240,7 @@ std::vector<std::vector<VariedElement>> ElementsOfArithmetics(
     const Evidence& evidence, const Computation& computation,
     std::span<const ArithmeticVariation> variations, std::span<const int64_t> elements);
 
-// What hypotheses compute, where some are slow arithmetics of one computation; none for others.
+// The elements of hypotheses that are slow arithmetics of one computation; none for others.
 std::vector<std::optional<std::vector<VariedElement>>> ComputedTogether(
     const Evidence& evidence, std::span<const Hypothesis* const> hypotheses,
     std::span<const int64_t> elements);

@@ -321,8 +321,8 @@ class OmissionList {
                                           kFewest, int64_t{kSearched}));
   }
 
-  // What indices choose is made of no terms, unless its formula has some: a shorter input would be
-  // read at other places.
+  // An element that indices choose is made of no terms, unless its formula has some: a shorter
+  // input would be read at other places.
   bool HasTerms() const {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
     if (!op.info().values_choose || few_.wrong.empty()) return true;

@@ -131,7 +131,7 @@ class Characters {
 
   static void NoPolynomial(FormulaCharacter& character) { character.is_polynomial = false; }
 
-  // What is chosen among magnitudes need not be so among what they are of.
+  // The one that is chosen among magnitudes need not be chosen among the numbers themselves.
   static void Choose(FormulaCharacter& character) {
     NoPolynomial(character);
     character.has_mixed_sum |= !character.is_of_one_sign;

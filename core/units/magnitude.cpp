@@ -356,7 +356,7 @@ Magnitude Applied(Operation operation, Magnitudes x) {
 
 // --- what roundings move -------------------------------------------------------------------------
 
-// How far a value moves where its operands do, by what roundings to FLOAT16 made of them.
+// Roundings to FLOAT16 move operands, and these move the values that are made of them.
 
 bool IsAnyMoved(Magnitudes x) {
   return std::ranges::any_of(x, [](const Magnitude& one) { return one.moved > 0; });

@@ -38,7 +38,7 @@ struct Magnitude {
   double moved = 0;     // at most, by roundings to FLOAT16 on the way
 };
 
-// How far a number may have been moved by its rounding to FLOAT16.
+// Returns how far a number may have been moved by its rounding to FLOAT16.
 double HalfUlpOfFloat16(double x);
 
 // Whether a node is an element, a number or a product of such.

@@ -134,7 +134,7 @@ class UnitsOfOutput {
     SizesAndTerms found = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_);
     units_.scale = std::move(found.sizes);
     units_.terms = std::move(found.terms);
-    // What an element-wise operator rounds first gives the same results.
+    // An element-wise operator that rounds first has the same results.
     const bool is_moved = std::ranges::any_of(found.moved, [](double moved) { return moved > 0; });
     if (is_moved && !IsElementWise()) units_.rounded_before = std::move(found.moved);
     AddCoordinates();

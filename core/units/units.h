@@ -43,8 +43,8 @@ struct ErrorUnits {
   bool has_logarithm = false;    // of a sum, whose error is absolute
   std::vector<double> unscaled;  // S before a scale, divisor or activation; empty if there is none
 
-  // What roundings to FLOAT16 before the last one make of the result, infinite where one before an
-  // activation makes infinity of a number; or empty.
+  // The distances that roundings to FLOAT16 before the last one may move a result, infinite where
+  // one before an activation makes infinity of a number; or empty.
   std::vector<double> rounded_before{};
 
   std::vector<InfiniteResult> infinite{};  // results, by element
