@@ -111,34 +111,31 @@ bool AreShort(const ReductionCall& call, const Layout& input, const Layout& outp
 }
 
 // Sums by vectors and returns the outputs whose rounding that does not decide.
-template <typename T, typename Finalizer>
+template <typename T>
 std::vector<int64_t> ReduceByVectors(const ReductionCall& call, const ConstTensorView& input,
-                                     const TensorView& output, SumMap map) {
-  if constexpr (requires { Finalizer::kByVectors; }) {
-    if (AreShort(call, input.layout, output.layout)) {
-      return ReduceWith<ShortSumAccumulators<T>>(call, input, output, map, Finalizer::kByVectors);
-    }
+                                     const TensorView& output, SumMap map, SumFinalizer finalizer) {
+  if (finalizer != SumFinalizer::kLog && AreShort(call, input.layout, output.layout)) {
+    return ReduceWith<ShortSumAccumulators<T>>(call, input, output, map, finalizer);
   }
-  return ReduceWith<ApproximateSumAccumulators<T, Finalizer>>(call, input, output, map);
+  return ReduceWith<ApproximateSumAccumulators<T>>(call, input, output, map, finalizer);
 }
 
 // Sums by vectors, and again exactly if that does not decide the rounding.
-template <typename Finalizer>
 void ReduceFloats(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
-                  SumMap map) {
+                  SumMap map, SumFinalizer finalizer) {
   VisitDataType(Floats(), input.type, [&]<typename T>() {
-    const auto unresolved = ReduceByVectors<T, Finalizer>(call, input, output, map);
+    const auto unresolved = ReduceByVectors<T>(call, input, output, map, finalizer);
     if (unresolved.empty()) return;
-    using Exact = ExactSumAccumulators<T, Finalizer>;
+    using Exact = ExactSumAccumulators<T>;
     ReduceAgainWith<Exact>(call, input, output, unresolved,
-                           TraitsForLeft(TraitsOf<Exact>(), unresolved, output), map);
+                           TraitsForLeft(TraitsOf<Exact>(), unresolved, output), map, finalizer);
   });
 }
 
 void ReduceAny(const ReductionCall& call, const ConstTensorView& input, const TensorView& output,
                SumMap map, IntegerFold fold) {
   if (IsFloat(input.type)) {
-    return ReduceFloats<reduce::Rounded>(call, input, output, map);
+    return ReduceFloats(call, input, output, map, SumFinalizer::kItself);
   }
   VisitDataType(Join<Integers64, Integers32>(), input.type, [&]<typename T>() {
     ReduceWith<IntegerAccumulators<std::make_unsigned_t<T>>>(call, input, output, fold);
@@ -151,14 +148,14 @@ void ReduceToSum(const ReductionCall& call, const ConstTensorView& input,
                  const TensorView& output) {
   switch (call.function) {
     case ReduceFunction::kAverage:
-      return ReduceFloats<reduce::Averaged>(call, input, output, SumMap::kItself);
+      return ReduceFloats(call, input, output, SumMap::kItself, SumFinalizer::kAverage);
     case ReduceFunction::kL1:
       return ReduceAny(call, input, output, SumMap::kMagnitude,
                        IsSigned(input.type) ? IntegerFold::kSumOfMagnitudes : IntegerFold::kSum);
     case ReduceFunction::kL2:
-      return ReduceFloats<reduce::SquareRooted>(call, input, output, SumMap::kSquare);
+      return ReduceFloats(call, input, output, SumMap::kSquare, SumFinalizer::kSquareRoot);
     case ReduceFunction::kLogSum:
-      return ReduceFloats<reduce::Logged>(call, input, output, SumMap::kItself);
+      return ReduceFloats(call, input, output, SumMap::kItself, SumFinalizer::kLog);
     case ReduceFunction::kSumSquare:
       return ReduceAny(call, input, output, SumMap::kSquare, IntegerFold::kSumOfSquares);
     default:

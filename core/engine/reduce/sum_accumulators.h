@@ -29,9 +29,8 @@ bool CopyResolved(const T* results, const uint8_t* unresolved, int64_t count, T*
 }
 
 // Sums floats by vectors. A group whose rounding is unresolved stays unresolved.
-template <typename T, typename Finalizer>
-class ApproximateSumAccumulators
-    : public VectorAccumulators<ApproximateSumAccumulators<T, Finalizer>, T> {
+template <typename T>
+class ApproximateSumAccumulators : public VectorAccumulators<ApproximateSumAccumulators<T>, T> {
  public:
   using Input = T;
   using Output = T;
@@ -39,9 +38,11 @@ class ApproximateSumAccumulators
   static constexpr int64_t kColumns = 4096;  // their states fit in the second-level cache
   static constexpr int64_t kBlock = kReadAheadBytes / sizeof(T);
 
-  ApproximateSumAccumulators(int64_t capacity, SumMap map)
+  ApproximateSumAccumulators(int64_t capacity, SumMap map, SumFinalizer finalizer)
       : kernels_(ApproximateSumKernelsFor<T>(map)),
-        finalize_(FinalizeKernel(map)),
+        finalizer_(reduce::FinalizerFor<T>(finalizer)),
+        finalize_by_vectors_(finalizer == SumFinalizer::kLog ? nullptr
+                                                             : FinalizeSumsFor<T>(map, finalizer)),
         relative_bound_(VisitSumMap(map, []<SumMap kMap>() { return kRelativeBound<T, kMap>; })),
         needs_peak_(VisitSumMap(map, []<SumMap kMap>() { return kNeedsPeak<T, kMap>; })),
         heads_(static_cast<size_t>(capacity)),
@@ -74,9 +75,8 @@ class ApproximateSumAccumulators
   }
 
   void FinalizeGroups(int64_t o, int64_t count, int64_t n) {
-    if constexpr (requires { Finalizer::kByVectors; }) {
-      finalize_(Sums(o), count, n, results_.data() + o, unresolved_.data() + o);
-    }
+    if (finalize_by_vectors_ == nullptr) return;
+    finalize_by_vectors_(Sums(o), count, n, results_.data() + o, unresolved_.data() + o);
   }
 
   bool FinishGroups(int64_t o, int64_t count, T* results) const {
@@ -93,15 +93,15 @@ class ApproximateSumAccumulators
       magnitude = static_cast<double>(std::bit_cast<float>(peaks_[i])) * static_cast<double>(n);
     }
     if (!std::isfinite(heads_[i])) {  // nothing overflows here, so an element is not finite
-      result = Finalizer::template OfSpecial<T>(heads_[i]);
+      result = finalizer_.of_special(heads_[i]);
       return true;
     }
     if (magnitude == 0) {  // all terms are zeros, whose signs the head has kept
-      result = Finalizer::template OfZero<T>(heads_[i]);
+      result = finalizer_.of_zero(heads_[i]);
       return true;
     }
     const HeadTail sum = FastTwoSum(heads_[i], tails_[i]);
-    return Finalizer::Decide(sum, magnitude * relative_bound_, n, result);
+    return finalizer_.decide(sum, magnitude * relative_bound_, n, result);
   }
 
  private:
@@ -109,15 +109,9 @@ class ApproximateSumAccumulators
     return {heads_.data() + o, tails_.data() + o, peaks_.data() + o, blocks_.data() + o};
   }
 
-  static FinalizeSumsFunction<T> FinalizeKernel(SumMap map) {
-    if constexpr (requires { Finalizer::kByVectors; }) {
-      return FinalizeSumsFor<T>(map, Finalizer::kByVectors);
-    }
-    return nullptr;
-  }
-
   ApproximateSumKernels<T> kernels_;
-  FinalizeSumsFunction<T> finalize_;
+  reduce::Finalizer<T> finalizer_;
+  FinalizeSumsFunction<T> finalize_by_vectors_;  // null: there is none
   double relative_bound_;
   bool needs_peak_;
   std::vector<double> heads_;
@@ -177,16 +171,17 @@ class ShortSumAccumulators : public VectorAccumulators<ShortSumAccumulators<T>, 
 };
 
 // Exact sums for groups that others leave unresolved: ties, near ties, and cancelled terms.
-template <typename T, typename Finalizer>
-class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, Finalizer>, T> {
+template <typename T>
+class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T>, T> {
  public:
   using Input = T;
   using Output = T;
 
   static constexpr int64_t kColumns = 256;
 
-  ExactSumAccumulators(int64_t capacity, SumMap map)
+  ExactSumAccumulators(int64_t capacity, SumMap map, SumFinalizer finalizer)
       : kernels_(BinnedSumKernelsFor<T>(map)),
+        finalizer_(reduce::FinalizerFor<T>(finalizer)),
         count_(VisitSumMap(map, []<SumMap kMap>() { return SumBins<T, kMap>::kCount; })),
         pitch_((capacity + BinnedSums::kLanes - 1) / BinnedSums::kLanes * BinnedSums::kLanes),
         bins_(static_cast<size_t>(count_ * pitch_)) {}
@@ -210,11 +205,11 @@ class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, F
     for (int b = 0; b < count_; ++b) parts[static_cast<size_t>(b)] = Bin(o, b);
     const BoundedSum top = SumOfParts(std::span(parts).first(static_cast<size_t>(count_)));
     if (top.sum.head == 0) {
-      result = Finalizer::template OfZero<T>(0.0);
-    } else if (!Finalizer::Decide(top.sum, top.bound, n, result)) {
+      result = finalizer_.of_zero(0.0);
+    } else if (!finalizer_.decide(top.sum, top.bound, n, result)) {
       ExactSum sum;
       for (int b = 0; b < count_; ++b) sum.Add(Bin(o, b));
-      result = Finalizer::template Of<T>(sum, n);
+      result = finalizer_.of(sum, n);
     }
     return true;
   }
@@ -227,6 +222,7 @@ class ExactSumAccumulators : public VectorAccumulators<ExactSumAccumulators<T, F
   double Bin(int64_t o, int b) const { return bins_[static_cast<size_t>(b * pitch_ + o)]; }
 
   BinnedSumKernels<T> kernels_;
+  reduce::Finalizer<T> finalizer_;
   int count_;  // number of bins
   int64_t pitch_;
   std::vector<double> bins_;

@@ -6,7 +6,6 @@
 //   OfSpecial(sum)                   takes the IEEE 754 sum of terms that are not all finite
 //   Decide(sum, bound, n, result)    takes a sum as in Of that is known within `bound`; false
 //                                    if that does not suffice to know what Of would return
-//   kByVectors                       is the same for vectors, if there are kernels for that
 #pragma once
 
 #include <bit>
@@ -71,27 +70,23 @@ struct LikeSums {
 };
 
 struct Rounded : LikeSums {
-  static constexpr SumFinalizer kByVectors = SumFinalizer::kItself;
-
   template <typename T>
   static T Of(const ExactSum& sum, int64_t) {
     return RoundSum<T>(sum);
   }
   template <typename T>
-  static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
+  static bool Decide(const HeadTail& sum, double bound, int64_t, T& result) {
     return DecideRounding(sum.head, sum.tail, bound, result);
   }
 };
 
 struct Averaged : LikeSums {
-  static constexpr SumFinalizer kByVectors = SumFinalizer::kAverage;
-
   template <typename T>
   static T Of(const ExactSum& sum, int64_t n) {
     return RoundQuotient<T>(sum, static_cast<uint64_t>(n));
   }
   template <typename T>
-  static bool Decide(HeadTail sum, double bound, int64_t n, T& result) {
+  static bool Decide(const HeadTail& sum, double bound, int64_t n, T& result) {
     const double divisor = static_cast<double>(n);
     const double head = sum.head / divisor;
     const double remainder = std::fma(-head, divisor, sum.head) + sum.tail;
@@ -103,14 +98,12 @@ struct Averaged : LikeSums {
 };
 
 struct SquareRooted : LikeSums {
-  static constexpr SumFinalizer kByVectors = SumFinalizer::kSquareRoot;
-
   template <typename T>
   static T Of(const ExactSum& sum, int64_t) {
     return RoundSquareRoot<T>(sum);
   }
   template <typename T>
-  static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
+  static bool Decide(const HeadTail& sum, double bound, int64_t, T& result) {
     const double head = std::sqrt(sum.head);
     const double remainder = std::fma(-head, head, sum.head) + sum.tail;
     const double tail = remainder / (2 * head);
@@ -135,7 +128,7 @@ struct Logged {
     return sum > 0 ? Infinity<T>(false) : CanonicalNan<T>();
   }
   template <typename T>
-  static bool Decide(HeadTail sum, double bound, int64_t, T& result) {
+  static bool Decide(const HeadTail& sum, double bound, int64_t, T& result) {
     if (sum.head < -2 * bound) {
       result = CanonicalNan<T>();
       return true;
@@ -150,5 +143,33 @@ struct Logged {
     return DecideRounding(log, more, 2 * bound / sum.head + log_bound, result);
   }
 };
+
+// The functions of a functor, where it is not known at compile time.
+template <typename T>
+struct Finalizer {
+  T (*of)(const ExactSum& sum, int64_t n);
+  T (*of_zero)(double zero);
+  T (*of_special)(double sum);
+  bool (*decide)(const HeadTail& sum, double bound, int64_t n, T& result);
+};
+
+template <typename T>
+Finalizer<T> FinalizerFor(SumFinalizer finalizer) {
+  const auto functions = []<typename Functor>(Functor) -> Finalizer<T> {
+    return {Functor::template Of<T>, Functor::template OfZero<T>, Functor::template OfSpecial<T>,
+            Functor::template Decide<T>};
+  };
+  switch (finalizer) {
+    case SumFinalizer::kAverage:
+      return functions(Averaged());
+    case SumFinalizer::kSquareRoot:
+      return functions(SquareRooted());
+    case SumFinalizer::kLog:
+      return functions(Logged());
+    case SumFinalizer::kItself:
+      break;
+  }
+  return functions(Rounded());
+}
 
 }  // namespace dmlop::reduce

@@ -8,8 +8,8 @@ namespace dmlop {
 
 enum class SumMap { kItself, kMagnitude, kSquare };
 
-// Those that vectors compute. The square root is that of a sum of squares.
-enum class SumFinalizer { kItself, kAverage, kSquareRoot };
+// The square root is that of a sum of squares. Vectors compute all but logarithms.
+enum class SumFinalizer { kItself, kAverage, kSquareRoot, kLog };
 
 template <SumMap kMap>
 double MapOf(double x) {
