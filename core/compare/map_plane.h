@@ -62,10 +62,12 @@ struct MapLimits {
   int64_t columns;
 };
 
-// Returns limits that keep the proportions of the plane, for cells that are `cell_height` times as
-// high as wide. Even a thin plane gets `least` cells, if it has that many elements.
+// Returns a cell for each element, if there is room; otherwise limits that keep the proportions of
+// the plane, for cells that are `cell_height` times as high as wide. Even a thin plane gets `least`
+// cells, if it has that many elements.
 inline MapLimits Proportioned(const MapPlane& plane, const MapLimits& most, const MapLimits& least,
                               double cell_height) {
+  if (plane.rows <= most.rows && plane.columns <= most.columns) return {plane.rows, plane.columns};
   const double rows = static_cast<double>(plane.rows) / cell_height;
   const double columns = static_cast<double>(plane.columns);
   const double elements =

@@ -111,7 +111,9 @@ def panels_of(pixels, paper, ink):
 
 
 def proportioned(shape, most, least, height):
-    """The numbers of cells, of that height, that keep the proportions of the plane."""
+    """A cell for each element, or numbers of cells, of that height, that keep the proportions of the plane."""
+    if shape[0] <= most[0] and shape[1] <= most[1]:
+        return list(shape)
     rows, columns = shape[0] / height, shape[1]
     elements = max(rows / most[0], columns / most[1])
     return [min(max(int(size / elements + 0.5), fewest), limit)
@@ -205,7 +207,7 @@ class MapTest(ProgramTest):
 class DifferenceMapTest(MapTest):
     def test_cells_are_numpys_counts(self):
         random = np.random.default_rng(SEED)
-        shapes = [(5, 7), (33, 65), (1000, 3), (3, 1000), (2, 3, 40, 70), (4, 1, 9, 1), (17,), (1,), (100, 1), (2,) * 6]
+        shapes = [(16, 40), (33, 65), (1000, 3), (3, 1000), (2, 3, 40, 70), (4, 1, 9, 1), (17,), (1,), (100, 1), (2,) * 6]
         dtypes = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
         for number in range(22):
             shape, dtype = shapes[number % len(shapes)], dtypes[number % len(dtypes)]
