@@ -52,9 +52,7 @@ KindNames NamesOf(const Variation& variation) {
     case Kind::kSaturated:
       return {"saturated", "what is beyond the type becomes its nearest number"};
     default:
-      return {"wrapped", variation.of_differences
-                             ? "differences of integers wrap in the type of their operands"
-                             : "integers beyond the type wrap"};
+      return {"wrapped", "integers beyond the type wrap"};
   }
 }
 
@@ -94,6 +92,8 @@ Detail OrderOf(const Variation& v) {
       return {"pairwise", "pairwise"};
     case SumOrder::kBlocks:
       return {fmt::format("blocks={}", v.count), fmt::format("in blocks of {}", v.count)};
+    case SumOrder::kParts:
+      return {fmt::format("parts={}", v.count), fmt::format("in {} parts", v.count)};
     case SumOrder::kLanes:
     case SumOrder::kLanesOfNeighbours:
       return {fmt::format("lanes={}", v.count), fmt::format("in {} lanes", v.count)};
@@ -104,6 +104,8 @@ Detail OrderOf(const Variation& v) {
 
 Detail DetailOf(TermOrder terms) {
   switch (terms) {
+    case TermOrder::kBackwards:
+      return {"backwards", "from the last term"};
     case TermOrder::kWithPadding:
       return {"padded", "with zeros of padding"};
     case TermOrder::kByChannel:
@@ -160,6 +162,17 @@ Detail DetailOf(CutOff cut_off) {
   }
 }
 
+Detail DetailOf(WrappedPart wrapped) {
+  switch (wrapped) {
+    case WrappedPart::kDifferences:
+      return {"differences", "those of differences in the type of their operands"};
+    case WrappedPart::kSumsInInt16:
+      return {"int16", "those of sums in INT16"};
+    default:
+      return {};
+  }
+}
+
 std::vector<Detail> DetailsOf(const Variation& v) {
   switch (v.kind) {
     case Kind::kInputs:
@@ -175,7 +188,7 @@ std::vector<Detail> DetailsOf(const Variation& v) {
     case Kind::kFlushSubnormals:
       return {DetailOfFlush(v.flushed)};
     default:
-      return v.of_differences ? std::vector<Detail>{{"differences", ""}} : std::vector<Detail>();
+      return {DetailOf(v.wrapped)};
   }
 }
 
@@ -221,7 +234,8 @@ void AddSums(Variation sums, std::vector<Variation>& all) {
   if (sums.order == SumOrder::kPairwise) return;
   sums.is_fused = false;
   all.push_back(sums);
-  if (sums.order != SumOrder::kBlocks || sums.format == FloatFormat::kFloat32) return;
+  const bool has_blocks = sums.order == SumOrder::kBlocks || sums.order == SumOrder::kParts;
+  if (!has_blocks || sums.format == FloatFormat::kFloat32) return;
   sums.adds_blocks_in_float32 = true;
   all.push_back(sums);
   sums.is_fused = true;
@@ -251,7 +265,7 @@ void AddSums(std::vector<Variation>& all) {
   ForEachOrder(add);
 }
 
-// Other terms, and the addend as one of them, in formats in which that can be told.
+// Other terms, parts of them, and the addend as one of them, in formats in which that can be told.
 void AddSumsOfOtherTerms(std::vector<Variation>& all) {
   const auto add = [&](Variation sums) {
     for (const FloatFormat format : {FloatFormat::kFloat16, FloatFormat::kBfloat16}) {
@@ -259,7 +273,12 @@ void AddSumsOfOtherTerms(std::vector<Variation>& all) {
       AddSums(sums, all);
     }
   };
-  add({.kind = Kind::kSums, .terms = TermOrder::kByChannel});
+  for (const TermOrder terms : {TermOrder::kBackwards, TermOrder::kByChannel}) {
+    add({.kind = Kind::kSums, .terms = terms});
+  }
+  for (const int parts : {2, 4, 8}) {
+    add({.kind = Kind::kSums, .order = SumOrder::kParts, .count = parts});
+  }
   for (const TermOrder terms : {TermOrder::kOfFormula, TermOrder::kByChannel}) {
     for (const AddendOrder addend : {AddendOrder::kRounded, AddendOrder::kFirst}) {
       add({.kind = Kind::kSums, .terms = terms, .addend = addend});
@@ -306,7 +325,9 @@ std::vector<Variation> MakeAll() {
       {Kind::kLastOfEquals},
       {Kind::kSaturated},
       {Kind::kWrapped},
-      {.kind = Kind::kWrapped, .of_differences = true},
+      {.kind = Kind::kWrapped, .wrapped = WrappedPart::kDifferences},
+      {.kind = Kind::kSaturated, .wrapped = WrappedPart::kSumsInInt16},
+      {.kind = Kind::kWrapped, .wrapped = WrappedPart::kSumsInInt16},
       {Kind::kProductRounded},
       {Kind::kFastFunctions},
   };

@@ -10,12 +10,14 @@
 //   sums-float32, sums-float16, sums-bfloat16
 //       Each partial sum is rounded: in order of the terms; `pairwise`; `blocks=B`, each in order,
 //       and their sums in order; `lanes=L` take every L-th term and are added as a tree, by halves
-//       or `neighbours`. A product is added before it is rounded, unless it is `unfused` or sums
-//       are pairwise. `in-float32`: the sums of blocks are added in FLOAT32.
+//       or `neighbours`; `parts=P` are as long as one another, each in order, and so are their
+//       sums. A product is added before it is rounded, unless it is `unfused` or sums are pairwise.
+//       `in-float32`: the sums of blocks or parts are added in FLOAT32.
 //       The terms of windows are those of one tap after another, without those in padding;
-//       `padded`: with zeros in padding; `by-channel`: those of one channel after another, with
-//       zeros in padding. `rounded-addend`: the sum with the addend is rounded like the others;
-//       `addend-first`: sums begin with the addend.
+//       `backwards`: from the last one to the first; `padded`: with zeros in padding;
+//       `by-channel`: those of one channel after another, with zeros in padding. `rounded-addend`:
+//       the sum with the addend is rounded like the others; `addend-first`: sums begin with the
+//       addend.
 //   product-rounded        A sum of products is rounded to the output's type before the addend.
 //   float32-steps, float16-steps    Each operation of the formula is rounded. `rounded-constants`:
 //                          fractions such as an Alpha of 0.1 are, too. `whole-sums`: the sum of a
@@ -34,6 +36,7 @@
 //                          the greatest finite number.
 //   wrapped, wrapped:differences    Integers wrap in place of ending there; those that are
 //                          subtracted from one another wrap in their own type.
+//   saturated:int16, wrapped:int16    Sums of integers end at the ends of INT16, or wrap in it.
 #pragma once
 
 #include <cstdint>
@@ -68,11 +71,12 @@ enum class ArithmeticKind : uint8_t {
 // The inputs that are rounded. Factors are those that an operator multiplies by other ones.
 enum class RoundedInputs : uint8_t { kFactors, kAll, kFirstFactor, kWeights, kWithComputed };
 
-enum class SumOrder : uint8_t { kInOrder, kPairwise, kBlocks, kLanes, kLanesOfNeighbours };
+enum class SumOrder : uint8_t { kInOrder, kPairwise, kBlocks, kParts, kLanes, kLanesOfNeighbours };
 
 // The terms that are added in this order. Filters have a place for each of them.
 enum class TermOrder : uint8_t {
   kOfFormula,    // by tap, without those in padding
+  kBackwards,    // the same, from the last one to the first
   kWithPadding,  // by tap, with zeros in padding
   kByChannel     // all taps of a channel, then those of the next, with zeros in padding
 };
@@ -81,6 +85,9 @@ enum class TermOrder : uint8_t {
 enum class AddendOrder : uint8_t { kExactly, kRounded, kFirst };
 
 enum class FlushedPart : uint8_t { kOutputs, kInputs, kBoth };
+
+// The integers that wrap or end at the ends of a type.
+enum class WrappedPart : uint8_t { kResults, kDifferences, kSumsInInt16 };
 
 // Quotients become whole before the zero point is added or after that, or are rounded down.
 enum class CutOff : uint8_t { kQuotient, kAfterZeroPoint, kFloor };
@@ -95,7 +102,7 @@ struct ArithmeticVariation {
   bool is_fused = true;
   bool adds_blocks_in_float32 = false;
   FlushedPart flushed = FlushedPart::kOutputs;
-  bool of_differences = false;
+  WrappedPart wrapped = WrappedPart::kResults;
   TermOrder terms = TermOrder::kOfFormula;
   AddendOrder addend = AddendOrder::kExactly;
   bool rounds_constants = false;

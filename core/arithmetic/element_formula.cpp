@@ -226,15 +226,14 @@ std::vector<Node> ElementFormula::DependingOn(std::span<const Node> nodes) const
 
 std::optional<ElementFormula::ScaledQuotient> ElementFormula::AsScaledQuotient(Node node) const {
   if (formula_.operation(node) != Operation::kQuotient) return std::nullopt;
-  const Node product = formula_.operands(node)[0];
-  if (formula_.operation(product) != Operation::kProduct || formula_.HasList(product)) {
-    return std::nullopt;
-  }
-  const auto factors = formula_.operands(product);
-  if (factors.size() != 2) return std::nullopt;
+  const Node dividend = formula_.operands(node)[0], divisor = formula_.operands(node)[1];
+  if (formula_.operation(dividend) == Operation::kNumber) return std::nullopt;
+  const auto factors = formula_.operands(dividend);
+  const bool is_product = formula_.operation(dividend) == Operation::kProduct &&
+                          !formula_.HasList(dividend) && factors.size() == 2;
+  if (!is_product) return ScaledQuotient{dividend, std::nullopt, divisor};
   const bool is_first = !IsLeaf(formula_.operation(factors[0]));
-  return ScaledQuotient{factors[is_first ? 1 : 0], factors[is_first ? 0 : 1],
-                        formula_.operands(node)[1]};
+  return ScaledQuotient{factors[is_first ? 1 : 0], factors[is_first ? 0 : 1], divisor};
 }
 
 bool ElementFormula::HasScaledQuotient() const {

@@ -80,7 +80,8 @@ class ElementFormula {
       std::span<const Node> depending,
       const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
       bool divides_by_all) const;
-  // Whether products are divided, which a device may do with one of their factors.
+  // Whether anything is divided but 1: a device may divide one factor of a product, or 1, and
+  // multiply then.
   bool HasScaledQuotient() const;
   // The elements if each operation is rounded, as such a variation says.
   Results InSteps(const ArithmeticVariation& steps) const;
@@ -90,9 +91,11 @@ class ElementFormula {
   Results WithRoundedFactors(const FloatRounding& rounding) const;
 
  private:
-  // factor * dividend / divisor
+  // factor * dividend / divisor; without a dividend, it is 1.
   struct ScaledQuotient {
-    Node factor, dividend, divisor;
+    Node factor;
+    std::optional<Node> dividend;
+    Node divisor;
   };
 
   void FindSums();

@@ -36,6 +36,7 @@ struct Features {
   bool has_whole_roundings = false;  // to the nearest whole number
   bool has_functions = false;
   bool has_integer_differences = false;
+  bool has_integer_sums = false;
 };
 
 bool IsInexactFunction(const Formula& formula, FormulaNode node) {
@@ -152,6 +153,8 @@ Features FeaturesOf(const ElementFormula& element) {
     features.has_whole_roundings |= operation == Operation::kRound;
     features.has_functions |= IsFunction(formula, node);
     features.has_integer_differences |= IsDifferenceOfIntegers(formula, node);
+    features.has_integer_sums |=
+        operation == Operation::kSum && formula.HasList(node) && !element.IsRounded(node);
   }
   return features;
 }
@@ -213,9 +216,11 @@ class Relevance {
       case Kind::kFastFunctions:
         return features_.has_functions;
       case Kind::kSaturated:
-        return features_.has_wraps || (IsFloat(type_) && has_formula_);
+        return v.wrapped == WrappedPart::kSumsInInt16
+                   ? features_.has_integer_sums
+                   : features_.has_wraps || (IsFloat(type_) && has_formula_);
       default:
-        return v.of_differences ? features_.has_integer_differences : features_.has_clamps;
+        return IsWrapped(v.wrapped);
     }
   }
 
@@ -230,7 +235,8 @@ class Relevance {
 
   bool HasSteps(const ArithmeticVariation& v) const {
     constexpr size_t kFewestTerms = 3;  // whose sum takes more than one step
-    return features_.roundings > 1 && (!v.rounds_constants || features_.has_long_constants) &&
+    const int least = v.divides_first ? 1 : 2;
+    return features_.roundings >= least && (!v.rounds_constants || features_.has_long_constants) &&
            (!v.has_whole_sums || features_.most_terms >= kFewestTerms) &&
            (!v.divides_first || features_.has_scaled_quotient);
   }
@@ -238,6 +244,17 @@ class Relevance {
   bool IsThrough(FloatFormat format) const {
     if (format == FloatFormat::kFloat16) return type_ != DataType::kFloat16;
     return type_ == DataType::kFloat64 || (type_ == DataType::kFloat16 && has_formula_);
+  }
+
+  bool IsWrapped(WrappedPart part) const {
+    switch (part) {
+      case WrappedPart::kDifferences:
+        return features_.has_integer_differences;
+      case WrappedPart::kSumsInInt16:
+        return features_.has_integer_sums;
+      default:
+        return features_.has_clamps;
+    }
   }
 
   bool IsFlushed(FlushedPart part) const {

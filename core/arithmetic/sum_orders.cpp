@@ -28,6 +28,12 @@ Column AddedWhole(const FloatRounding& rounding, const Column& a, const Column& 
   return sum;
 }
 
+// The terms of each block, or of each of as many parts.
+size_t BlockSize(const ArithmeticVariation& sums, size_t terms) {
+  const auto count = static_cast<size_t>(sums.count);
+  return sums.order == SumOrder::kParts ? (terms + count - 1) / count : count;
+}
+
 template <typename Column>
 class OneOrder {
  public:
@@ -39,6 +45,7 @@ class OneOrder {
       case SumOrder::kPairwise:
         return Pairwise({terms_.begin(), terms_.end()});
       case SumOrder::kBlocks:
+      case SumOrder::kParts:
         return OfBlocks();
       case SumOrder::kLanes:
         return Halved(Lanes());
@@ -63,7 +70,7 @@ class OneOrder {
 
   Column OfBlocks() const {
     const FloatRounding total(sums_.adds_blocks_in_float32 ? FloatFormat::kFloat32 : sums_.format);
-    const auto size = static_cast<size_t>(sums_.count);
+    const size_t size = BlockSize(sums_, terms_.size());
     Column sum{};
     for (size_t begin = 0; begin < terms_.size(); begin += size) {
       sum = Added(total, sum, Chain(begin, std::min(begin + size, terms_.size()), 1));
@@ -147,6 +154,7 @@ class PartialSums {
   std::vector<PartialSum> All() {
     switch (sums_.order) {
       case SumOrder::kBlocks:
+      case SumOrder::kParts:
         AddBlocks();
         break;
       case SumOrder::kLanes:
@@ -176,7 +184,7 @@ class PartialSums {
   void AddBlocks() {
     ArithmeticVariation of_blocks = in_order_;
     if (sums_.adds_blocks_in_float32) of_blocks.format = FloatFormat::kFloat32;
-    const auto size = static_cast<size_t>(sums_.count);
+    const size_t size = BlockSize(sums_, terms_.size());
     double sum = 0;
     for (size_t begin = 0; begin < terms_.size(); begin += size) {
       const size_t count = std::min(size, terms_.size() - begin);
@@ -314,15 +322,18 @@ std::vector<double> InPlaces(const FilterPlaces& places, TermOrder order,
 }  // namespace
 
 bool HasTermOrder(const OperatorDesc& op, TermOrder order) {
-  if (order == TermOrder::kOfFormula) return true;
+  if (order == TermOrder::kOfFormula || order == TermOrder::kBackwards) return true;
   return FilterOf(op) && (order == TermOrder::kByChannel || HasPadding(op));
 }
 
 std::vector<double> OrderedTerms(const OperatorDesc& op, const ElementFormula& formula,
                                  FormulaNode sum, const ArithmeticVariation& sums) {
   std::vector<double> terms = formula.TermsOf(sum);
-  const auto filter = FilterOf(op);
-  if (sums.terms != TermOrder::kOfFormula && filter) {
+  if (sums.terms == TermOrder::kBackwards) std::ranges::reverse(terms);
+  const bool is_in_places =
+      sums.terms == TermOrder::kWithPadding || sums.terms == TermOrder::kByChannel;
+  const auto filter = is_in_places ? FilterOf(op) : std::nullopt;
+  if (filter) {
     terms = InPlaces(FilterPlaces(formula.formula(), *filter), sums.terms,
                      formula.formula().operands(sum), std::move(terms));
   }

@@ -19,6 +19,12 @@ using formula_numbers::Values;
 using Node = FormulaNode;
 using Operation = FormulaOperation;
 
+// Where arithmetic is FLOAT32's, steps that are kept in FLOAT16 are rounded to that before. Sums,
+// products and quotients of numbers of FLOAT16 are the same without.
+DoubleDouble RoundedStep(const FloatRounding& rounding, DoubleDouble value) {
+  return Rounded(rounding, Rounded(FloatRounding(FloatFormat::kFloat32), value));
+}
+
 // Operations on many operands take one after another.
 DoubleDouble RoundedChain(const Formula& formula, Node node, Values values,
                           const FloatRounding& rounding) {
@@ -29,10 +35,10 @@ DoubleDouble RoundedChain(const Formula& formula, Node node, Values values,
   constexpr Node kBoth[] = {0, 1};
   for (const Node operand : operands.subspan(1)) {
     chain[1] = values[operand];
-    chain[0] = Rounded(rounding, is_product ? Product(kBoth, chain) : Sum(kBoth, chain));
+    chain[0] = RoundedStep(rounding, is_product ? Product(kBoth, chain) : Sum(kBoth, chain));
   }
-  if (formula.operation(node) != Operation::kMean) return Rounded(rounding, chain[0]);
-  return Rounded(rounding, chain[0] / static_cast<double>(operands.size()));
+  if (formula.operation(node) != Operation::kMean) return RoundedStep(rounding, chain[0]);
+  return RoundedStep(rounding, chain[0] / static_cast<double>(operands.size()));
 }
 
 bool IsChain(Operation operation) {
@@ -144,12 +150,13 @@ DoubleDouble ElementFormula::WithoutTerms(
 
 DoubleDouble ElementFormula::DividedFirst(const ScaledQuotient& parts, Values values,
                                           const FloatRounding& rounding) {
-  const DoubleDouble dividend = values[parts.dividend], divisor = values[parts.divisor];
+  const DoubleDouble dividend = parts.dividend ? values[*parts.dividend] : DoubleDouble{1, 0};
+  const DoubleDouble divisor = values[parts.divisor];
   const DoubleDouble quotient =
-      Rounded(rounding, Checked(dividend.head / divisor.head, dividend / divisor));
+      RoundedStep(rounding, Checked(dividend.head / divisor.head, dividend / divisor));
   constexpr Node kBoth[] = {0, 1};
   const DoubleDouble factors[] = {values[parts.factor], quotient};
-  return Rounded(rounding, Product(kBoth, factors));
+  return RoundedStep(rounding, Product(kBoth, factors));
 }
 
 ElementFormula::Results ElementFormula::InSteps(const ArithmeticVariation& steps) const {
@@ -172,7 +179,7 @@ ElementFormula::Results ElementFormula::InSteps(const ArithmeticVariation& steps
                !(steps.has_whole_sums && formula_numbers::IsSumOfList(formula_, node))) {
       values[node] = RoundedChain(formula_, node, values, rounding);
     } else {
-      values[node] = Rounded(rounding, Evaluated(formula_, node, values));
+      values[node] = RoundedStep(rounding, Evaluated(formula_, node, values));
     }
   }
   return AtEnds(values);

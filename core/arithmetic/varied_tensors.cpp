@@ -266,17 +266,30 @@ bool IsExtreme(Operation operation) {
 }
 
 // Another operation on the same operands.
-Operation Exchanged(ArithmeticKind kind, Operation operation) {
+Operation Exchanged(const ArithmeticVariation& variation, Operation operation) {
   constexpr std::array<Operation, 2> kPairs[] = {
       {Operation::kFirstMaximum, Operation::kLastMaximum},
       {Operation::kFirstMinimum, Operation::kLastMinimum}};
-  if (kind == ArithmeticKind::kSaturated && operation == Operation::kWrap) return Operation::kClamp;
-  if (kind == ArithmeticKind::kWrapped && operation == Operation::kClamp) return Operation::kWrap;
-  if (kind != ArithmeticKind::kLastOfEquals) return operation;
+  const bool is_result = variation.wrapped == WrappedPart::kResults;
+  if (is_result && variation.kind == Kind::kSaturated && operation == Operation::kWrap) {
+    return Operation::kClamp;
+  }
+  if (is_result && variation.kind == Kind::kWrapped && operation == Operation::kClamp) {
+    return Operation::kWrap;
+  }
+  if (variation.kind != Kind::kLastOfEquals) return operation;
   for (const auto& [first, last] : kPairs) {
     if (operation == first || operation == last) return operation == first ? last : first;
   }
   return operation;
+}
+
+// A value in the range of integers, where it wraps or ends.
+FormulaValue InRange(Operation operation, const FormulaValue& value, DataType type) {
+  const Dyadic count = Dyadic(1).TimesPowerOfTwo(BitWidth(type));
+  const Dyadic least = IsSigned(type) ? -count.TimesPowerOfTwo(-1) : Dyadic();
+  const FormulaValue range[] = {value, Exactly(least), Exactly(least + count - Dyadic(1))};
+  return ExactArithmetic::Apply(operation, range);
 }
 
 // a - b in the type that both have.
@@ -284,10 +297,7 @@ FormulaValue WrappedDifference(const TypedValue& a, const TypedValue& b) {
   const TypedValue both[] = {a, b};
   const FormulaValue difference = ExactArithmetic::Apply(Operation::kDifference, Untyped(both));
   if (a.type == DataType::kUnknown || a.type != b.type) return difference;
-  const Dyadic count = Dyadic(1).TimesPowerOfTwo(BitWidth(a.type));
-  const Dyadic least = IsSigned(a.type) ? -count.TimesPowerOfTwo(-1) : Dyadic();
-  const FormulaValue range[] = {difference, Exactly(least), Exactly(least + count - Dyadic(1))};
-  return ExactArithmetic::Apply(Operation::kWrap, range);
+  return InRange(Operation::kWrap, difference, a.type);
 }
 
 // The first NaN, or its place.
@@ -298,37 +308,24 @@ std::optional<FormulaValue> PassedNan(Operation operation, TypedValues operands)
   return *nan;
 }
 
-// A quotient is cut off where it is rounded, or with the zero point where their sum is clamped.
-template <CutOff kCutOff>
-struct CutOffArithmetic : ExactArithmetic {
-  using Values = std::span<const Value>;
-
-  static Value Apply(Operation operation, Values operands) {
-    if (operation == Operation::kRound) return Whole(operands);
-    const bool is_sum = kCutOff == CutOff::kAfterZeroPoint && operation == Operation::kClamp;
-    if (!is_sum) return ExactArithmetic::Apply(operation, operands);
-    std::vector<Value> clamped(operands.begin(), operands.end());
-    clamped[0] = ExactArithmetic::Apply(Operation::kTruncate, operands.first(1));
-    return ExactArithmetic::Apply(operation, clamped);
+// Where a quotient is rounded, it is cut off, or waits for the zero point.
+FormulaValue CutOffQuotient(CutOff cut_off, std::span<const FormulaValue> quotient) {
+  switch (cut_off) {
+    case CutOff::kAfterZeroPoint:
+      return quotient[0];
+    case CutOff::kFloor:
+      return ExactArithmetic::Apply(Operation::kFlooredQuotient,
+                                    std::array{quotient[0], ExactArithmetic::Number(1, Dyadic(1))});
+    default:
+      return ExactArithmetic::Apply(Operation::kTruncate, quotient);
   }
+}
 
- private:
-  static Value Whole(Values quotient) {
-    switch (kCutOff) {
-      case CutOff::kAfterZeroPoint:
-        return quotient[0];
-      case CutOff::kFloor:
-        return ExactArithmetic::Apply(Operation::kFlooredQuotient,
-                                      std::array{quotient[0], Number(1, Dyadic(1))});
-      default:
-        return ExactArithmetic::Apply(Operation::kTruncate, quotient);
-    }
-  }
-};
-
-template <ArithmeticKind kKind, bool kOfDifferences = false>
-struct ChosenArithmetic {
+class ChosenArithmetic {
+ public:
   using Value = TypedValue;
+
+  explicit ChosenArithmetic(const ArithmeticVariation& variation) : variation_(&variation) {}
 
   static Value Element(const ConstTensorView& view, int64_t offset) {
     Value value = ExactArithmetic::Element(view, offset);
@@ -338,69 +335,50 @@ struct ChosenArithmetic {
   static Value Number(double value, const std::optional<Dyadic>& exact) {
     return ExactArithmetic::Number(value, exact);
   }
-  static Value Apply(Operation operation, TypedValues operands) {
-    if constexpr (kKind == ArithmeticKind::kNanPasses) {
-      if (const auto nan = PassedNan(operation, operands)) return *nan;
-    }
-    if constexpr (kOfDifferences) {
-      if (operation == Operation::kDifference) return WrappedDifference(operands[0], operands[1]);
-      return ExactArithmetic::Apply(operation, Untyped(operands));
-    }
-    std::vector<FormulaValue> values = Untyped(operands);
-    if (kKind == ArithmeticKind::kStartsAtZero && operation == Operation::kMaximum) {
-      values.push_back(Special(0));
-    }
-    return ExactArithmetic::Apply(Exchanged(kKind, operation), values);
-  }
   static Value Function(ElementWiseFunction function, std::span<const double> parameters,
                         TypedValues operands) {
     return ExactArithmetic::Function(function, parameters, Untyped(operands));
   }
+
+  Value Apply(Operation operation, TypedValues operands) const {
+    const bool is_nan_passed = variation_->kind == Kind::kNanPasses;
+    if (const auto nan = is_nan_passed ? PassedNan(operation, operands) : std::nullopt) return *nan;
+    if (operation == Operation::kDifference && variation_->wrapped == WrappedPart::kDifferences) {
+      return WrappedDifference(operands[0], operands[1]);
+    }
+    return Applied(operation, Untyped(operands));
+  }
+
+ private:
+  FormulaValue Applied(Operation operation, std::vector<FormulaValue> values) const {
+    const bool is_cut_off = variation_->kind == Kind::kTowardZero;
+    if (is_cut_off && operation == Operation::kRound) {
+      return CutOffQuotient(variation_->cut_off, values);
+    }
+    if (operation == Operation::kClamp && variation_->cut_off == CutOff::kAfterZeroPoint) {
+      values[0] = ExactArithmetic::Apply(Operation::kTruncate, std::span(values).first(1));
+    }
+    if (variation_->kind == Kind::kStartsAtZero && operation == Operation::kMaximum) {
+      values.push_back(Special(0));
+    }
+    const FormulaValue value = ExactArithmetic::Apply(Exchanged(*variation_, operation), values);
+    return IsSumInInt16(operation, values.size()) ? InInt16(value) : value;
+  }
+
+  // A sum with an addend or a zero point is one of two.
+  bool IsSumInInt16(Operation operation, size_t terms) const {
+    constexpr size_t kFewest = 3;
+    return variation_->wrapped == WrappedPart::kSumsInInt16 && operation == Operation::kSum &&
+           terms >= kFewest;
+  }
+
+  FormulaValue InInt16(const FormulaValue& sum) const {
+    const bool wraps = variation_->kind == Kind::kWrapped;
+    return InRange(wraps ? Operation::kWrap : Operation::kClamp, sum, DataType::kInt16);
+  }
+
+  const ArithmeticVariation* variation_;
 };
-
-template <typename Arithmetic>
-std::vector<FormulaValue> ValuesIn(const Formula& formula, std::span<const FormulaNode> ends) {
-  FormulaEvaluation<Arithmetic> values(formula);
-  std::vector<FormulaValue> at_ends;
-  for (const FormulaNode end : ends) at_ends.push_back(values.At(end));
-  return at_ends;
-}
-
-template <ArithmeticKind kKind, bool kOfDifferences = false>
-std::vector<FormulaValue> ValuesOf(const Formula& formula, std::span<const FormulaNode> ends) {
-  return ValuesIn<ChosenArithmetic<kKind, kOfDifferences>>(formula, ends);
-}
-
-std::vector<FormulaValue> ValuesCutOff(CutOff cut_off, const Formula& formula,
-                                       std::span<const FormulaNode> ends) {
-  switch (cut_off) {
-    case CutOff::kAfterZeroPoint:
-      return ValuesIn<CutOffArithmetic<CutOff::kAfterZeroPoint>>(formula, ends);
-    case CutOff::kFloor:
-      return ValuesIn<CutOffArithmetic<CutOff::kFloor>>(formula, ends);
-    default:
-      return ValuesIn<CutOffArithmetic<CutOff::kQuotient>>(formula, ends);
-  }
-}
-
-std::vector<FormulaValue> ChosenValues(const ArithmeticVariation& variation, const Formula& formula,
-                                       std::span<const FormulaNode> ends) {
-  switch (variation.kind) {
-    case ArithmeticKind::kNanPasses:
-      return ValuesOf<ArithmeticKind::kNanPasses>(formula, ends);
-    case ArithmeticKind::kStartsAtZero:
-      return ValuesOf<ArithmeticKind::kStartsAtZero>(formula, ends);
-    case ArithmeticKind::kLastOfEquals:
-      return ValuesOf<ArithmeticKind::kLastOfEquals>(formula, ends);
-    case ArithmeticKind::kSaturated:
-      return ValuesOf<ArithmeticKind::kSaturated>(formula, ends);
-    case ArithmeticKind::kTowardZero:
-      return ValuesCutOff(variation.cut_off, formula, ends);
-    default:
-      return variation.of_differences ? ValuesOf<ArithmeticKind::kWrapped, true>(formula, ends)
-                                      : ValuesOf<ArithmeticKind::kWrapped>(formula, ends);
-  }
-}
 
 // The row-major number of the last of the greatest elements, where the first output is the greatest
 // of them; none if it is not.
@@ -544,10 +522,9 @@ bool Chooses(ArithmeticKind kind, DataType type) {
 std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
                                          const Formula& formula, std::span<const FormulaNode> ends,
                                          DataType type) {
+  FormulaEvaluation<ChosenArithmetic> values(formula, ChosenArithmetic(variation));
   std::vector<ElementBytes> elements;
-  for (const FormulaValue& value : ChosenValues(variation, formula, ends)) {
-    elements.push_back(Stored(type, value.number));
-  }
+  for (const FormulaNode end : ends) elements.push_back(Stored(type, values.At(end).number));
   return elements;
 }
 

@@ -314,9 +314,9 @@ class FormulaEvaluation {
 
   Value Apply(Formula::Node node, std::span<const Value> operands) const {
     if (formula_.operation(node) == FormulaOperation::kElementWise) {
-      return Arithmetic::Function(formula_.function(node), formula_.parameters(node), operands);
+      return arithmetic_.Function(formula_.function(node), formula_.parameters(node), operands);
     }
-    return Arithmetic::Apply(formula_.operation(node), operands);
+    return arithmetic_.Apply(formula_.operation(node), operands);
   }
 
   // Piece by piece, so that few values of a long list are kept.
@@ -327,13 +327,13 @@ class FormulaEvaluation {
     std::vector<Value> piece;
     for (const Formula::Node operand : formula_.operands(node)) {
       piece.push_back(At(operand));
-      if (piece.size() == kPiece) piece = {Arithmetic::Apply(operation, piece)};
+      if (piece.size() == kPiece) piece = {arithmetic_.Apply(operation, piece)};
     }
-    const Value all = Arithmetic::Apply(operation, piece);
+    const Value all = arithmetic_.Apply(operation, piece);
     if (!is_mean) return all;
     const auto count = static_cast<double>(formula_.operands(node).size());
     const Value quotient[] = {all, Arithmetic::Number(count, Dyadic(count))};
-    return Arithmetic::Apply(FormulaOperation::kQuotient, quotient);
+    return arithmetic_.Apply(FormulaOperation::kQuotient, quotient);
   }
 
   const Formula& formula_;

@@ -64,7 +64,10 @@ class Sum:
             terms = self.round(terms)
         if "pairwise" in self.details:
             return self.tree(terms, False)
-        if size := self.value("blocks"):
+        if "backwards" in self.details:
+            terms = terms[::-1]
+        parts = self.value("parts")
+        if size := -(-len(terms) // parts) if parts else self.value("blocks"):
             blocks = [self.chain(terms[i: i + size]) for i in range(0, len(terms), size)]
             return self.chain(np.array(blocks), self.total)
         if count := self.value("lanes"):
@@ -74,7 +77,7 @@ class Sum:
 
 
 ORDERS = ["", "unfused", "pairwise", "blocks=4", "blocks=32,unfused", "blocks=64,in-float32", "blocks=256", "lanes=2",
-          "lanes=32,unfused", "lanes=8,neighbours", "blocks=16,unfused,in-float32"]
+          "lanes=32,unfused", "lanes=8,neighbours", "blocks=16,unfused,in-float32", "parts=2", "parts=8,unfused", "parts=4,in-float32", "backwards", "unfused,backwards"]
 
 
 def gemm(dtype, m, k, n, **fields):
@@ -121,7 +124,7 @@ class ArithmeticTest(ProgramTest):
     def test_sums_in_every_order(self):
         for form in ROUNDINGS:
             for details in ORDERS:
-                if form == "float32" and "in-float32" in details:
+                if form == "float32" and any(word in details for word in ("in-float32", "backwards", "parts")):
                     continue
                 name = f"sums-{form}" + (f":{details}" if details else "")
                 dtype = SINGLE if form != "float16" else HALF
@@ -228,6 +231,13 @@ class ArithmeticTest(ProgramTest):
         mean, variance, scale, bias = (self.random.uniform(0.5, 2, (1, 4, 1, 1)).astype(HALF) for _ in range(4))
         self.check({"type": "BATCH_NORMALIZATION", "Spatial": True, "Epsilon": 0.0625}, [x, mean, variance, scale, bias],
                    "float16-steps:quotients-first", (x - mean) / np.sqrt(variance + HALF(0.0625)) * scale + bias)
+        self.check({"type": "ELEMENT_WISE_DIVIDE"}, [x[0, 0], x[0, 1]], "float16-steps:quotients-first", x[0, 0] * (HALF(1) / x[0, 1]))
+
+    def test_steps_in_half_are_of_single_arithmetic(self):
+        """A constant that FLOAT16 lacks makes ties of products that were none."""
+        x = self.normal(4000, dtype=HALF)
+        steps = ((SINGLE(1.3) * x.astype(SINGLE)).astype(HALF).astype(SINGLE) + SINGLE(0.3)).astype(HALF)
+        self.check({"type": "ACTIVATION_LINEAR", "Alpha": 1.3, "Beta": 0.3}, [x], "float16-steps", steps)
 
     def test_states_that_are_rounded_before_products(self):
         steps, size, count = 5, 4, 3
@@ -305,6 +315,13 @@ class ArithmeticTest(ProgramTest):
         dequantize = {"type": "ELEMENT_WISE_DEQUANTIZE_LINEAR"}
         self.check(dequantize, [a, scale, zero], "wrapped:differences", (a - zero) * scale)
         self.check(dequantize, [a, scale, zero], "inputs-float16", ((a.astype("f8") - 121) * scale.astype(HALF)).astype(SINGLE))
+        a, b = (self.random.integers(0, 256, shape).astype("u1") for shape in ((40, 60), (60, 9)))
+        sums = a.astype("i8") @ b.astype("i8")
+        product = {"type": "MATRIX_MULTIPLY_INTEGER"}
+        self.check(product, [a, b], "wrapped:int16", sums.astype("i2").astype("i4"))
+        self.check(product, [a, b], "saturated:int16", np.clip(sums, -2**15, 2**15 - 1).astype("i4"))
+        wide = a.astype("i4") << 4
+        self.check({"type": "REDUCE", "Function": "SUM", "Axes": [0]}, [wide], "wrapped:int16", wide.sum(0, keepdims=True).astype("i2").astype("i4"))
 
     def test_activations_follow(self):
         """What is varied is the operator's own result, then the activation of that."""
