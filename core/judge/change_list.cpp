@@ -95,14 +95,9 @@ class ChangeList {
 
   void Values(const Field&, const std::string& pointer, const Scalar& scalar) {
     const Json value = ElementJson(scalar.type, scalar.bytes.data());
-    for (const int other : {0, 1}) {
-      if (value != other) Add(pointer, other);
-    }
-    if (value.is_number_float()) Add(pointer, Short(-value.get<double>()));
-    if (!value.is_number_integer()) return;
-    const auto number = value.get<int64_t>();
-    if (IsSigned(scalar.type)) Add(pointer, -number);
-    for (const int64_t step : {1, -1}) Add(pointer, number + step);
+    if (value.is_number_float()) return Numbers(pointer, value.get<double>());
+    if (value.is_number_unsigned()) return Numbers(pointer, value.get<uint64_t>());
+    if (value.is_number_integer()) Numbers(pointer, value.get<int64_t>());
   }
 
   // The values that a single number is mistaken for.
@@ -114,6 +109,10 @@ class ChangeList {
       if (value != 0) others.push_back(static_cast<T>(value - 1));
     }
     if constexpr (std::is_signed_v<T>) others.push_back(-value);
+    if constexpr (std::is_floating_point_v<T>) {
+      const bool is_whole = std::trunc(value) == value && std::abs(value) > 1;
+      if (is_whole) others.insert(others.end(), {value + 1, value - 1});
+    }
     std::erase(others, value);
     return others;
   }
@@ -245,7 +244,7 @@ class ChangeList {
         AddExchange("/desc/" + slots[i].path, "/desc/" + slots[k].path);
       }
     }
-    for (size_t i = 1; i < slots.size(); ++i) {
+    for (size_t i = 0; i < slots.size() && slots.size() > 1; ++i) {
       for (const int value : {0, 1}) Add("/bindings/" + slots[i].path, value);
     }
     for (const TensorSlot& slot : slots) Reread("/desc/" + slot.path, *slot.desc);
@@ -272,7 +271,21 @@ class ChangeList {
     auto [sizes, strides] = LayoutOf(*slot.desc);
     if (sizes.size() == 0 || sizes[sizes.size() - 1] == 1) return;
     strides[strides.size() - 1] = 0;
-    Add("/desc/" + slot.path + "/Strides", std::vector<int64_t>(strides.begin(), strides.end()));
+    const std::string pointer = "/desc/" + slot.path;
+    AddStrides(pointer, strides);
+    AddWithout(pointer, sizes, sizes.size() - 1);
+  }
+
+  void AddStrides(const std::string& pointer, const Dims& strides) {
+    Add(pointer + "/Strides", std::vector<int64_t>(strides.begin(), strides.end()));
+  }
+
+  // The first elements of a tensor, taken for one without a dimension.
+  void AddWithout(const std::string& pointer, Dims sizes, size_t dimension) {
+    if (std::exchange(sizes[dimension], 1) == 1) return;
+    Dims strides = PackedStrides(sizes);
+    strides[dimension] = 0;
+    AddStrides(pointer, strides);
   }
 
   // Readings of the same bytes: as numbers of the other signedness, with other strides, or the
@@ -286,11 +299,12 @@ class ChangeList {
     const auto [sizes, strides] = LayoutOf(desc);
     for (size_t d = 0; d + 1 < strides.size(); ++d) {
       for (const int64_t stride : {strides[d] - 1, strides[d] + 1, int64_t{0}}) {
-        std::vector<int64_t> others(strides.begin(), strides.end());
+        Dims others = strides;
         others[d] = stride;
-        if (stride > 0 || (stride == 0 && sizes[d] > 1)) Add(pointer + "/Strides", others);
+        if (stride > 0 || (stride == 0 && sizes[d] > 1)) AddStrides(pointer, others);
       }
     }
+    for (size_t d = 1; d + 1 < strides.size(); ++d) AddWithout(pointer, sizes, d);
     Pitches(pointer, sizes);
   }
 
@@ -300,8 +314,7 @@ class ChangeList {
     for (const int64_t pitch : {row - 1, row / 4 * 4, row / 8 * 8, row / 16 * 16, row / 32 * 32}) {
       if (pitch <= 0 || pitch == row || sizes.size() < 2) continue;
       sizes.back() = pitch;
-      const Dims strides = PackedStrides(sizes);
-      Add(pointer + "/Strides", std::vector<int64_t>(strides.begin(), strides.end()));
+      AddStrides(pointer, PackedStrides(sizes));
     }
   }
 
@@ -317,6 +330,7 @@ class PairList {
 
   std::vector<std::vector<DescriptorChange>> All() {
     MovePadding();
+    LeaveOutWithType();
     Zeros<std::vector<float>>("InputPixelOffsets", "OutputPixelOffsets");
     Zeros<float>("InputPixelOffset", "OutputPixelOffset");
     return std::move(pairs_);
@@ -347,6 +361,17 @@ class PairList {
       Move(*start, *end, i, i + 1, -1);
     }
     for (const int step : {1, -1, kAll, -kAll}) Move(*start, *end, 0, start->size(), step);
+  }
+
+  // A tensor whose type is a field of its own, such as a mask.
+  void LeaveOutWithType() {
+    for (const TensorSlot& slot : TensorSlots(op_, TensorRole::kInput)) {
+      constexpr std::string_view kTensor = "Tensor";
+      if (!slot.path.ends_with(kTensor)) continue;
+      const std::string type = slot.path.substr(0, slot.path.size() - kTensor.size()) + "Type";
+      if (Find<uint32_t>(type) == nullptr) continue;
+      Add({"/desc/" + type, "\"NONE\"", ""}, {"/desc/" + slot.path, "null", ""});
+    }
   }
 
   static constexpr int kAll = 1 << 30;

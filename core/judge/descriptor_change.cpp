@@ -146,11 +146,11 @@ class Application {
     }
   }
 
-  // Inputs that must have the same type are read alike. But where each is read by its own, those
-  // beside a zero point and zero points beside others keep their values, and so do those beside a
-  // zero point where all are read alike.
+  // Tensors that must have the same type are read alike, outputs, too. But where each is read by its
+  // own, those beside a zero point and zero points beside others keep their values, and so do those
+  // beside a zero point where all are read alike.
   void SetTiedTypes(const std::string& pointer, const Json& type) {
-    const auto slots = TensorSlots(original_.op, TensorRole::kInput);
+    const auto slots = TensorSlots(original_.op);
     const auto changed = std::ranges::find_if(slots, [&](const TensorSlot& slot) {
       return pointer == std::string(kDesc) + slot.path + "/DataType";
     });
@@ -158,7 +158,8 @@ class Application {
     for (const TensorSlot& slot : slots) {
       const bool is_tied =
           slot.type == changed->type && *slot.desc->data_type == *changed->desc->data_type;
-      if (!is_tied || &slot == &*changed) continue;
+      const bool is_own_output = slot.role() == TensorRole::kOutput && IsZeroPoint(*changed);
+      if (!is_tied || is_own_output || &slot == &*changed) continue;
       json_[TypePointer(slot.path)] = type;
       if (IsZeroPoint(*changed) || (IsZeroPoint(slot) && !ReadsAlike(original_.op))) {
         kept_.insert(slot.path);

@@ -35,10 +35,13 @@ enum RankKind : int {
   kFunctions
 };
 
-bool IsOptional(const OperatorDesc& op, std::string_view path) {
+// Indices that are all 0 are as likely as another field, and more so than a tensor of which the
+// first part is read for all.
+int KindOfFilled(const OperatorDesc& op, std::string_view path) {
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   const auto slot = std::ranges::find(slots, path, &TensorSlot::path);
-  return slot != slots.end() && slot->field->optional;
+  if (slot->field->optional) return kFilledTensor;
+  return op.info().values_choose && !IsFloat(*slot->desc->data_type) ? kField : kFilledOperand;
 }
 
 bool IsOutput(const OperatorDesc& op, const DescriptorChange& change) {
@@ -51,7 +54,7 @@ int KindOfChange(const OperatorDesc& op, const DescriptorChange& change) {
   constexpr std::string_view kBindingsRoot = "/bindings/";
   if (change.pointer.starts_with(kBindingsRoot)) {
     const std::string_view path = std::string_view(change.pointer).substr(kBindingsRoot.size());
-    return IsOptional(op, path) ? kFilledTensor : kFilledOperand;
+    return KindOfFilled(op, path);
   }
   if (IsOutput(op, change)) return kExchangedOutputs;
   return change.value == "null" ? kLeftOut : kField;
@@ -170,8 +173,9 @@ class HypothesisList {
     });
     for (size_t i = 0; i < all.size(); ++i) {
       if (!found[i]) continue;
-      const int kind = KindOfChange(evidence_.computation.op, all[i].front());
-      Add(*std::move(found[i]), all[i].size() > 1 ? kPair : kind);
+      const DescriptorChange& last = all[i].back();
+      const bool is_pair = all[i].size() > 1 && last.value != "null";
+      Add(*std::move(found[i]), is_pair ? kPair : KindOfChange(evidence_.computation.op, last));
     }
   }
 

@@ -265,14 +265,15 @@ class EndSearch {
     return sides;
   }
 
-  // The first end of which something is true that stays so for those behind it.
+  // The first end of which something is true that stays so for those behind it. Before some end, an
+  // operator has too few elements to choose from.
   template <typename IsTrue>
   int64_t FirstEnd(const IsTrue& is_true) const {
     int64_t first = 1, past = shorter_.size();
     while (first < past) {
       const int64_t middle = (first + past) / 2;
       const auto values = shorter_.ValuesWithout({middle, shorter_.size()}, elements_);
-      if (is_true(SidesOf(values))) {
+      if (!values.empty() && is_true(SidesOf(values))) {
         past = middle;
       } else {
         first = middle + 1;
@@ -321,11 +322,11 @@ class OmissionList {
                                           kFewest, int64_t{kSearched}));
   }
 
-  // An element that indices choose is made of no terms, unless its formula has some: a shorter
-  // input would be read at other places.
+  // An element that indices choose, which are another input, is made of no terms, unless its
+  // formula has some: a shorter input would be read at other places.
   bool HasTerms() const {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
-    if (!op.info().values_choose || few_.wrong.empty()) return true;
+    if (!op.info().values_choose || inputs.size() == 1 || few_.wrong.empty()) return true;
     const Region element = evidence_.At(few_.wrong.front());
     const auto formula = ElementFormula::Of(op, inputs, element, Formula::kAbridged);
     return formula != nullptr && !formula->lists().empty();
@@ -338,7 +339,7 @@ class OmissionList {
     if (!is_chosen || WorkOf(evidence_.computation.op) > kLong) return false;
     for (const TermAxis& axis : axes_) {
       const auto shorter = OmissionInInput(evidence_, axis, &axes_);
-      if (axis.size < 2 || !shorter->Without({1, axis.size}).compute) continue;
+      if (axis.size < 2 || !shorter->Without({axis.size - 1, axis.size}).compute) continue;
       const auto part = EndSearch(evidence_, *shorter).Find();
       if (!part) continue;
       Hypothesis hypothesis = shorter->Without(*part);

@@ -50,6 +50,7 @@ MANY = numbers(60, 3000)
 INDICES = np.random.default_rng(3).integers(0, 12, (12, 12)).astype(np.int32)
 BYTES, SIGNED_BYTES = (np.random.default_rng(5).integers(low, low + 256, shape).astype(kind)
                        for low, shape, kind in ((0, (20, 40), np.uint8), (-128, (40, 24), np.int8)))
+SCATTERED = np.random.default_rng(6).permuted(np.tile(np.arange(32), (12, 1)), axis=1)[:, :12].astype(np.int32)
 BATCH, OTHER_BATCH = numbers(1, 3, 20, 30), numbers(1, 3, 30, 24)
 GEMM = {"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 1}
 CONVOLUTION = {"type": "CONVOLUTION", "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "DimensionCount": 2,
@@ -185,6 +186,18 @@ def added_in_order(a, b):
     for k in range(len(b)):
         total += a[:, k:k + 1] * b[k:k + 1]
     return total
+
+
+def added_in_parts(a, b, length):
+    """Products of FLOAT16 of parts of the terms, added in the order given."""
+    parts = [added_in_order(a[:, k:k + length], b[k:k + length]) for k in range(0, len(b), length)]
+    return sum(parts[1:], parts[0])
+
+
+def scattered(x, places, updates):
+    device = x.copy()
+    np.put_along_axis(device, places, updates, 1)
+    return device
 
 
 def multiplied_in_order(x):
@@ -358,7 +371,22 @@ FAULTS = {
     "linear where the nearest element is asked for": ({"type": "RESAMPLE1", "InterpolationMode": "NEAREST_NEIGHBOR", "Scales": [1, 1, 2, 2],
                                                        "InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4}, [X], enlarged(X),
                                                       '/desc/InterpolationMode="LINEAR"'),
+    "another exponent": ({"type": "ELEMENT_WISE_CONSTANT_POW", "Exponent": 3}, [CUBE], CUBE * CUBE, "/desc/Exponent=2"),
+    "another limit of integers": ({"type": "ELEMENT_WISE_CLIP1", "MinMaxDataType": "FLOAT32", "Min": -2, "Max": 20}, [9 * CUBE], np.clip(9 * CUBE, -2, 19), "/desc/Max=19"),
+    "a mask not used": (ATTENTION | {"MaskType": "KEY_SEQUENCE_LENGTH"}, [("QueryTensor", QUERY), ("KeyTensor", KEY), ("ValueTensor", KEY), ("MaskTensor", np.int32([[5, 8]]))],
+                        attended(QUERY, KEY, KEY, 0.5, lambda x: x), '/desc/MaskType="NONE" + /desc/MaskTensor=null'),
+    "the first row gathered for all": ({"type": "GATHER", "Axis": 0, "IndexDimensions": 1}, [SQUARE, INDICES[:1]], SQUARE[INDICES[0] * 0], "/bindings/IndicesTensor=0"),
+    "zeros between what is scattered": ({"type": "SCATTER", "Axis": 1}, [SQUARE[:12], SCATTERED, OTHER[:12, :12]], scattered(SQUARE[:12] * 0, SCATTERED, OTHER[:12, :12]),
+                                        "/bindings/InputTensor=0"),
     # arithmetics
+    "sums in FLOAT16 backwards": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES[:, ::-1], B_HALVES[::-1]), "sums-float16:unfused,backwards"),
+    "sums in FLOAT16 of two halves": (gemm(), [A_HALVES[:, :60], B_HALVES[:60]], added_in_parts(A_HALVES[:, :60], B_HALVES[:60], 30), "sums-float16:parts=2,unfused"),
+    "sums that wrap in 16 bits": ({"type": "MATRIX_MULTIPLY_INTEGER"}, [BYTES, SIGNED_BYTES], (BYTES.astype("i4") @ SIGNED_BYTES.astype("i4")).astype("i2").astype("i4"), "wrapped:int16"),
+    "sums that end in 16 bits": ({"type": "MATRIX_MULTIPLY_INTEGER"}, [BYTES, SIGNED_BYTES],
+                                 np.clip(BYTES.astype("i4") @ SIGNED_BYTES.astype("i4"), -2**15, 2**15 - 1), "saturated:int16"),
+    "a constant of FLOAT32 beside steps in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 1.3, "Beta": 0.3}, [HALVES],
+                                                      ((F4(1.3) * HALVES.astype(F4)).astype(F2).astype(F4) + F4(0.3)).astype(F2), "float16-steps"),
+    "quotients of FLOAT16 by reciprocals": ({"type": "ELEMENT_WISE_DIVIDE"}, [HALVES, FACTORS], HALVES * (F2(1) / FACTORS), "float16-steps:quotients-first"),
     "inputs that are subnormal in FLOAT16": (gemm(), [SMALL, B], SMALL.astype(np.float16).astype(F4) @ B.astype(np.float16).astype(F4), "inputs-float16"),
     "sums in FLOAT16, of which all steps consist": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES, B_HALVES), "sums-float16:unfused"),
     "inputs and sums in FLOAT16": (gemm(), [A, B], added_in_order(A_HALVES, B_HALVES).astype(F4), "inputs-float16 + sums-float16:unfused"),
@@ -460,6 +488,9 @@ FAULTS = {
                                                     (SIGNED_BYTES.view("u1").astype(F4) - F4(249)) * F4(0.037), '/desc/InputTensor/DataType="UINT8"'),
     "the first matrix of a batch taken for all": (gemm(), [BATCH, OTHER_BATCH], BATCH @ OTHER_BATCH[:, :1], "/desc/BTensor/Strides=[2160,0,24,1]"),
     "the first column of an operand taken for all": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE + OTHER[:, :1], "/desc/BTensor/Strides=[32,0]"),
+    "one number for each row, read one after another": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE + OTHER.ravel()[:32, None], "/desc/BTensor/Strides=[1,0]"),
+    "maxima without a sign": ({"type": "ELEMENT_WISE_MAX"}, [INDICES - 6, INDICES.T - 6],
+                              np.maximum((INDICES - 6).view("u4"), (INDICES.T - 6).astype("i4").view("u4")).view("i4"), '/desc/ATensor/DataType="UINT32"'),
     "softmax of fast exponentials": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE) * (1 + numbers(3, 8, 40, seed=2) * F4(2**-19)), "fast-functions"),
     "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
     "blocks of few values exchanged": ({"type": "ELEMENT_WISE_IDENTITY"}, [REPEATED], np.take(REPEATED, [*range(13, 19), *range(6, 13), *range(6), *range(19, 40)], 0),
