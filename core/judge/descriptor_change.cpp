@@ -146,9 +146,9 @@ class Application {
     }
   }
 
-  // Tensors that must have the same type are read alike, outputs, too. But where each is read by its
-  // own, those beside a zero point and zero points beside others keep their values, and so do those
-  // beside a zero point where all are read alike.
+  // Tensors that must have the same type are read alike, outputs, too. But where each is read by
+  // its own, those beside a zero point and zero points beside others keep their values, and so do
+  // those beside a zero point where all are read alike.
   void SetTiedTypes(const std::string& pointer, const Json& type) {
     const auto slots = TensorSlots(original_.op);
     const auto changed = std::ranges::find_if(slots, [&](const TensorSlot& slot) {

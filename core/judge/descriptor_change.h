@@ -47,8 +47,9 @@ std::optional<Computation> Changed(const Computation& original,
 // kinds of the fields. Many of them are not valid.
 std::vector<DescriptorChange> SingleChangesOf(const OperatorDesc& op);
 
-// Lists the pairs of changes that are as likely as single ones, as only both are valid: padding that
-// moves from one end to the other, pixel offsets that are both left out, and a mask with its type.
+// Lists the pairs of changes that are as likely as single ones, as only both are valid: padding
+// that moves from one end to the other, pixel offsets that are both left out, and a mask with its
+// type.
 std::vector<std::vector<DescriptorChange>> CommonPairsOf(const OperatorDesc& op);
 
 }  // namespace dmlop
