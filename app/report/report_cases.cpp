@@ -249,10 +249,10 @@ DeviceReport ReadReport(const std::string& path) {
     Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (IsLineOfAll(json)) continue;
     if (!IsLineOfReport(json)) {
-      throw ReportFault{
-          fmt::format("{}:{}: no line of a report; expected an object with 'line' and 'status', as "
-                      "'dmlop batch --report' writes them",
-                      shown, number + 1)};
+      throw ReportFault{fmt::format(
+          "{}:{}: {}; expected an object with 'line' and 'status', as 'dmlop batch "
+          "--report' writes them",
+          shown, number + 1, json.is_discarded() ? "not JSON, or cut off" : "no line of a report")};
     }
     report.cases.emplace_back(std::move(json));
   }

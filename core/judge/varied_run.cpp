@@ -28,7 +28,18 @@ bool IsWithin(const ArithmeticVariation& variation) {
           variation.inputs == RoundedInputs::kWithComputed);
 }
 
+// Refuses the change of a field, unless it has a value in JSON. A shell takes quotes of strings.
+void RequireJson(std::string_view option, const std::string& id) {
+  const size_t end = std::min(id.find('='), id.size());
+  const std::string value = id.substr(std::min(end + 1, id.size()));
+  if (Json::accept(value)) return;
+  throw Error(ErrorKind::kUsage,
+              fmt::format("{} {}: expected a value in JSON, such as '{}=\"{}\"'", option, id,
+                          id.substr(0, end), value.empty() ? "VALUE" : value));
+}
+
 [[noreturn]] void RefuseId(std::string_view option, const std::string& id) {
+  if (id.starts_with('/') && id.find("<->") == id.npos) RequireJson(option, id);
   const std::vector<std::string> ids = VariationIds();
   const std::string base = WithoutDetails(id);
   if (IsPlaceId(id)) {

@@ -64,7 +64,13 @@ class SliceParser {
     SkipSpaces();
     const size_t offset = at_;
     if (Accept("...")) return {Subscript::Kind::kEllipsis, offset};
+    if (Accept("*")) return {Subscript::Kind::kRange, offset};
     Subscript subscript{Subscript::Kind::kIndex, offset, ParseNumber()};
+    if (subscript.start && Accept("..")) {
+      subscript.kind = Subscript::Kind::kRange;
+      subscript.stop = BehindLast();
+      return subscript;
+    }
     if (!Accept(":")) {
       if (!subscript.start) Fail("expected an index, a range such as 2:5, or ...");
       return subscript;
@@ -77,6 +83,12 @@ class SliceParser {
     subscript.step = ParseNumber().value_or(1);
     if (subscript.step == 0) throw SliceError(step_offset, "a step cannot be 0");
     return subscript;
+  }
+
+  int64_t BehindLast() {
+    const std::optional<int64_t> last = ParseNumber();
+    if (!last || *last < 0) Fail("expected the last index of the range");
+    return std::min(*last, kMostSubscript - 1) + 1;
   }
 
   // Numbers beyond 64 bits become the largest, which is beyond every tensor as well.

@@ -27,6 +27,7 @@ class SliceError : public Error {
 // Returns the part of `view` that a text like "[0, :, -5:, ::-2]" or "[..., 3]" selects. An index
 // drops its dimension; a range "start:stop:step" keeps it, and is clamped to it; "..." stands for
 // all dimensions that are not written, which are taken whole. Negative numbers count from the end.
+// The notation of places is read, too: "[2..5, *]" is "[2:6, :]".
 ConstTensorView Select(const ConstTensorView& view, std::string_view text);
 
 }  // namespace dmlop

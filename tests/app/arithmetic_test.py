@@ -438,6 +438,8 @@ class ArithmeticTest(ProgramTest):
     def test_ids_that_are_refused(self):
         self.save(x=self.normal(3, 9, dtype=HALF))
         for ids, said in [(["sums-flaot16"], "there is no such variation (did you mean 'sums-float16'?)"),
+                          (["/desc/Function=SUM"], """expected a value in JSON, such as '/desc/Function="SUM"'"""),
+                          (["/desc/Function"], """expected a value in JSON, such as '/desc/Function="VALUE"'"""),
                           (["tail-missing:axis=1"], "has no such details; expected tail-missing:axis=1,from=80"),
                           (["tail-missing:axis=1,from=9"], "fits no input of REDUCE: InputTensor {3, 9}"),
                           (["shifted:[0,1,0]"], "fits no output of REDUCE: OutputTensor {3, 1}"), (["shifted:[0,1],block=[0]"], "fits no output of REDUCE: OutputTensor {3, 1}"),

@@ -154,11 +154,11 @@ class ReportTest(JudgedTest):
     def test_what_is_no_report(self):
         good = (self.folder / "good.jsonl").read_text().splitlines()[0]
         for name, text, said in (
-                ("cut", good + "\n" + good[:40] + "\n", "cut.jsonl:2: no line of a report"),
+                ("cut", good + "\n" + good[:40] + "\n", "cut.jsonl:2: not JSON, or cut off"),
                 ("other", "\n" + json.dumps(self.cases[0]) + "\n", "other.jsonl:2: no line of a report"),
                 ("status", json.dumps({"line": 1, "status": "fine"}), "status.jsonl:1: no line of a report"),
                 ("array", "[1, 2]\n", "array.jsonl:1: no line of a report"),
-                ("empty", "\n", "empty.jsonl: has no line of a report"), ("deep", "[" * 100000, "deep.jsonl:1: no line")):
+                ("empty", "\n", "empty.jsonl: has no line of a report"), ("deep", "[" * 100000, "deep.jsonl:1: not JSON")):
             self.write(f"{name}.jsonl", text)
             self.assertIn(said, self.errors_of("report", "good.jsonl", f"{name}.jsonl", "-o", "r.html", status=3))
         self.assertIn("none.jsonl", self.errors_of("report", "none.jsonl", status=5))

@@ -74,10 +74,19 @@ class SliceTest(ProgramTest):
             text = text.replace("]" * depth + ", " + "[" * depth, "]" * depth + ",\n" + " " * (part.ndim - depth) + "[" * depth)
         return text + "\n"
 
+    def test_places_are_slices(self):
+        array = np.arange(60, dtype="f4").reshape(3, 4, 5)
+        self.save(x=array)
+        for place, same in [("[1..2, *, 3]", "[1:3, :, 3]"), ("[*, 0..0]", "[:, 0:1]"), ("[0..9, ..., *]", "[0:10, ..., :]"), ("[2 .. 1]", "[2:2]")]:
+            with self.subTest(place):
+                shown = [self.text_of("show", "x.npy", text, "--full").replace(text, "", 1) for text in (place, same)]
+                self.assertEqual(*shown)
+
     def test_faults_are_pointed_at(self):
         self.save(x=X, s=np.float64(1))
         for name, text, column, message in [
             ("x", "[3]", 1, "no such index in dimension 0 of size 3"),
+            ("x", "[0..]", 4, "expected the last index"), ("x", "[0..-1]", 6, "expected the last index"), ("x", "[*2]", 2, "expected ',' or ']'"),
             ("x", "[0, -4]", 4, "no such index in dimension 1 of size 3"),
             ("x", "[0,0,0]", 5, "only 2 dimensions"),
             ("x", "[...,0, ...]", 8, "is given twice"),
