@@ -449,11 +449,18 @@ class OmissionList {
     for (const AxisPart& part : search.Best()) {
       Hypothesis hypothesis = omission.Without(part);
       if (!hypothesis.compute || !IsPromising(evidence_, hypothesis, few_)) continue;
-      is_right |= search.IsRight(part);
+      is_right |= search.IsRight(part) && ExplainsMany(hypothesis);
       found_.push_back(std::move(hypothesis));
     }
     work_ += search.Work();
     return is_right;
+  }
+
+  // Where only equality is right, the elements that a part was searched by may be so by chance.
+  bool ExplainsMany(const Hypothesis& hypothesis) const {
+    constexpr size_t kMany = 256;
+    if (evidence_.units) return true;
+    return ScoreOf(evidence_, hypothesis, SampleOf(evidence_, kMany)).share() >= hypothesis.enough;
   }
 
   // If each of some coordinates matters to right elements, so most probably does any part. What is

@@ -43,6 +43,7 @@ def softmax(x):
 A, B, C = numbers(40, 64), numbers(64, 48), numbers(40, 48)
 SQUARE, OTHER = numbers(32, 32), numbers(32, 32, seed=1)
 X, FILTER, BIAS = numbers(2, 5, 12, 14), numbers(4, 5, 3, 3), numbers(1, 4, 1, 1)
+SMALLER = -np.abs(SQUARE)
 CUBE, OTHER_CUBE = numbers(3, 8, 40), numbers(3, 8, 40, seed=1)
 LONG = numbers(4, 1000)
 LONG_TURNED = numbers(1000, 6)
@@ -519,6 +520,8 @@ FAULTS = {
     "the last of many maxima missing": ({"type": "REDUCE", "Function": "MAX", "Axes": [1]}, [MANY], MANY[:, :1024].max(1, keepdims=True), "tail-missing:axis=1,from=1024,shorter"),
     "the last of many places missing": ({"type": "ARGMAX", "Axes": [1], "AxisDirection": "INCREASING", "OutputTensor": {"DataType": "UINT32", "Sizes": [60, 1]}}, [MANY],
                                         MANY[:, :1024].argmax(1)[:, None].astype("u4"), "tail-missing:axis=1,from=1024,shorter"),
+    "the last element not selected": ({"type": "TOP_K1", "Axis": 1, "K": 5, "AxisDirection": "DECREASING"}, [SMALLER], -np.sort(-SMALLER[:, :31], 1)[:, :5],
+                                      "tail-missing:axis=1,from=31,shorter"),
     "a mean of fewer": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE[:, :, :32].mean(2, keepdims=True), "tail-missing:axis=2,from=32"),
     "sums begin anew": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG],
                         running_sums(LONG, 256), "head-missing:axis=1,every=256"),
@@ -678,6 +681,13 @@ class DiagnoseTest(ProgramTest):
                 found = " + ".join(output["causes"][0]["ids"])
                 any_of = [ids] if isinstance(ids, str) else ids
                 self.assertTrue(any(found == one or found.startswith((one + ":", one + ",", one + "=")) for one in any_of), (found, output["causes"]))
+
+    def test_places_of_what_is_selected(self):
+        top = {"type": "TOP_K1", "Axis": 1, "K": 5, "AxisDirection": "DECREASING"}
+        self.write("d.json", top)
+        self.save(x=SMALLER, places=np.argsort(-SMALLER[:, :31], 1)[:, :5].astype(np.uint32))
+        output, = json.loads(self.text_of("diagnose", "d.json", "-i", "x.npy", "OutputIndexTensor=places.npy", "--format", "json", status=1))["outputs"]
+        self.assertEqual(output["causes"][0]["ids"], ["tail-missing:axis=1,from=31,shorter"])
 
     def test_right_devices_are_not_blamed(self):
         for name, (document, inputs, actual) in HEALTHY.items():
