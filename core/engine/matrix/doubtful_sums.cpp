@@ -2,6 +2,7 @@
 #include "core/engine/matrix/tile_results.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <tuple>
@@ -18,7 +19,7 @@
 namespace dmlop {
 namespace {
 
-// Size of the lines that are kept extracted at the same time.
+// Most bytes of the lines that are kept extracted at the same time.
 constexpr int64_t kLineBytesAtHand = 1 << 20;
 
 // The factors of one element's products, without absent ones.
@@ -182,11 +183,12 @@ struct LineAtHand {
 // Lines of one operand, extracted on demand.
 class LinesAtHand {
  public:
-  LinesAtHand(const MatrixLines& lines, const Layout& outputs)
+  // As many lines as there are places are enough; memory for more would be far from the cache.
+  LinesAtHand(const MatrixLines& lines, const Layout& outputs, int64_t places)
       : lines_(lines),
         outputs_(outputs),
-        capacity_(std::max<int64_t>(
-            1, kLineBytesAtHand / (lines.length() * static_cast<int64_t>(sizeof(double))))),
+        capacity_(std::clamp<int64_t>(
+            kLineBytesAtHand / (lines.length() * static_cast<int64_t>(sizeof(double))), 1, places)),
         elements_(capacity_ * lines.length()) {}
 
   bool has_room_for_all() const { return lines_.count() <= capacity_; }
@@ -194,7 +196,7 @@ class LinesAtHand {
   // All lines of a group are kept extracted at the same time.
   int64_t GroupOf(int64_t line) const { return has_room_for_all() ? 0 : line / capacity_; }
 
-  const LineAtHand& Line(int64_t line) {
+  [[gnu::noinline]] const LineAtHand& Line(int64_t line) {
     const int64_t group = GroupOf(line);
     if (group != group_) {
       group_ = group;
@@ -211,9 +213,21 @@ class LinesAtHand {
     const size_t length = static_cast<size_t>(lines_.length());
     double* elements = elements_.data() + slot * length;
     lines_.Extract(line, elements);
-    const bool are_finite =
-        std::all_of(elements, elements + length, [](double x) { return std::isfinite(x); });
-    return {{elements, length}, are_finite, lines_.HasAbsent(line), OffsetAt(outputs_, line)};
+    return {{elements, length},
+            AreFinite({elements, length}),
+            lines_.HasAbsent(line),
+            OffsetAt(outputs_, line)};
+  }
+
+  // Adds 1 to each exponent: only that of a number that is not finite carries. Unlike a comparison,
+  // this is done by vectors.
+  static bool AreFinite(std::span<const double> numbers) {
+    constexpr uint64_t kExponent = 0x7FF0000000000000, kOne = uint64_t{1} << 52;
+    uint64_t sums = 0;
+    for (const double number : numbers) {
+      sums |= (std::bit_cast<uint64_t>(number) & kExponent) + kOne;
+    }
+    return sums >> 63 == 0;
   }
 
   const MatrixLines& lines_;
@@ -227,12 +241,13 @@ class LinesAtHand {
 template <typename T>
 class CarefulProduct {
  public:
+  // For so many places.
   CarefulProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
-                 const MatrixOutput& output)
+                 const MatrixOutput& output, int64_t places)
       : terms_(terms),
         data_(reinterpret_cast<T*>(output.data)),
-        rows_(rows, output.rows),
-        columns_(columns, output.columns),
+        rows_(rows, output.rows, places),
+        columns_(columns, output.columns, places),
         formula_(terms.factor) {}
 
   // Orders places by groups of columns, then by rows, so that few lines are extracted twice.
@@ -287,7 +302,7 @@ class CarefulProduct {
 void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
                       const MatrixOutput& output, std::span<MatrixPlace> places) {
   VisitDataType(TypeList<float, Half>(), output.type, [&]<typename T>() {
-    CarefulProduct<T> product(rows, columns, terms, output);
+    CarefulProduct<T> product(rows, columns, terms, output, std::ssize(places));
     product.Sort(places);
     for (const MatrixPlace& place : places) product.Compute(place);
   });
