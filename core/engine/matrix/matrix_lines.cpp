@@ -141,6 +141,7 @@ int64_t PanelWidth(PanelSide side) {
 
 // A part of a panel that stays in the first-level cache while it is packed and looked at.
 constexpr int64_t kDepthAtOnce = kChainLength / 4;
+static_assert(kChainLength % kDepthAtOnce == 0);
 
 // Sums of numbers whose ratio is greater are hardly ever exact.
 constexpr double kGreatestSpan = 0x1p22;
@@ -183,7 +184,7 @@ PackedLines::PackedLines(const MatrixLines& lines, IndexRange range, PanelSide s
 
 void PackedLines::Pack(IndexRange range) {
   range_ = range;
-  norms_.assign(static_cast<size_t>(panels() * width_), 0);
+  error_norms_.assign(static_cast<size_t>(panels() * width_), 0);
   absent_.assign(static_cast<size_t>(panels()), 0);
   std::vector<double> lowest_bits(static_cast<size_t>(panels()), BitSearch().lowest());
   const int64_t grain = PackingGrain(panels(), width_ * length_);
@@ -199,18 +200,66 @@ int64_t PackedLines::LinesIn(int64_t panel) const {
   return std::min(width_, range_.count - panel * width_);
 }
 
+// Sums the squares of a line's elements up to each addition in a product with it, as the kernels
+// order these, and then all these sums. An addition errs by a rounding unit of what is summed up so
+// far, which is at most the product of the norms of both lines up to there; by the inequality of
+// Cauchy and Schwarz, all additions err by the product of the roots of both totals.
+class PackedLines::PartialSquares {
+ public:
+  using Squares = std::array<double, kMaxPanelWidth>;  // one for each line
+
+  explicit PartialSquares(int64_t width) : width_(width) {}
+
+  // Takes the next few elements of a panel, all of one chain. The sum up to the last of them stands
+  // for those up to each.
+  void Add(IndexRange elements, const double* panel) {
+    if (elements.begin % kChainLength == 0 && elements.begin > 0) EndChain();
+    ProductKernelsNow().add_squares(elements.count, width_, panel, chain_.data());
+    for (size_t i = 0; i < Width(); ++i) {
+      total_[i] += static_cast<double>(elements.count) * chain_[i];
+    }
+  }
+
+  // Returns the sums of all these sums.
+  const Squares& Total() {
+    EndChain();
+    return total_;
+  }
+
+ private:
+  size_t Width() const { return static_cast<size_t>(width_); }
+
+  // Each chain but the first is added to those before it.
+  void EndChain() {
+    for (size_t i = 0; i < Width(); ++i) {
+      chains_[i] += chain_[i];
+      if (has_chains_) total_[i] += chains_[i];
+    }
+    chain_ = {};
+    has_chains_ = true;
+  }
+
+  int64_t width_;
+  Squares total_{}, chains_{}, chain_{};
+  bool has_chains_ = false;
+};
+
 void PackedLines::PackPanel(int64_t panel, BitSearch& search) {
-  double* norms = norms_.data() + static_cast<size_t>(panel * width_);
+  PartialSquares squares(width_);
   for (int64_t k = 0; k < length_; k += kDepthAtOnce) {
     const int64_t depth = std::min(kDepthAtOnce, length_ - k);
     double* to = data_.data() + (panel * length_ + k) * width_;
     lines_.Pack(LinesOf(panel), {k, depth}, width_, to);
-    ProductKernelsNow().add_squares(depth, width_, to, norms);
+    squares.Add({k, depth}, to);
     search.Add(depth * width_, to);
   }
   // Each addition has lost less than 2^-52 of the sum of squares.
-  const double rounding = 1 + static_cast<double>(length_ + 8) * 0x1p-52;
-  for (int64_t i = 0; i < width_; ++i) norms[i] = std::sqrt(norms[i] * rounding) * (1 + 0x1p-50);
+  const double rounding = 1 + static_cast<double>(2 * length_ + 8) * 0x1p-52;
+  const PartialSquares::Squares& total = squares.Total();
+  for (int64_t i = 0; i < width_; ++i) {
+    error_norms_[static_cast<size_t>(panel * width_ + i)] =
+        std::sqrt(total[static_cast<size_t>(i)] * rounding) * (1 + 0x1p-50);
+  }
   absent_[static_cast<size_t>(panel)] = lines_.WithAbsent(LinesOf(panel));
 }
 

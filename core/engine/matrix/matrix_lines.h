@@ -156,9 +156,10 @@ class PackedLines {
     return {range_.begin + panel * width_, LinesIn(panel)};
   }
 
-  // Upper bounds of the Euclidean norms of a panel's lines; 0 for padding.
-  const double* Norms(int64_t panel) const {
-    return norms_.data() + static_cast<size_t>(panel * width_);
+  // For each line of a panel, a number of at least its Euclidean norm: summing the product of two
+  // lines makes an error of at most RelativeErrorOf(1) of the product of theirs. 0 for padding.
+  const double* ErrorNorms(int64_t panel) const {
+    return error_norms_.data() + static_cast<size_t>(panel * width_);
   }
 
   // A bit mask of the panel's lines with absent elements.
@@ -169,6 +170,7 @@ class PackedLines {
 
  private:
   class BitSearch;
+  class PartialSquares;
 
   void PackPanel(int64_t panel, BitSearch& search);
 
@@ -177,7 +179,7 @@ class PackedLines {
   int64_t width_;
   int64_t length_;
   AlignedNumbers<double> data_;
-  std::vector<double> norms_;
+  std::vector<double> error_norms_;
   std::vector<uint32_t> absent_;  // one for each panel
   double lowest_bit_ = 0;
 };

@@ -58,8 +58,7 @@ class PackedProduct {
         workspace_(workspace),
         kernels_(ProductKernelsNow()),
         tile_(kernels_.row_width * kernels_.column_width),
-        relative_error_(RelativeError(rows.length())),
-        exact_below_(relative_error_ * 0x1p53 * (1 - 0x1p-30) * rows.lowest_bit() *
+        exact_below_(kRelativeError * 0x1p53 * (1 - 0x1p-30) * rows.lowest_bit() *
                      columns.lowest_bit()) {}
 
   // Rounds the sums of a tile while they are in the first-level cache.
@@ -78,6 +77,8 @@ class PackedProduct {
   }
 
  private:
+  static constexpr double kRelativeError = RelativeErrorOf(1);
+
   // The columns that are multiplied after those of a panel.
   const double* NextColumns(const ProductGrid::Block& block, IndexRange chain,
                             int64_t panel) const {
@@ -108,11 +109,11 @@ class PackedProduct {
     tile.rows = rows_.LinesOf(row_panel);
     tile.columns = columns_.LinesOf(column_panel);
     tile.sums = sums;
-    const double* norms = rows_.Norms(row_panel);
+    const double* norms = rows_.ErrorNorms(row_panel);
     for (size_t r = 0; r < static_cast<size_t>(kernels_.row_width); ++r) {
-      tile.row_errors[r] = norms[r] * relative_error_;
+      tile.row_errors[r] = norms[r] * kRelativeError;
     }
-    tile.column_norms = columns_.Norms(column_panel);
+    tile.column_norms = columns_.ErrorNorms(column_panel);
     tile.exact_below = exact_below_;
     tile.absent_columns = columns_.Absent(column_panel);
     workspace_.results.Finish(tile);
@@ -123,7 +124,6 @@ class PackedProduct {
   Workspace& workspace_;
   ProductKernels kernels_;
   int64_t tile_;
-  double relative_error_;
   double exact_below_;
 };
 

@@ -29,14 +29,6 @@ int64_t ChainedAdditions(int64_t length) {
   return std::min(kChainLength, length) - 1 + CeilDiv(length, kChainLength);
 }
 
-double RelativeErrorOf(int64_t additions) {
-  return static_cast<double>(additions) * 0x1p-53 * (1 + 0x1p-20);
-}
-
-double RelativeError(int64_t length) {
-  return RelativeErrorOf(ChainedAdditions(length));
-}
-
 TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
                          const MatrixTerms& terms, const MatrixOutput& output)
     : rows_(rows),

@@ -29,10 +29,10 @@ inline constexpr int64_t kMaxTile = kMaxRowWidth * kMaxPanelWidth;
 // The additions that follow one another in a sum of `length` products, in chains of kChainLength.
 int64_t ChainedAdditions(int64_t length);
 
-// The error bound of a sum with so many such additions, or of so many products, relative to the sum
-// of their magnitudes.
-double RelativeErrorOf(int64_t additions);
-double RelativeError(int64_t length);
+// The error bound of a sum with so many such additions, relative to the sum of the magnitudes.
+constexpr double RelativeErrorOf(int64_t additions) {
+  return static_cast<double>(additions) * 0x1p-53 * (1 + 0x1p-20);
+}
 
 // Rows of sums, each as long as the column width of ProductKernels, and their error bounds:
 // row_errors of the row times column_norms of the column, or 0 if that is below `exact_below`.
