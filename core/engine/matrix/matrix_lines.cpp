@@ -78,15 +78,22 @@ void LineOffsets::FindRow(int64_t line) {
 }
 
 ViewLines::ViewLines(const MatrixView& view)
-    : MatrixLines(view.lines.element_count(), view.inner.element_count()), view_(view) {}
+    : MatrixLines(view.lines.element_count(), view.inner.element_count()),
+      view_(view),
+      has_neighbours_(OnlyStride(view.inner) == 1) {}
 
 void ViewLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
   std::array<int64_t, kMaxPanelWidth> line_offsets;
-  std::array<int64_t, kChainLength> inner_offsets;
   FillOffsets(view_.lines, lines, line_offsets.data());
-  FillOffsets(view_.inner, elements, inner_offsets.data());
-  PackFunctionFor(view_.type)({view_.data, line_offsets.data(), lines.count, inner_offsets.data(),
-                               elements.count, width, to});
+  PackCall call{view_.data, line_offsets.data(), lines.count, nullptr, elements.count, width, to};
+  std::array<int64_t, kChainLength> inner_offsets;
+  if (has_neighbours_) {
+    call.data += elements.begin * static_cast<int64_t>(ByteWidth(view_.type));
+  } else {
+    FillOffsets(view_.inner, elements, inner_offsets.data());
+    call.inner = inner_offsets.data();
+  }
+  PackFunctionFor(view_.type)(call);
 }
 
 void ViewLines::Extract(int64_t line, double* to) const {

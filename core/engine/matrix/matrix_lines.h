@@ -83,6 +83,7 @@ class ViewLines final : public MatrixLines {
 
  private:
   MatrixView view_;
+  bool has_neighbours_;  // the elements of a line
 };
 
 // Lines laid end to end, for sums of several products: each line of a part continues the same line

@@ -17,15 +17,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// Returns whether the offsets are `step` apart.
-inline bool AreApart(int64_t step, const int64_t* offsets, int64_t count) {
+inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
   for (int64_t i = 1; i < count; ++i) {
-    if (offsets[i] != offsets[0] + i * step) return false;
+    if (offsets[i] != offsets[0] + i) return false;
   }
   return true;
 }
-inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
-  return AreApart(1, offsets, count);
+
+inline int64_t InnerOffset(const PackCall& call, int64_t k) {
+  return call.inner == nullptr ? k : call.inner[k];
 }
 
 // Packs lines that are adjacent in memory, and prefetches those that come next.
@@ -42,7 +42,7 @@ void PackAcross(const PackCall& call) {
 template <typename T>
 void PackEach(const PackCall& call) {
   for (int64_t k = 0; k < call.depth; ++k) {
-    const T* from = reinterpret_cast<const T*>(call.data) + call.inner[k];
+    const T* from = reinterpret_cast<const T*>(call.data) + InnerOffset(call, k);
     for (int64_t i = 0; i < call.line_count; ++i) {
       call.to[k * call.width + i] = WidenElement(from[call.lines[i]]);
     }
@@ -52,7 +52,7 @@ void PackEach(const PackCall& call) {
 #if HWY_TARGET == HWY_SCALAR
 
 template <typename T>
-void PackBlocks(const PackCall& call, int64_t /*step*/) {
+void PackBlocks(const PackCall& call) {
   PackEach<T>(call);
 }
 
@@ -73,14 +73,14 @@ HWY_INLINE void StoreWidened(hn::Vec<Block> x, double* to) {
 #endif
 }
 
-// Packs as many elements as lines, which begin `step` apart.
+// Packs as many elements as lines.
 template <typename T>
-HWY_INLINE void PackBlock(const T* from, int64_t step, double* to, int64_t width) {
+HWY_INLINE void PackBlock(const T* from, const int64_t* lines, double* to, int64_t width) {
   const Block d;
-  const auto line0 = LoadFloats(d, from);
-  const auto line1 = LoadFloats(d, from + step);
-  const auto line2 = LoadFloats(d, from + 2 * step);
-  const auto line3 = LoadFloats(d, from + 3 * step);
+  const auto line0 = LoadFloats(d, from + lines[0]);
+  const auto line1 = LoadFloats(d, from + lines[1]);
+  const auto line2 = LoadFloats(d, from + lines[2]);
+  const auto line3 = LoadFloats(d, from + lines[3]);
   const auto lower02 = hn::InterleaveLower(d, line0, line2);
   const auto lower13 = hn::InterleaveLower(d, line1, line3);
   const auto upper02 = hn::InterleaveUpper(d, line0, line2);
@@ -91,16 +91,20 @@ HWY_INLINE void PackBlock(const T* from, int64_t step, double* to, int64_t width
   StoreWidened(hn::InterleaveUpper(d, upper02, upper13), to + 3 * width);
 }
 
-// The last blocks overlap those before them.
+// The last blocks overlap those before them. Prefetches the elements that come next.
 template <typename T>
-void PackBlocks(const PackCall& call, int64_t step) {
+void PackBlocks(const PackCall& call) {
   if (call.line_count < kBlockSide || call.depth < kBlockSide) return PackEach<T>(call);
-  const T* from = reinterpret_cast<const T*>(call.data) + call.lines[0] + call.inner[0];
+  const T* from = reinterpret_cast<const T*>(call.data) + InnerOffset(call, 0);
+  const int64_t bytes = call.depth * static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < call.line_count; ++i) {
+    PrefetchLines(reinterpret_cast<const std::byte*>(from + call.lines[i]) + bytes, bytes);
+  }
   for (int64_t i = 0; i < call.line_count; i += kBlockSide) {
     const int64_t line = HWY_MIN(i, call.line_count - kBlockSide);
     for (int64_t k = 0; k < call.depth; k += kBlockSide) {
       const int64_t element = HWY_MIN(k, call.depth - kBlockSide);
-      PackBlock(from + line * step + element, step, call.to + element * call.width + line,
+      PackBlock(from + element, call.lines + line, call.to + element * call.width + line,
                 call.width);
     }
   }
@@ -108,11 +112,11 @@ void PackBlocks(const PackCall& call, int64_t step) {
 
 #endif
 
-// Packs lines `step` apart whose elements are adjacent.
+// Packs lines whose elements are adjacent.
 template <typename T>
-void PackAlong(const PackCall& call, int64_t step) {
-  if (call.width > 1) return PackBlocks<T>(call, step);
-  WidenRow(reinterpret_cast<const T*>(call.data) + call.lines[0] + call.inner[0], call.depth,
+void PackAlong(const PackCall& call) {
+  if (call.width > 1) return PackBlocks<T>(call);
+  WidenRow(reinterpret_cast<const T*>(call.data) + call.lines[0] + InnerOffset(call, 0), call.depth,
            call.to);
 }
 
@@ -121,11 +125,12 @@ void Pack(const PackCall& call) {
   for (int64_t k = 0; k < call.depth && call.line_count < call.width; ++k) {
     std::fill(call.to + k * call.width + call.line_count, call.to + (k + 1) * call.width, 0.0);
   }
-  const int64_t step = call.line_count > 1 ? call.lines[1] - call.lines[0] : 0;
-  if (step == 1 && AreNeighbours(call.lines, call.line_count)) {
+  if (call.inner == nullptr) {
+    PackAlong<T>(call);
+  } else if (call.line_count > 1 && AreNeighbours(call.lines, call.line_count)) {
     PackAcross<T>(call);
-  } else if (AreNeighbours(call.inner, call.depth) && AreApart(step, call.lines, call.line_count)) {
-    PackAlong<T>(call, step);
+  } else if (AreNeighbours(call.inner, call.depth)) {
+    PackAlong<T>(call);
   } else {
     PackEach<T>(call);
   }

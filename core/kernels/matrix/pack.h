@@ -10,7 +10,8 @@
 namespace dmlop {
 
 // Element k of line i is at `data` + lines[i] + inner[k], in elements, and goes to
-// to[k * width + i]. Lines from `line_count` to `width` become 0.
+// to[k * width + i]. Lines from `line_count` to `width` become 0. If `inner` is null, the elements
+// of a line are neighbours: element k is k behind lines[i].
 struct PackCall {
   const std::byte* data;
   const int64_t* lines;
