@@ -37,6 +37,7 @@ TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
       output_(output),
       row_offsets_(output.rows),
       column_offsets_(output.columns),
+      result_bytes_(static_cast<int64_t>(ByteWidth(output.type))),
       width_(ProductKernelsNow().column_width),
       lanes_(ProductKernelsNow().lanes),
       round_(RoundingFunctionFor(output.type)),
@@ -74,13 +75,12 @@ void TileResults::Finish(const TileSums& tile) {
 }
 
 std::array<void*, kMaxRowWidth> TileResults::ResultsAt(const Places& places, int64_t rows) {
-  const int64_t element_bytes = static_cast<int64_t>(ByteWidth(output_.type));
   std::array<void*, kMaxRowWidth> results;
   for (int64_t r = 0; r < rows; ++r) {
     const size_t row = static_cast<size_t>(r);
     results[row] = places.are_direct
-                       ? output_.data + (places.rows[row] + places.columns[0]) * element_bytes
-                       : results_.data() + r * width_ * element_bytes;
+                       ? output_.data + (places.rows[row] + places.columns[0]) * result_bytes_
+                       : results_.data() + r * width_ * result_bytes_;
   }
   return results;
 }

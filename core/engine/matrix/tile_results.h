@@ -83,6 +83,7 @@ class TileResults {
   const MatrixTerms& terms_;
   const MatrixOutput& output_;
   LineOffsets row_offsets_, column_offsets_;
+  int64_t result_bytes_;
   int64_t width_;
   int64_t lanes_;  // of a vector
   RoundingFunction* round_;

@@ -67,11 +67,11 @@ HWY_INLINE LaneMasks MasksOf(D d, hn::Vec<D> low, hn::Vec<D> high, bool are_stri
   return {differs, BitsOf(d, hn::Not(hn::Gt(hn::Abs(low), hn::Zero(d))))};
 }
 
-// These store `least` rounded.
+// These store `least` rounded, which is not NaN unless it is the canonical one.
 HWY_INLINE LaneMasks StoreRounded(WideVec least, WideVec most, bool are_strict, float* to) {
   const hn::Rebind<float, Wide> floats;
   const auto low = ToFloats(Wide(), least);
-  hn::StoreU(Canonical(floats, low), floats, to);
+  hn::StoreU(low, floats, to);
   return MasksOf(floats, low, ToFloats(Wide(), most), are_strict);
 }
 HWY_INLINE LaneMasks StoreRounded(WideVec least, WideVec most, bool are_strict, Half* to) {
@@ -80,16 +80,22 @@ HWY_INLINE LaneMasks StoreRounded(WideVec least, WideVec most, bool are_strict, 
   return MasksOf(Wide(), low, RoundTo<Half>(Wide(), most), are_strict);
 }
 
+// Bounds the error of a number, and those of one addition before and of one after this.
+HWY_INLINE WideVec ReachOf(Approximate x) {
+  const Wide d;
+  return hn::MulAdd(hn::Abs(x.value), hn::Set(d, 0x1p-51),
+                    hn::Mul(x.error, hn::Set(d, 1 + 0x1p-40)));
+}
+
 // Stores the least value that a number may have, rounded.
 template <typename T>
 HWY_INLINE LaneMasks StoreRounded(Approximate x, bool are_strict, T* to) {
   const Wide d;
-  // The two sums below round as well.
-  const WideVec reach =
-      hn::MulAdd(hn::Abs(x.value), hn::Set(d, 0x1p-51), hn::Mul(x.error, hn::Set(d, 1 + 0x1p-40)));
-  const auto is_taken = hn::Or(hn::Eq(x.error, hn::Zero(d)), hn::Not(hn::IsFinite(x.value)));
-  const WideVec least = hn::IfThenElse(is_taken, x.value, hn::Sub(x.value, reach));
-  const WideVec most = hn::IfThenElse(is_taken, x.value, hn::Add(x.value, reach));
+  const WideVec value = hn::IfThenElse(hn::IsNaN(x.value), hn::Set(d, std::nan("")), x.value);
+  const auto is_taken = hn::Or(hn::Eq(x.error, hn::Zero(d)), hn::Not(hn::IsFinite(value)));
+  const WideVec reach = ReachOf(x);
+  const WideVec least = hn::IfThenElse(is_taken, value, hn::Sub(value, reach));
+  const WideVec most = hn::IfThenElse(is_taken, value, hn::Add(value, reach));
   return StoreRounded(least, most, are_strict, to);
 }
 
@@ -102,10 +108,8 @@ HWY_INLINE Approximate WithTerms(const RoundingCall& call, int64_t at, Approxima
   return call.addends == nullptr ? x : Plus(x, hn::LoadU(Wide(), call.addends + at));
 }
 
-// Sums are results themselves, without a factor and addends, if kIsPlain.
-template <bool kIsPlain, typename T>
-void RoundRows(const RoundingCall& given, uint32_t* doubts) {
-  const RoundingCall call = given;  // stores of results do not change this one
+template <typename T>
+void RoundAny(const RoundingCall& call, uint32_t* doubts) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const bool needs_sign = call.factor == 0 || !std::isfinite(call.factor);
@@ -118,12 +122,10 @@ void RoundRows(const RoundingCall& given, uint32_t* doubts) {
       const WideVec bound = hn::Mul(row_error, hn::LoadU(d, call.column_norms + i));
       const auto is_exact = hn::Le(bound, hn::Set(d, call.exact_below));
       const WideVec error = hn::IfThenZeroElse(is_exact, bound);
-      const Approximate product{sum, error};
-      const Approximate x =
-          kIsPlain ? product : WithTerms(call, r * call.addend_stride + i, product);
+      const Approximate x = WithTerms(call, r * call.addend_stride + i, {sum, error});
       const LaneMasks masks = StoreRounded(x, are_strict, static_cast<T*>(call.results[r]) + i);
       row_doubts |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
-      if (!kIsPlain && needs_sign) {
+      if (needs_sign) {
         const auto may_be_zero = hn::And(hn::Ne(error, hn::Zero(d)), hn::Le(hn::Abs(sum), error));
         row_doubts |= BitsOf(d, may_be_zero) << i;
       }
@@ -132,11 +134,47 @@ void RoundRows(const RoundingCall& given, uint32_t* doubts) {
   }
 }
 
+// Rounds sums without a factor. If there are addends, no sum counts as exact: then rounding a total
+// hardly adds to its error. Returns false if any number is not finite.
+template <typename T>
+bool RoundMost(const RoundingCall& given, uint32_t* doubts) {
+  const RoundingCall call = given;  // stores of results do not change this one
+  const Wide d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const bool are_strict = call.strict_columns != 0;
+  const double exact_below = call.addends == nullptr ? call.exact_below : -1;
+  WideVec reaches = hn::Zero(d);
+  for (int64_t r = 0; r < call.rows; ++r) {
+    const WideVec row_error = hn::Set(d, call.row_errors[r]);
+    uint32_t row_doubts = 0;
+    for (int64_t i = 0; i < call.columns; i += lanes) {
+      WideVec value = hn::Load(d, call.sums + r * call.stride + i);
+      WideVec error = hn::Mul(row_error, hn::LoadU(d, call.column_norms + i));
+      const auto is_exact = hn::Le(error, hn::Set(d, exact_below));
+      const int64_t at = r * call.addend_stride + i;
+      if (call.addends != nullptr) value = hn::Add(value, hn::LoadU(d, call.addends + at));
+      if (call.addend_errors != nullptr) {
+        error = hn::Add(error, hn::LoadU(d, call.addend_errors + at));
+      }
+      const WideVec reach = ReachOf({value, error});
+      reaches = hn::Add(reaches, reach);
+      // To take 0 off leaves even -0 as it is.
+      const WideVec least = hn::Sub(value, hn::IfThenZeroElse(is_exact, reach));
+      const WideVec most = hn::Sub(value, hn::IfThenZeroElse(is_exact, hn::Neg(reach)));
+      const LaneMasks masks =
+          StoreRounded(least, most, are_strict, static_cast<T*>(call.results[r]) + i);
+      row_doubts |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
+    }
+    doubts[r] = row_doubts;
+  }
+  return hn::AllTrue(d, hn::IsFinite(reaches));
+}
+
 template <typename T>
 void RoundTile(const RoundingCall& call, uint32_t* doubts) {
-  const bool is_plain =
-      call.factor == 1 && call.addends == nullptr && call.addend_errors == nullptr;
-  (is_plain ? RoundRows<true, T> : RoundRows<false, T>)(call, doubts);
+  const bool may_be_exact_with_addends = call.addends != nullptr && call.exact_below > 0;
+  if (call.factor == 1 && !may_be_exact_with_addends && RoundMost<T>(call, doubts)) return;
+  RoundAny<T>(call, doubts);
 }
 
 void RoundFloats(const RoundingCall& call, uint32_t* doubts) {
