@@ -23,13 +23,15 @@ void ExpectRoundedStates(Engine& engine, const FloatFamily& family, int64_t coun
   const auto added = DrawRow<float>(family, engine, count);
   const auto before = DrawRow<T>(family, engine, count);
   std::vector<T> memory = before, products = before;
-  StateKernelsFor<T>().mix(count, forget.data(), input.data(), added.data(), memory.data());
+  std::vector<float> kept = forget;
+  StateKernelsFor<T>().mix(count, kept.data(), input.data(), added.data(), memory.data());
   StateKernelsFor<T>().multiply(count, forget.data(), input.data(), products.data());
   for (size_t i = 0; i < memory.size(); ++i) {
     const double f = forget[i], x = input[i], a = added[i];
     const HeadTail sum = TwoSum(f * AsDouble(before[i]), x * a);
     ASSERT_EQ(ElementBits(memory[i]), ElementBits(RoundOnce<T>(sum.head, sum.tail)))
         << f << " * " << AsDouble(before[i]) << " + " << x << " * " << a;
+    ASSERT_EQ(ElementBits(kept[i]), ElementBits(static_cast<float>(AsDouble(memory[i]))));
     ASSERT_EQ(ElementBits(products[i]), ElementBits(RoundOnce<T>(f * x))) << f << " * " << x;
   }
 }
@@ -45,8 +47,8 @@ TEST_P(StatesOnIsa, AreRoundedOnce) {
 TEST_P(StatesOnIsa, AreNotRoundedTwice) {
   const float factor = 1 + 0x1p-12f, below = 1 + 0x1p-11f, above = below + 0x1p-23f;
   for (const float nudge : {0x1p-60f, -0x1p-60f}) {
-    const std::vector<float> forget(9, factor), input(9, 1), added(9, nudge);
-    std::vector<float> memory = forget;
+    const std::vector<float> input(9, 1), added(9, nudge);
+    std::vector<float> forget(9, factor), memory = forget;
     StateKernelsFor<float>().mix(9, forget.data(), input.data(), added.data(), memory.data());
     EXPECT_EQ(memory, std::vector<float>(9, nudge > 0 ? above : below));
   }

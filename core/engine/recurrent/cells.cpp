@@ -21,26 +21,25 @@ class Rnn final : public Cell<T> {
   explicit Rnn(const CellParameters& parameters)
       : parameters_(parameters),
         product_(std::array{parameters.weights, parameters.recurrence}),
-        inputs_(parameters.weights.layout.sizes[1]),
         units_(parameters.recurrence.layout.sizes[1]) {}
 
   void Step(const StepItems<T>& items) override {
     GateValues gate(items.count, 1, units_);
-    product_.Run(items.count,
-                 std::array{RowsOf(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
+    product_.Run(std::array{items.input, RowsOf<T>(items.hidden, items.count, units_)},
                  BiasesOf(parameters_, items.count, units_, 0, 1), gate);
     ForItems(items.count, units_, [&](Range range) {
-      gate.Activate(0, range, parameters_.activations[0]);
+      gate.Activate(0, 1, range, parameters_.activations[0]);
       for (int64_t i = range.begin * units_; i < range.end * units_; ++i) {
         items.hidden[i] = RoundOnce<T>(gate.data()[i]);
       }
+      items.store_hidden(range);
     });
   }
 
  private:
   const CellParameters parameters_;
   GateProduct product_;
-  int64_t inputs_, units_;
+  int64_t units_;
 };
 
 }  // namespace
@@ -85,7 +84,6 @@ class Gru final : public Cell<T> {
   Gru(const CellParameters& parameters, bool linear_before_reset)
       : parameters_(parameters),
         linear_before_reset_(linear_before_reset),
-        inputs_(parameters.weights.layout.sizes[1]),
         units_(parameters.recurrence.layout.sizes[1]),
         gates_(std::array{Part(parameters.weights, kUpdate, 2),
                           Part(parameters.recurrence, kUpdate, 2)}) {
@@ -101,8 +99,7 @@ class Gru final : public Cell<T> {
 
   void Step(const StepItems<T>& items) override {
     GateValues gates(items.count, 2, units_);
-    gates_.Run(items.count,
-               std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
+    gates_.Run(std::array{items.input, RowsOf<T>(items.hidden, items.count, units_)},
                BiasesOf(parameters_, items.count, units_, kUpdate, 2), gates);
     GateValues candidate(items.count, 1, units_);
     if (linear_before_reset_) {
@@ -111,7 +108,7 @@ class Gru final : public Cell<T> {
       ResetHidden(items, gates, candidate);
     }
     ForItems(items.count, units_, [&](Range range) {
-      candidate.Activate(0, range, parameters_.activations[1]);
+      candidate.Activate(0, 1, range, parameters_.activations[1]);
       for (int64_t i = range.begin; i < range.end; ++i) {
         for (int64_t u = 0; u < units_; ++u) {
           T& hidden = items.hidden[i * units_ + u];
@@ -119,6 +116,7 @@ class Gru final : public Cell<T> {
               RoundMixture<T>(gates.At(i, kUpdate, u), candidate.At(i, 0, u), AsDouble(hidden));
         }
       }
+      items.store_hidden(range);
     });
   }
 
@@ -131,8 +129,7 @@ class Gru final : public Cell<T> {
   template <typename Reset>
   void ApplyGates(int64_t items, GateValues& gates, Reset&& reset) const {
     ForItems(items, units_, [&](Range range) {
-      gates.Activate(kUpdate, range, parameters_.activations[0]);
-      gates.Activate(kReset, range, parameters_.activations[0]);
+      gates.Activate(kUpdate, 2, range, parameters_.activations[0]);
       for (int64_t i = range.begin; i < range.end; ++i) {
         for (int64_t u = 0; u < units_; ++u) reset(i * units_ + u, gates.At(i, kReset, u));
       }
@@ -144,28 +141,27 @@ class Gru final : public Cell<T> {
     ApplyGates(items.count, gates, [&](int64_t place, float gate) {
       reset[static_cast<size_t>(place)] = RoundProduct<float>(gate, AsDouble(items.hidden[place]));
     });
-    products_[0].Run(items.count,
-                     std::array{RowsOf<T>(items.input, inputs_), RowsOf(reset.data(), units_)},
+    products_[0].Run(std::array{items.input, RowsOf(reset.data(), items.count, units_)},
                      BiasesOf(parameters_, items.count, units_, kHidden, 1), candidate);
   }
 
   void ResetLinear(const StepItems<T>& items, GateValues& gates, GateValues& candidate) const {
     GateValues linear(items.count, 1, units_);
-    products_[0].Run(items.count, std::array{RowsOf<T>(items.hidden, units_)},
+    products_[0].Run(std::array{RowsOf<T>(items.hidden, items.count, units_)},
                      {BiasOf(parameters_, items.count, units_, {1, kHidden, 1})}, linear);
     std::vector<double> reset(static_cast<size_t>(items.count * units_));
     ApplyGates(items.count, gates, [&](int64_t place, float gate) {
       reset[static_cast<size_t>(place)] = static_cast<double>(gate) * linear.data()[place];
     });
     products_[1].Run(
-        items.count, std::array{RowsOf<T>(items.input, inputs_)},
+        std::array{items.input},
         {BiasOf(parameters_, items.count, units_, {0, kHidden, 1}), ProductsOf(reset, units_)},
         candidate);
   }
 
   const CellParameters parameters_;
   const bool linear_before_reset_;
-  int64_t inputs_, units_;
+  int64_t units_;
   GateProduct gates_;
   std::vector<GateProduct> products_;
 };
@@ -200,10 +196,7 @@ template <typename T>
 class Lstm final : public Cell<T> {
  public:
   Lstm(const CellParameters& parameters, const LstmOptions& options)
-      : parameters_(parameters),
-        options_(options),
-        inputs_(parameters.weights.layout.sizes[1]),
-        units_(parameters.recurrence.layout.sizes[1]) {
+      : parameters_(parameters), options_(options), units_(parameters.recurrence.layout.sizes[1]) {
     if (HasPeepholes()) {
       // Gates are separate products, because the output gate peeps at the new memory.
       products_.push_back(ProductOf({kInput, 1}));
@@ -218,8 +211,9 @@ class Lstm final : public Cell<T> {
     if (HasPeepholes()) return StepByPeepholes(items);
     GateValues gates = Run(products_[0], items, {});
     ForItems(items.count, units_, [&](Range range) {
+      gates.Activate(kInput, options_.couples ? 2 : 3, range, F());
       UpdateMemory(items, range, {gates, kInput, gates, kForget});
-      UpdateHidden(items, range, gates, kOutput);
+      UpdateHidden(items, range, {gates, kOutput, gates, kForget});
     });
   }
 
@@ -232,10 +226,11 @@ class Lstm final : public Cell<T> {
     Gates gates;
     GateProduct product;
   };
-  // The places of the input gate and of the forget gate, which the memory's gate follows.
-  struct Inner {
-    GateValues& input;
-    int64_t input_gate;
+  // The places of the input gate or of the output gate, and of the forget gate, which the memory's
+  // gate follows and the memory replaces.
+  struct Places {
+    GateValues& gates;
+    int64_t gate;
     GateValues& forget;
     int64_t forget_gate;
   };
@@ -255,9 +250,8 @@ class Lstm final : public Cell<T> {
     GateValues gates(items.count, count, units_);
     std::vector<MatrixAddend> addends = BiasesOf(parameters_, items.count, units_, first, count);
     if (!peeped.empty()) addends.push_back(ProductsOf(peeped, count * units_));
-    product.product.Run(
-        items.count, std::array{RowsOf<T>(items.input, inputs_), RowsOf<T>(items.hidden, units_)},
-        addends, gates);
+    product.product.Run(std::array{items.input, RowsOf<T>(items.hidden, items.count, units_)},
+                        addends, gates);
     if (options_.clip) gates.Clip(*options_.clip);
     return gates;
   }
@@ -281,45 +275,42 @@ class Lstm final : public Cell<T> {
     GateValues input = Run(products_[0], items, Peeped(items, kInput, 1));
     GateValues forget = Run(products_[1], items, Peeped(items, kForget, 2));
     ForItems(items.count, units_, [&](Range range) {
+      input.Activate(0, 1, range, F());
+      if (!options_.couples) forget.Activate(0, 1, range, F());
       UpdateMemory(items, range, {input, 0, forget, 0});
     });
     GateValues output = Run(products_[2], items, Peeped(items, kOutput, 1));
-    ForItems(items.count, units_, [&](Range range) { UpdateHidden(items, range, output, 0); });
+    ForItems(items.count, units_, [&](Range range) {
+      output.Activate(0, 1, range, F());
+      UpdateHidden(items, range, {output, 0, forget, 0});
+    });
   }
 
-  void UpdateMemory(const StepItems<T>& items, Range range, const Inner& gates) const {
-    gates.input.Activate(gates.input_gate, range, F());
-    if (!options_.couples) gates.forget.Activate(gates.forget_gate, range, F());
-    gates.forget.Activate(gates.forget_gate + 1, range, parameters_.activations[1]);
+  void UpdateMemory(const StepItems<T>& items, Range range, const Places& at) const {
+    at.forget.Activate(at.forget_gate + 1, 1, range, parameters_.activations[1]);
     for (int64_t i = range.begin; i < range.end; ++i) {
-      const float* input = gates.input.Row(i, gates.input_gate);
-      float* forget = gates.forget.Row(i, gates.forget_gate);
+      const float* input = at.gates.Row(i, at.gate);
+      float* forget = at.forget.Row(i, at.forget_gate);
       if (options_.couples) {
         std::transform(input, input + units_, forget, [](float gate) { return 1.0f - gate; });
       }
-      kernels_.mix(units_, forget, input, gates.forget.Row(i, gates.forget_gate + 1),
+      kernels_.mix(units_, forget, input, at.forget.Row(i, at.forget_gate + 1),
                    items.memory + i * units_);
     }
   }
 
-  void UpdateHidden(const StepItems<T>& items, Range range, GateValues& output,
-                    int64_t output_gate) const {
-    output.Activate(output_gate, range, F());
-    GateValues memory(range.count(), 1, units_);
-    const T* from = items.memory + range.begin * units_;
-    for (int64_t i = 0; i < range.count() * units_; ++i) {
-      memory.data()[i] = static_cast<float>(AsDouble(from[i]));
-    }
-    memory.Activate(0, {0, range.count()}, parameters_.activations[2]);
+  void UpdateHidden(const StepItems<T>& items, Range range, const Places& at) const {
+    at.forget.Activate(at.forget_gate, 1, range, parameters_.activations[2]);
     for (int64_t i = range.begin; i < range.end; ++i) {
-      kernels_.multiply(units_, output.Row(i, output_gate), memory.Row(i - range.begin, 0),
+      kernels_.multiply(units_, at.gates.Row(i, at.gate), at.forget.Row(i, at.forget_gate),
                         items.hidden + i * units_);
     }
+    items.store_hidden(range);
   }
 
   const CellParameters parameters_;
   const LstmOptions options_;
-  int64_t inputs_, units_;
+  int64_t units_;
   StateKernels<T> kernels_ = StateKernelsFor<T>();
   std::vector<Product> products_;
 };

@@ -78,22 +78,48 @@ class Sequence {
       if (step < LengthOf(item)) active.push_back(item);
     }
     if (active.empty()) return;
+    if (std::ssize(active) == items_) {
+      StepActive(step, active, hidden_.data(), memory_.data());
+    } else {
+      StepSome(step, active);
+    }
+  }
+
+  void StepActive(int64_t step, const std::vector<int64_t>& active, T* hidden, T* memory) {
+    const auto store_hidden = [&](Range range) {
+      for (int64_t i = range.begin; i < range.end && views_.sequence.data != nullptr; ++i) {
+        const int64_t item = active[static_cast<size_t>(i)];
+        Scatter(hidden + i * units_, views_.sequence, {TimeOf(item, step), item});
+      }
+    };
+    cell_.Step({std::ssize(active), InputOf(step, active), hidden, memory, store_hidden});
+  }
+
+  // Rows that are equally far apart are read in place.
+  MatrixView InputOf(int64_t step, const std::vector<int64_t>& active) {
+    const Dims& strides = views_.input.layout.strides;
+    const auto row = [&](size_t i) {
+      return views_.input.elements<T>() + TimeOf(active[i], step) * strides[0] +
+             active[i] * strides[1];
+    };
+    const int64_t count = std::ssize(active);
+    const int64_t apart = count > 1 ? row(1) - row(0) : 0;
+    bool are_apart = true;
+    for (size_t i = 1; i < active.size(); ++i) are_apart &= row(i) - row(i - 1) == apart;
+    if (are_apart) {
+      return {reinterpret_cast<const std::byte*>(row(0)),
+              kDataTypeOf<T>,
+              {{count}, {apart}},
+              {{inputs_}, {strides[2]}}};
+    }
     for (size_t i = 0; i < active.size(); ++i) {
       Gather(views_.input, {TimeOf(active[i], step), active[i]},
              input_.data() + static_cast<int64_t>(i) * inputs_);
     }
-    if (std::ssize(active) == items_) {
-      cell_.Step({items_, input_.data(), hidden_.data(), memory_.data()});
-    } else {
-      StepSome(active);
-    }
-    if (views_.sequence.data == nullptr) return;
-    for (const int64_t item : active) {
-      Scatter(hidden_.data() + item * units_, views_.sequence, {TimeOf(item, step), item});
-    }
+    return RowsOf(input_.data(), count, inputs_);
   }
 
-  void StepSome(const std::vector<int64_t>& active) {
+  void StepSome(int64_t step, const std::vector<int64_t>& active) {
     const int64_t count = std::ssize(active);
     std::vector<T> hidden(static_cast<size_t>(count * units_));
     std::vector<T> memory = hidden;
@@ -105,7 +131,7 @@ class Sequence {
       }
     };
     for_each([&](T* packed, const T* state) { std::copy_n(state, units_, packed); });
-    cell_.Step({count, input_.data(), hidden.data(), memory.data()});
+    StepActive(step, active, hidden.data(), memory.data());
     for_each([&](const T* packed, T* state) { std::copy_n(packed, units_, state); });
   }
 
@@ -210,13 +236,10 @@ GateProduct::GateProduct(std::span<const ConstTensorView> weights) {
                                           PanelSide::kColumns);
 }
 
-void GateProduct::Run(int64_t count, std::span<const PackedRows> inputs,
-                      const std::vector<MatrixAddend>& addends, GateValues& results) const {
+void GateProduct::Run(std::span<const MatrixView> inputs, const std::vector<MatrixAddend>& addends,
+                      GateValues& results) const {
   std::vector<std::unique_ptr<ViewLines>> parts;
-  for (const PackedRows& rows : inputs) {
-    parts.push_back(std::make_unique<ViewLines>(
-        MatrixView{rows.data, rows.type, {{count}, {rows.length}}, {{rows.length}, {1}}}));
-  }
+  for (const MatrixView& input : inputs) parts.push_back(std::make_unique<ViewLines>(input));
   const JoinedLines rows(Borrowed(parts));
   MultiplyMatrices(rows, *columns_, *packed_, MatrixTerms{1, addends}, results.Matrix());
 }

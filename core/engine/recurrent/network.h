@@ -21,7 +21,7 @@
 
 namespace dmlop {
 
-// Applies an activation to {1, 1, items, units} of FLOAT32, in place. Several threads call it.
+// Applies an activation to {1, gates, items, units} of FLOAT32, in place. Several threads call it.
 using ActivationFunction = std::function<void(const TensorView& values)>;
 
 // The parameters of one direction. A view without data is left out.
@@ -33,14 +33,16 @@ struct CellParameters {
   std::vector<ActivationFunction> activations;
 };
 
-// Some items of the batch at a step, packed: the input {items, I}, and the states {items, H} before
-// the step, which the cell replaces. T is float or Half.
+// Some items of the batch at a step: the input, with a line of I elements for each item, and the
+// states {items, H} before the step, packed, which the cell replaces. T is float or Half.
 template <typename T>
 struct StepItems {
   int64_t count;
-  const T* input;
+  MatrixView input;
   T* hidden;
   T* memory;  // LSTM only
+  // The cell calls this with each item once its hidden states are those after the step.
+  std::function<void(Range items)> store_hidden;
 };
 
 template <typename T>
@@ -81,13 +83,6 @@ void RunSequence(const SequenceViews& views, int64_t units, Cell<T>& cell);
 
 // Code that the cells of recurrent networks share.
 
-// Packed rows of FLOAT32 or FLOAT16 numbers.
-struct PackedRows {
-  const std::byte* data;
-  DataType type;
-  int64_t length;  // of a row
-};
-
 // The values of consecutive gates for some items: {gates, items, H}.
 class GateValues {
  public:
@@ -112,9 +107,11 @@ class GateValues {
             {{gates_, units_}, {items_ * units_, 1}}};
   }
 
-  void Activate(int64_t gate, Range items, const ActivationFunction& function) {
-    function({reinterpret_cast<std::byte*>(Row(items.begin, gate)), DataType::kFloat32,
-              PackedLayout({1, 1, items.count(), units_})});
+  // Activates some consecutive gates at once.
+  void Activate(int64_t first, int64_t count, Range items, const ActivationFunction& function) {
+    function({reinterpret_cast<std::byte*>(Row(items.begin, first)),
+              DataType::kFloat32,
+              {{1, count, items.count(), units_}, {0, items_ * units_, units_, 1}}});
   }
 
   void Clip(float most) {
@@ -137,11 +134,11 @@ class GateProduct {
   // Each of `weights` has a row for each unit of the gates, and all have equally many.
   explicit GateProduct(std::span<const ConstTensorView> weights);
 
-  // Computes, for `count` rows of each of `inputs` (one input for each of the weights), the sum of
-  // their products and of the addends; an addend's element for row r and unit u of all gates is at
-  // OffsetOf of both.
-  void Run(int64_t count, std::span<const PackedRows> inputs,
-           const std::vector<MatrixAddend>& addends, GateValues& results) const;
+  // Computes, for each line of `inputs` (one input for each of the weights, with as many lines),
+  // the sum of their products and of the addends; an addend's element for line i and unit u of all
+  // gates is at OffsetOf of both.
+  void Run(std::span<const MatrixView> inputs, const std::vector<MatrixAddend>& addends,
+           GateValues& results) const;
 
  private:
   std::vector<std::unique_ptr<ViewLines>> parts_;
@@ -160,9 +157,13 @@ void ForItems(int64_t items, int64_t units, Body&& body) {
               });
 }
 
+// Packed rows.
 template <typename T>
-PackedRows RowsOf(const T* data, int64_t length) {
-  return {reinterpret_cast<const std::byte*>(data), kDataTypeOf<T>, length};
+MatrixView RowsOf(const T* data, int64_t count, int64_t length) {
+  return {reinterpret_cast<const std::byte*>(data),
+          kDataTypeOf<T>,
+          {{count}, {length}},
+          {{length}, {1}}};
 }
 
 // The part of the weights that belongs to some gates.

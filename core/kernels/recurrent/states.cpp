@@ -50,12 +50,22 @@ HWY_INLINE hn::Vec<D> AddToOdd(D d, hn::Vec<D> a, hn::Vec<D> b) {
   return hn::IfThenElse(is_off, hn::BitCast(d, hn::Add(bits, away_or_back)), sum);
 }
 
+// Adds two numbers, whose sum is to be rounded once more, to T. FLOAT64 does for that but near the
+// middle of two results.
+template <typename T, class D>
+HWY_INLINE hn::Vec<D> AddToRound(D d, hn::Vec<D> a, hn::Vec<D> b) {
+  const auto sum = hn::Add(a, b);
+  return hn::AllFalse(d, NearTies<T>(d, sum)) ? sum : AddToOdd(d, a, b);
+}
+
 template <typename T>
-void Mix(int64_t count, const float* forget, const float* input, const float* added, T* memory) {
+void Mix(int64_t count, float* forget, const float* input, const float* added, T* memory) {
   ForEachVector(count, [&](auto d, int64_t i) HWY_ATTR {
     const auto kept = hn::Mul(Widened(d, forget + i), Widened(d, memory + i));
     const auto more = hn::Mul(Widened(d, input + i), Widened(d, added + i));
-    StoreRoundedOnce(d, AddToOdd(d, kept, more), memory + i);
+    StoreRoundedOnce(d, AddToRound<T>(d, kept, more), memory + i);
+    const hn::Rebind<float, decltype(d)> floats;
+    hn::StoreU(LoadFloats(floats, memory + i), floats, forget + i);
   });
 }
 

@@ -9,9 +9,8 @@ namespace dmlop {
 // Products are exact, and so are their sums; each is rounded once to T.
 template <typename T>
 struct StateKernels {
-  // Replaces each memory by forget * memory + input * added.
-  void (*mix)(int64_t count, const float* forget, const float* input, const float* added,
-              T* memory);
+  // Replaces each memory by forget * memory + input * added, and also each of `forget` by that.
+  void (*mix)(int64_t count, float* forget, const float* input, const float* added, T* memory);
   // Sets products to a * b.
   void (*multiply)(int64_t count, const float* a, const float* b, T* products);
 };
