@@ -99,21 +99,34 @@ int Main(const std::string& descriptor, std::string_view limit) {
   return 0;
 }
 
-// Prints the quickest of some runs, which other processes have disturbed least.
+// Keeps the least times of each loop, which other processes have disturbed least.
+void TakeLeast(const WorkRecord& record, WorkRecord& least) {
+  if (record.loops.size() != least.loops.size()) {
+    least = record;
+    return;
+  }
+  least.serial_seconds = std::min(least.serial_seconds, record.serial_seconds);
+  for (size_t i = 0; i < least.loops.size(); ++i) {
+    LoopRecord& loop = least.loops[i];
+    loop.seconds = std::min(loop.seconds, record.loops[i].seconds);
+    loop.longest = std::min(loop.longest, record.loops[i].longest);
+  }
+}
+
 int PrintLoops(int threads, const std::string& descriptor) {
   constexpr int kLeastRuns = 5;
   constexpr double kLeastSeconds = 0.3;
   const std::shared_ptr<Workload> workload = ReadOperator(descriptor);
-  workload->Run();
-  WorkRecord best;
+  const auto run = [&] { return RecordLoops(threads, [&] { workload->Run(); }); };
+  WorkRecord least = run();
   double spent = 0;
   for (int i = 0; i < kLeastRuns || spent < kLeastSeconds; ++i) {
-    WorkRecord record = RecordLoops(threads, [&] { workload->Run(); });
+    const WorkRecord record = run();
     spent += record.seconds();
-    if (i == 0 || record.seconds() < best.seconds()) best = std::move(record);
+    TakeLeast(record, least);
   }
-  std::cout << best.serial_seconds << '\n';
-  for (const LoopRecord& loop : best.loops) {
+  std::cout << least.serial_seconds << '\n';
+  for (const LoopRecord& loop : least.loops) {
     std::cout << loop.pieces << ' ' << loop.seconds << ' ' << loop.longest << '\n';
   }
   return 0;
