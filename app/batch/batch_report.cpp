@@ -283,11 +283,20 @@ void BatchSummary::TellPasses() const {
   for (const std::string& pass : passes_) PrintMessage(pass);
 }
 
+bool BatchSummary::HasNothing() const {
+  const auto count = [&](CaseStatus status) { return counts_[static_cast<size_t>(status)]; };
+  const int64_t ended = std::accumulate(std::begin(counts_), std::end(counts_), int64_t{0});
+  return options_.skip_missing && !options_.allow_empty && count(CaseStatus::kMissing) > 0 &&
+         count(CaseStatus::kMissing) + count(CaseStatus::kUnsupported) == ended;
+}
+
 void BatchSummary::TellMissing() const {
   if (missing_ == 0) return;
+  const char* const more = HasNothing() ? ", so nothing is judged; --allow-empty takes that"
+                           : options_.skip_missing ? ""
+                                                   : "; --skip-missing leaves them out";
   PrintMessage("dmlop: {} of outputs {} not there{}\n", Counted(missing_, "file"),
-               ForCount(missing_, "is", "are"),
-               options_.skip_missing ? "" : "; --skip-missing leaves them out");
+               ForCount(missing_, "is", "are"), more);
 }
 
 // A command that tells more about the case: it runs the case alone or, if the case was run alone,

@@ -69,8 +69,8 @@ class BatchSummary {
   // Takes cases in the manifest's order.
   void Add(CaseOutcome outcome);
 
-  // The greatest status of the cases.
-  ExitStatus status() const { return status_; }
+  // The greatest status of the cases; not that of a success if there was nothing to judge.
+  ExitStatus status() const { return HasNothing() ? ExitStatus::kFileSystem : status_; }
 
   // Prints the summary at the end.
   void Tell(std::optional<double> seconds) const;
@@ -80,6 +80,8 @@ class BatchSummary {
 
  private:
   bool is_compared() const { return options_.check || options_.judge; }
+  // Whether all outputs of the suite are left out, as of a folder that is a wrong one.
+  bool HasNothing() const;
   void KeepFailure(CaseOutcome outcome);
   void TellWarnings() const;
   void TellFailures() const;

@@ -237,9 +237,10 @@ class FolderComparison {
       pair.error = fmt::format("{} has no {}", *without, name);
       pair.status = ExitStatus::kFileSystem;
     }
-    if (pairs_.empty() && missing_ == 0) {
-      throw Error(ErrorKind::kFileSystem, "{} and {} have no files to compare{}", actual_,
-                  expected_, undescribed_ > 0 ? UndescribedText() : "");
+    if (pairs_.empty()) {
+      const std::string missing = missing_ > 0 ? fmt::format("; {} missing", missing_) : "";
+      throw Error(ErrorKind::kFileSystem, "{} and {} have no files to compare{}{}", actual_,
+                  expected_, missing, undescribed_ > 0 ? UndescribedText() : "");
     }
   }
 

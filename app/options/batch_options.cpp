@@ -95,7 +95,8 @@ Command DeclareBatch(CLI::App& command, const CommonOptions& common) {
       "--judge, demand them there");
   command.add_flag("--skip-missing", options->skip_missing,
                    "Count outputs whose files are not there, and compare the others");
-  command.add_flag("--allow-empty", options->allow_empty, "Accept a manifest without cases");
+  command.add_flag("--allow-empty", options->allow_empty,
+                   "Accept that there are no cases or, with --skip-missing, no outputs");
   command.add_flag("-k,--keep-going", options->keep_going, "Go on after a case that failed");
   AddChoiceOfCases(command, *options);
   AddValue(command, "--report", "FILE", "Write one line of JSON for each case", options->report);

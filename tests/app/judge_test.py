@@ -571,6 +571,9 @@ class FoldersTest(ProgramTest):
         os.remove(self.folder / "gpu/only.npy")
         self.errors_of("compare", "gpu", "golden", "--skip-missing", status=1)
         self.errors_of("compare", "gpu/same.npy", "golden/same.npy", "--skip-missing", status=2)
+        os.mkdir(self.folder / "none")
+        errors = self.errors_of("compare", "none", "golden", "--skip-missing", status=5)
+        self.assertRegex(errors, "none and golden have no files to compare; [0-9]+ missing\n")
 
     def test_the_first_of_many_are_told(self):
         for i in range(50):

@@ -265,6 +265,10 @@ class PartTest(JudgedTest):
         for number in (1, 3):
             os.remove(self.folder / f"device/{number}.npy")
         self.judge("part", "device", 0, "--skip-missing")
+        os.remove(self.folder / "device/5.npy")
+        said = self.judge("part", "device", 5, "--skip-missing")
+        self.assertIn("dmlop: 6 files of outputs are not there, so nothing is judged; --allow-empty takes that\n", said)
+        self.judge("part", "device", 0, "--skip-missing", "--allow-empty")
 
     def test_without_the_option_it_fails_behind_what_differs(self):
         said = self.judge("part", "device", 5)
