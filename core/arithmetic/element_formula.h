@@ -73,13 +73,12 @@ class ElementFormula {
   bool IsMean(Node list) const;
   // These nodes and what depends on them, in rising order.
   std::vector<Node> DependingOn(std::span<const Node> nodes) const;
-  // The last element if lists have only some of their terms left, which the function gives; none
-  // for another node. `depending` are the lists and what depends on them. A mean is divided by the
+  // The elements if lists have only some of their terms left, which the function gives; none for
+  // another node. `depending` are the lists and what depends on them. A mean is divided by the
   // number of all its terms, or of those that are left.
-  DoubleDouble WithoutTerms(
-      std::span<const Node> depending,
-      const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
-      bool divides_by_all) const;
+  Results WithoutTerms(std::span<const Node> depending,
+                       const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
+                       bool divides_by_all) const;
   // Whether anything is divided but 1: a device may divide one factor of a product, or 1, and
   // multiply then.
   bool HasScaledQuotient() const;
@@ -183,5 +182,52 @@ class SliceFormula {
   std::vector<Node> moving_;  // those that do
   std::vector<Node> added_;   // for each of the nodes, what stands for it in the element added last
 };
+
+// --- elements that share a formula ---------------------------------------------------------------
+
+// Some elements of an output, by their row-major numbers.
+struct ElementQuestion {
+  ElementQuestion(const OperatorDesc& op, InputViews inputs, size_t output,
+                  std::span<const int64_t> elements);
+
+  Region At(size_t i) const {
+    return {output, IndexOf(sizes, elements[i]), Dims::Filled(sizes.size(), 1)};
+  }
+
+  const OperatorDesc& op;
+  InputViews inputs;
+  size_t output;
+  std::span<const int64_t> elements;
+  DataType type;
+  Dims sizes;
+};
+
+// The elements of a question, by their places in it, in groups: those of a slice whose statistics
+// they share, or each alone.
+class ElementGroups {
+ public:
+  explicit ElementGroups(const ElementQuestion& question, bool are_alone = false);
+
+  size_t size() const { return begins_.size(); }
+  std::span<const size_t> operator[](size_t group) const {
+    const size_t end = group + 1 < size() ? begins_[group + 1] : order_.size();
+    return std::span(order_).subspan(begins_[group], end - begins_[group]);
+  }
+
+ private:
+  std::vector<size_t> order_;   // of the elements
+  std::vector<size_t> begins_;  // of the groups
+};
+
+// The formula of the first elements of a group, as many as it can have.
+struct GroupFormula {
+  // Not so many that the formulas of a thread take much memory.
+  static constexpr size_t kMostNodes = size_t{1} << 18;
+
+  Formula formula;
+  std::vector<FormulaNode> ends;
+};
+std::optional<GroupFormula> FormulaOfFirst(const ElementQuestion& question,
+                                           std::span<const size_t> group);
 
 }  // namespace dmlop

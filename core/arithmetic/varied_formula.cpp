@@ -135,7 +135,7 @@ DoubleDouble ElementFormula::OfTerms(Node list, const std::vector<Node>& left, V
   return is_divided ? value * share : value / share;
 }
 
-DoubleDouble ElementFormula::WithoutTerms(
+ElementFormula::Results ElementFormula::WithoutTerms(
     std::span<const Node> depending,
     const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
     bool divides_by_all) const {
@@ -145,7 +145,7 @@ DoubleDouble ElementFormula::WithoutTerms(
     values[node] =
         left ? OfTerms(node, *left, values, divides_by_all) : Evaluated(formula_, node, values);
   }
-  return values[last()];
+  return AtEnds(values);
 }
 
 DoubleDouble ElementFormula::DividedFirst(const ScaledQuotient& parts, Values values,

@@ -21,106 +21,67 @@ namespace {
 using Kind = ArithmeticKind;
 using Elements = std::vector<ElementBytes>;
 
-// An output of an operator, and some of its elements.
-struct Question {
-  Question(const OperatorDesc& asked, InputViews views, size_t number,
-           std::span<const int64_t> some)
-      : op(asked), inputs(views), output(number), elements(some) {
-    const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[output].desc;
-    type = *desc.data_type;
-    sizes = Dims(desc.sizes->begin(), desc.sizes->end());
-  }
-
-  Computation computation() const { return {op, {inputs.begin(), inputs.end()}}; }
-  Region At(size_t i) const {
-    return {output, IndexOf(sizes, elements[i]), Dims::Filled(sizes.size(), 1)};
-  }
-
-  const OperatorDesc& op;
-  InputViews inputs;
-  size_t output;
-  std::span<const int64_t> elements;
-  DataType type;
-  Dims sizes;
-};
-
 // --- elements that share a formula ---------------------------------------------------------------
 
-// Places among the elements of a question.
-using Places = std::span<const size_t>;
-
-// The elements of a question in groups: those of a slice whose statistics they share, or each
-// alone.
-class ElementGroups {
- public:
-  explicit ElementGroups(const Question& question) : order_(question.elements.size()) {
-    std::iota(order_.begin(), order_.end(), size_t{0});
-    const auto slices = SlicesOf(question);
-    std::ranges::stable_sort(order_, {}, [&](size_t i) { return slices[i]; });
-    for (size_t k = 0; k < order_.size(); ++k) {
-      if (k == 0 || slices[order_[k]] != slices[order_[k - 1]]) begins_.push_back(k);
-    }
-    if (size() < order_.size() && !AreShared(question)) LeaveAlone();
+// The number of the first element of each one's slice.
+std::vector<int64_t> SlicesOf(const ElementQuestion& question) {
+  const Layout numbers = PackedLayout(question.sizes);
+  const auto dimensions = DimensionsOfSlices(question.op, numbers.rank());
+  std::vector<int64_t> slices(question.elements.begin(), question.elements.end());
+  if (!dimensions) return slices;
+  for (int64_t& slice : slices) {
+    Dims index = IndexOf(numbers.sizes, slice);
+    for (const uint32_t d : *dimensions) index[d] = 0;
+    slice = OffsetOf(numbers, index);
   }
+  return slices;
+}
 
-  size_t size() const { return begins_.size(); }
-  Places operator[](size_t group) const {
-    const size_t end = group + 1 < size() ? begins_[group + 1] : order_.size();
-    return Places(order_).subspan(begins_[group], end - begins_[group]);
+// Whether all elements of a slice share their formula. Those of a question may be any of them, and
+// windows may cover the whole slice from its middle but not from its ends.
+bool AreShared(const ElementQuestion& question) {
+  const auto dimensions = DimensionsOfSlices(question.op, question.sizes.size());
+  if (!dimensions || question.elements.empty()) return false;
+  Region slice = question.At(0);
+  for (const uint32_t d : *dimensions) {
+    slice.begin[d] = 0;
+    slice.sizes[d] = question.sizes[d];
   }
+  const int64_t count = slice.count();
+  const auto element = [&](int64_t i) {
+    return Region{slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
+  };
+  const SliceFormula formula(question.op, question.inputs, question.At(0), Formula::kAbridged);
+  return formula.IsSharedBy({element(0), element(count / 2), element(count - 1)}) &&
+         formula.HasListThatStays();
+}
 
- private:
-  // The number of the first element of each one's slice.
-  static std::vector<int64_t> SlicesOf(const Question& question) {
-    const Layout numbers = PackedLayout(question.sizes);
-    const auto dimensions = DimensionsOfSlices(question.op, numbers.rank());
-    std::vector<int64_t> slices(question.elements.begin(), question.elements.end());
-    if (!dimensions) return slices;
-    for (int64_t& slice : slices) {
-      Dims index = IndexOf(numbers.sizes, slice);
-      for (const uint32_t d : *dimensions) index[d] = 0;
-      slice = OffsetOf(numbers, index);
-    }
-    return slices;
-  }
+}  // namespace
 
-  // Whether all elements of a slice share their formula. Those of a question may be any of them,
-  // and windows may cover the whole slice from its middle but not from its ends.
-  static bool AreShared(const Question& question) {
-    const auto dimensions = DimensionsOfSlices(question.op, question.sizes.size());
-    if (!dimensions || question.elements.empty()) return false;
-    Region slice = question.At(0);
-    for (const uint32_t d : *dimensions) {
-      slice.begin[d] = 0;
-      slice.sizes[d] = question.sizes[d];
-    }
-    const int64_t count = slice.count();
-    const auto element = [&](int64_t i) {
-      return Region{slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
-    };
-    const SliceFormula formula(question.op, question.inputs, question.At(0), Formula::kAbridged);
-    return formula.IsSharedBy({element(0), element(count / 2), element(count - 1)}) &&
-           formula.HasListThatStays();
-  }
+ElementQuestion::ElementQuestion(const OperatorDesc& asked, InputViews views, size_t number,
+                                 std::span<const int64_t> some)
+    : op(asked), inputs(views), output(number), elements(some) {
+  const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[output].desc;
+  type = *desc.data_type;
+  sizes = Dims(desc.sizes->begin(), desc.sizes->end());
+}
 
-  void LeaveAlone() {
-    std::ranges::sort(order_);
-    begins_ = order_;
-  }
+ElementGroups::ElementGroups(const ElementQuestion& question, bool are_alone)
+    : order_(question.elements.size()) {
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  begins_ = order_;
+  if (are_alone) return;
+  const auto slices = SlicesOf(question);
+  std::ranges::stable_sort(order_, {}, [&](size_t i) { return slices[i]; });
+  std::erase_if(begins_,
+                [&](size_t k) { return k > 0 && slices[order_[k]] == slices[order_[k - 1]]; });
+  if (size() == order_.size() || AreShared(question)) return;
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  begins_ = order_;
+}
 
-  std::vector<size_t> order_;   // of the elements
-  std::vector<size_t> begins_;  // of the groups
-};
-
-// The formula of the first elements of a group, as many as it can have.
-struct GroupFormula {
-  // Not so many that the formulas of a thread take much memory.
-  static constexpr size_t kMostNodes = size_t{1} << 18;
-
-  Formula formula;
-  std::vector<FormulaNode> ends;
-};
-std::optional<GroupFormula> FormulaOfFirst(const Question& question, Places group) {
+std::optional<GroupFormula> FormulaOfFirst(const ElementQuestion& question,
+                                           std::span<const size_t> group) {
   const Region first = question.At(group[0]);
   if (group.size() == 1) {
     Formula formula(question.inputs);
@@ -139,6 +100,8 @@ std::optional<GroupFormula> FormulaOfFirst(const Question& question, Places grou
   return GroupFormula{shared.Release(), std::move(ends)};
 }
 
+namespace {
+
 // --- elements by their formulas ------------------------------------------------------------------
 
 // Some groups side by side.
@@ -146,12 +109,12 @@ class Tile {
  public:
   static constexpr size_t kWidth = 8;
 
-  explicit Tile(const Question& question) : question_(question) {}
+  explicit Tile(const ElementQuestion& question) : question_(question) {}
 
   bool IsFull() const { return parts_.size() == kWidth || nodes_ > GroupFormula::kMostNodes; }
 
   // Takes the first elements of a group, and returns how many.
-  size_t Add(Places group) {
+  size_t Add(std::span<const size_t> group) {
     auto first = FormulaOfFirst(question_, group);
     if (!first) return 1;
     auto formula =
@@ -178,7 +141,7 @@ class Tile {
 
   struct Part {
     std::unique_ptr<ElementFormula> formula;
-    Places places;
+    std::span<const size_t> places;
   };
 
   void Store(const Part& part, const Results& values, std::span<ElementBytes> elements) const {
@@ -256,7 +219,7 @@ class Tile {
     }
   }
 
-  const Question& question_;
+  const ElementQuestion& question_;
   std::vector<Part> parts_;
   size_t nodes_ = 0;
   std::map<std::pair<TermOrder, bool>, SideBySide> terms_;  // with an addend before them, or not
@@ -266,12 +229,11 @@ class Tile {
 
 class VariedElements {
  public:
-  VariedElements(const Question& question, std::span<const ArithmeticVariation> variations)
+  VariedElements(const ElementQuestion& question, std::span<const ArithmeticVariation> variations)
       : question_(question), variations_(variations) {}
 
   std::vector<Elements> All() {
-    const Elements exact =
-        ElementsOf(question_.computation(), question_.output, question_.elements);
+    const Elements exact = ElementsOf(Original(), question_.output, question_.elements);
     all_.assign(variations_.size(), exact);
     for (size_t v = 0; v < variations_.size(); ++v) ComputeOne(variations_[v], all_[v]);
     const auto needs = [&](const auto& v) { return NeedsFormula(v, question_.type); };
@@ -280,19 +242,23 @@ class VariedElements {
   }
 
  private:
+  Computation Original() const {
+    return {question_.op, {question_.inputs.begin(), question_.inputs.end()}};
+  }
+
   void ComputeOne(const ArithmeticVariation& variation, Elements& elements) {
     if (ChangesInputs(variation)) {
-      const Computation changed = WithChangedInputs(question_.computation(), variation, Factors());
+      const Computation changed = WithChangedInputs(Original(), variation, Factors());
       elements = variation.inputs == RoundedInputs::kWithComputed
                      ? WithRoundedFactors(changed, variation)
                      : ElementsOf(changed, question_.output, question_.elements);
     }
     if (variation.kind == Kind::kThrough && ConvertsThrough(question_.op, variation.format)) {
-      elements = ElementsOf(WithConvertedInput(question_.computation(), variation.format),
-                            question_.output, question_.elements);
+      elements = ElementsOf(WithConvertedInput(Original(), variation.format), question_.output,
+                            question_.elements);
     }
     if (variation.kind == Kind::kLastOfEquals && ChoosesFirstOfEquals(question_.op)) {
-      elements = LastOfEquals(question_.computation(), question_.output, question_.elements);
+      elements = LastOfEquals(Original(), question_.output, question_.elements);
     } else if (Chooses(variation.kind, question_.type)) {
       Choose(variation, elements);
     }
@@ -335,7 +301,7 @@ class VariedElements {
     const ElementGroups& groups = Groups();
     ParallelFor(static_cast<int64_t>(groups.size()), kGrain, 0, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        for (Places rest = groups[i]; !rest.empty();) {
+        for (std::span<const size_t> rest = groups[i]; !rest.empty();) {
           rest = rest.subspan(ChooseFirst(variation, rest, elements));
         }
       }
@@ -343,7 +309,8 @@ class VariedElements {
   }
 
   // Computes the first elements of a group, and returns how many.
-  size_t ChooseFirst(const ArithmeticVariation& variation, Places group, Elements& elements) const {
+  size_t ChooseFirst(const ArithmeticVariation& variation, std::span<const size_t> group,
+                     Elements& elements) const {
     if (variation.kind == Kind::kLastOfEquals && question_.output > 0) {
       const Region element = question_.At(group[0]);
       const auto place = LastPlaceOfMaximum(question_.op, question_.inputs, element);
@@ -363,7 +330,7 @@ class VariedElements {
     ParallelFor(count, Tile::kWidth, 0, [&](int64_t begin, int64_t end) {
       std::optional<Tile> tile(std::in_place, question_);
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        for (Places rest = groups[i]; !rest.empty();) {
+        for (std::span<const size_t> rest = groups[i]; !rest.empty();) {
           rest = rest.subspan(tile->Add(rest));
           if (!tile->IsFull()) continue;
           ComputeTile(*tile);
@@ -380,7 +347,7 @@ class VariedElements {
     }
   }
 
-  const Question& question_;
+  const ElementQuestion& question_;
   std::span<const ArithmeticVariation> variations_;
   std::vector<Elements> all_;
   std::optional<ElementGroups> groups_;
@@ -413,7 +380,7 @@ std::vector<int64_t> Numbers(size_t count) {
 
 // Activations that look at each element by itself do so as of a row of the asked elements; for
 // others, all are computed.
-std::vector<Elements> ComputeActivated(const Question& question,
+std::vector<Elements> ComputeActivated(const ElementQuestion& question,
                                        std::span<const ArithmeticVariation> variations) {
   OperatorDesc host = question.op;
   const bool is_element_wise = RunsOnAnyPart(*FusedAlone(host));
@@ -461,7 +428,7 @@ std::vector<std::vector<ElementBytes>> ComputeVaried(
     const OperatorDesc& op, InputViews inputs, std::span<const ArithmeticVariation> variations,
     size_t output, std::span<const int64_t> elements) {
   if (elements.empty()) return std::vector<Elements>(variations.size());
-  const Question question(op, inputs, output, elements);
+  const ElementQuestion question(op, inputs, output, elements);
   const bool is_activated = output == 0 && FusedActivationOf(op) != nullptr;
   if (is_activated) return ComputeActivated(question, variations);
   return VariedElements(question, variations).All();

@@ -17,9 +17,6 @@ namespace {
 
 using Node = FormulaNode;
 
-// Longer formulas take too long.
-constexpr Node kMostNodes = Node{1} << 16;
-
 bool IsElement(const Formula& formula, Node node) {
   return formula.operation(node) == FormulaOperation::kElement;
 }
@@ -169,9 +166,10 @@ int64_t CoordinateAt(const Computation& computation, const Region& element, cons
 
 }  // namespace
 
-std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element) {
-  const auto made = ElementFormula::Of(computation.op, computation.inputs, element, kMostNodes);
-  if (!made || made->formula().WholeSize() > kMostNodes) return {};
+std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element,
+                                 size_t most_nodes) {
+  const auto made = ElementFormula::Of(computation.op, computation.inputs, element, most_nodes);
+  if (!made || made->formula().WholeSize() > static_cast<int64_t>(most_nodes)) return {};
   const Formula& formula = made->formula();
   std::set<TermAxis> axes;
   for (const Node list : made->lists()) {
@@ -205,13 +203,13 @@ std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Re
   return coordinates;
 }
 
-// A formula, and the coordinates of the terms of its lists.
+// The formula of some elements, and the coordinates of the terms of its lists.
 struct OmittedTerms::Known {
   std::unique_ptr<ElementFormula> formula;
   std::map<Node, std::vector<int64_t>> coordinates;
   std::vector<Node> depending;  // the lists and what depends on them
 
-  DoubleDouble Without(const AxisPart& part, bool divides_by_all) const {
+  ElementFormula::Results Without(const AxisPart& part, bool divides_by_all) const {
     const auto left_of = [&](Node list) -> std::optional<std::vector<Node>> {
       const auto terms = formula->formula().operands(list);
       if (terms.size() < 2 && !formula->formula().HasList(list)) return std::nullopt;
@@ -231,21 +229,30 @@ struct OmittedTerms::Known {
 OmittedTerms::OmittedTerms(const Evidence& evidence, const TermAxis& axis,
                            std::span<const int64_t> few)
     : evidence_(evidence), axis_(axis) {
-  for (const int64_t element : few) few_[element] = Make(element);
+  constexpr size_t kFirst[] = {0};
+  for (const int64_t& element : few) {
+    few_[element] = std::make_shared<Known>(KnownOf(QuestionOf({&element, 1}), kFirst));
+  }
 }
 
-std::shared_ptr<const OmittedTerms::Known> OmittedTerms::Make(int64_t element) const {
+ElementQuestion OmittedTerms::QuestionOf(std::span<const int64_t> elements) const {
   const auto& [op, inputs, storage, sources] = evidence_.computation;
-  const Region place = evidence_.At(element);
-  auto known = std::make_shared<Known>();
-  known->formula = ElementFormula::Of(op, inputs, place);
-  if (!known->formula) return known;
-  const std::vector<Node> lists = known->formula->lists();
+  return {op, inputs, evidence_.output, elements};
+}
+
+OmittedTerms::Known OmittedTerms::KnownOf(const ElementQuestion& question,
+                                          std::span<const size_t> group) const {
+  auto first = FormulaOfFirst(question, group);
+  if (!first) return {};
+  Known known{
+      std::make_unique<ElementFormula>(std::move(first->formula), std::move(first->ends)), {}, {}};
+  const std::vector<Node> lists = known.formula->lists();
   for (const Node list : lists) {
-    known->coordinates[list] = CoordinatesOfTerms(
-        evidence_.computation, place, known->formula->formula(), list, axis_, TermPathAlong(axis_));
+    known.coordinates[list] =
+        CoordinatesOfTerms(evidence_.computation, question.At(group[0]), known.formula->formula(),
+                           list, axis_, TermPathAlong(axis_));
   }
-  known->depending = known->formula->DependingOn(lists);
+  known.depending = known.formula->DependingOn(lists);
   return known;
 }
 
@@ -261,13 +268,27 @@ std::vector<VariedElement> OmittedTerms::Without(const AxisPart& part, bool divi
                                                  std::span<const int64_t> elements) const {
   constexpr int64_t kGrain = 4;
   std::vector<VariedElement> varied(elements.size());
-  ParallelFor(std::ssize(elements), kGrain, 0, [&](int64_t begin, int64_t end) {
+  // Stores the elements at the first of some places, and returns how many.
+  const auto store = [&](const Known& known, std::span<const size_t> places) -> size_t {
+    if (!known.formula) return 1;
+    const auto values = known.Without(part, divides_by_all);
+    for (size_t k = 0; k < values.size(); ++k) {
+      varied[places[k]] = {Stored(evidence_.actual.type, values[k]), elements[places[k]]};
+    }
+    return values.size();
+  };
+  const ElementQuestion question = QuestionOf(elements);
+  const bool are_few = std::ranges::all_of(elements, [&](int64_t i) { return few_.contains(i); });
+  // The taps of a window are others for each element.
+  const bool are_alone = are_few || FindNumbers(question.op, "WindowSize") != nullptr;
+  const ElementGroups groups(question, are_alone);
+  ParallelFor(static_cast<int64_t>(groups.size()), kGrain, 0, [&](int64_t begin, int64_t end) {
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const auto found = few_.find(elements[i]);
-      const auto known = found != few_.end() ? found->second : Make(elements[i]);
-      if (!known->formula) continue;
-      const DoubleDouble value = known->Without(part, divides_by_all);
-      varied[i] = {Stored(evidence_.actual.type, value), elements[i]};
+      for (auto rest = groups[i]; !rest.empty();) {
+        const auto found = few_.find(elements[rest[0]]);
+        rest = rest.subspan(found != few_.end() ? store(*found->second, rest)
+                                                : store(KnownOf(question, rest), rest));
+      }
     }
   });
   return varied;

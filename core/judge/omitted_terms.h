@@ -68,10 +68,12 @@ std::vector<ElementBytes> BegunAnew(const Computation& original, size_t output, 
 
 // --- omitted terms -------------------------------------------------------------------------------
 
-class ElementFormula;
+struct ElementQuestion;
 
 // The axes of the sums of an element. Where there are no sums, maxima and minima have terms.
-std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element);
+// Formulas that would have more nodes take too long where many are tried.
+std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element,
+                                 size_t most_nodes = size_t{1} << 16);
 
 // The elements that tell the terms of a list apart: the first in which they differ, or those of
 // one input.
@@ -101,7 +103,9 @@ class OmittedTerms {
  private:
   struct Known;
 
-  std::shared_ptr<const Known> Make(int64_t element) const;
+  ElementQuestion QuestionOf(std::span<const int64_t> elements) const;
+  // What the first elements of a group have in common; without a formula if they have none.
+  Known KnownOf(const ElementQuestion& question, std::span<const size_t> group) const;
 
   const Evidence& evidence_;
   TermAxis axis_;

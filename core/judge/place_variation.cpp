@@ -151,7 +151,7 @@ std::optional<TermAxis> PlaceVariation::FindTerms(const Computation& computation
   const Dims sizes = OutputSizes(computation, output);
   for (const int64_t element : SomeOf(sizes)) {
     const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
-    for (const TermAxis& axis : TermAxesOf(computation, place)) {
+    for (const TermAxis& axis : TermAxesOf(computation, place, Formula::kMostNodes)) {
       const bool is_axis = is_of_taps || axis.axis == static_cast<size_t>(numbers[0]);
       if (axis.is_of_taps == is_of_taps && is_axis) return axis;
     }

@@ -376,6 +376,10 @@ class ArithmeticTest(ProgramTest):
         pool = {"type": "AVERAGE_POOLING", "WindowSize": [1, 3], "Strides": [1, 1], "StartPadding": [0, 1], "EndPadding": [0, 1], "IncludePadding": True}
         pairs = (image + np.pad(image, [(0, 0), (0, 0), (0, 0), (1, 0)])[..., :-1].astype("f8")) / 3
         self.check(pool, [image], "tail-missing:taps,from=2,terms,counted", pairs.astype(SINGLE))
+        rows = self.normal(3, 40_000)  # whose elements have a formula in common
+        powers = np.exp(rows.astype("longdouble"))
+        shares = powers / powers[:, :39_999].sum(1, keepdims=True)
+        self.check({"type": "ACTIVATION_SOFTMAX1", "Axes": [1]}, [rows], "tail-missing:axis=1,from=39999,terms", shares.astype(SINGLE))
         for name, mode in [("padding-edge", "edge"), ("padding-edge:mirrored", "reflect"), ("padding-edge:wrapped", "wrap")]:
             wide = np.pad(image, [(0, 0), (0, 0), (0, 0), (1, 1)], mode).astype("f8")
             self.check(pool, [image], name, ((wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]) / 3).astype(SINGLE))
