@@ -270,16 +270,19 @@ class Diagnostician {
     constexpr size_t kFewestDifferent = 2;
     if (evidence_.count() < kFewestTold || evidence_.wrong.size() < kFewestDifferent) return;
     if (MayBeAnything(evidence_.wrong.front())) return;
-    if (FindAmongNoise(Criterion::kBits, std::nullopt)) return;
+    evidence_.criterion = Criterion::kNearer;  // as what has the bits is, too
+    const auto nearer = HypothesesOf(evidence_, few_, Stage::kAmongNoise);
+    if (FindAmong(nearer, Criterion::kBits, std::nullopt)) return;
     // If most are as near as roundings can be, nothing is nearer but by chance.
     if (result_.units && result_.units->median > 0)
-      FindAmongNoise(Criterion::kNearer, kNearerShare);
+      FindAmong(nearer, Criterion::kNearer, kNearerShare);
   }
 
-  bool FindAmongNoise(Criterion criterion, std::optional<double> least) {
+  bool FindAmong(std::vector<RankedHypothesis> hypotheses, Criterion criterion,
+                 std::optional<double> least) {
     evidence_.criterion = criterion;
     counted_.clear();
-    Count(HypothesesOf(evidence_, few_, Stage::kAmongNoise));
+    Count(std::move(hypotheses));
     std::erase_if(counted_, [&](const Counted& one) {
       return one.score.share() < least.value_or(one.hypothesis.enough);
     });
