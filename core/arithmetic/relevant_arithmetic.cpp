@@ -331,7 +331,7 @@ bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t outpu
   const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, output));
   if (!formula) return false;
   for (FormulaNode node = 0; node <= formula->last(); ++node) {
-    if (IsInexactFunction(formula->formula(), node)) return false;
+    if (IsFunction(formula->formula(), node)) return false;
     if (IsScaledWithAddend(formula->formula(), node)) return false;
   }
   return true;

@@ -21,8 +21,8 @@ std::vector<ArithmeticVariation> ArithmeticVariationsOf(const OperatorDesc& op, 
                                                         size_t output);
 
 // Whether an operator is element-wise and has nothing but operations that any device rounds alike,
-// such as sums and products: no exponentials and the like, and no products with an addend, which
-// may be fused.
+// such as sums and products: no quotients, roots, exponentials and the like, which devices compute
+// in several ways, and no products with an addend, which may be fused.
 bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t output);
 
 // The work of an element's formula, about that of so many additions of many digits.
