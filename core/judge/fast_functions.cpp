@@ -2,11 +2,11 @@
 // Functions that are far less accurate than their type: errors of many units but few digits, which
 // go both ways.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/arithmetic/varied_values.h"
@@ -18,64 +18,70 @@ namespace {
 
 // So few errors may be due to anything.
 constexpr size_t kFewestErrors = 3;
-// So few may all go one way by chance.
-constexpr size_t kFewestOfBothSigns = 8;
-// An approximation is on either side of the function at least for this share of arguments.
+// From argument to argument, an approximation goes to the other side of the function for this share
+// of them at least, or so often.
 constexpr double kLeastShare = 0.05;
+constexpr double kOften = 16;
+// More elements are not looked at.
+constexpr size_t kMostErrors = 100'000;
 
 double ArgumentAt(const ConstTensorView& input, int64_t element) {
   const int64_t offset = OffsetOfElement(input.layout, element);
   return ValueOf(input.type, input.data + offset * static_cast<int64_t>(ByteWidth(input.type)));
 }
 
-// Counts errors by the signs of an element's arguments, on which those of a wrong formula depend:
-// a divisor with an addend is always greater, thus the quotient nearer to zero where the divisor is
-// positive, and farther from it where that is negative.
+// Counts how often errors of elements whose arguments have the same signs change theirs, in the
+// order of the first argument. Those of a wrong formula keep it over a long way: a divisor with an
+// addend is always greater, thus the quotient nearer to zero where the divisor is positive, and
+// another curve crosses the right one in a few places.
 class ErrorSigns {
  public:
   explicit ErrorSigns(const Evidence& evidence) : evidence_(evidence) {
     for (const ConstTensorView& input : evidence.computation.inputs) {
       if (input.layout.sizes == evidence.expected.sizes) arguments_.push_back(&input);
     }
-    for (const int64_t element : evidence.wrong) Count(element);
+    std::vector<int64_t> elements = SampleOf(evidence, kMostErrors).wrong;
+    std::erase_if(elements, [&](int64_t element) {
+      return !std::isfinite(evidence.actual.Value(element)) ||
+             !std::isfinite(evidence.expected.Value(element)) || std::isnan(FirstArgument(element));
+    });
+    std::ranges::sort(elements, {}, [&](int64_t element) { return FirstArgument(element); });
+    for (const int64_t element : elements) Count(element);
+    const double enough = std::min(kLeastShare * static_cast<double>(elements.size()), kOften);
+    are_mixed_ = static_cast<double>(std::min(ups_, aways_)) >= enough;
   }
 
-  bool AreBoth() const { return IsEnough(Errors::kUp) && IsEnough(Errors::kAway); }
+  bool are_mixed() const { return are_mixed_; }
 
  private:
-  struct Errors {
-    enum Direction { kUp, kAway, kDirections };  // from the right value, from zero
-
-    std::array<int64_t, kDirections> count{};
-    int64_t all = 0;
+  struct Error {
+    bool is_up;    // from the right value
+    bool is_away;  // from zero
   };
+
+  double FirstArgument(int64_t element) const {
+    return arguments_.empty() ? 0 : ArgumentAt(*arguments_.front(), element);
+  }
 
   void Count(int64_t element) {
     const double actual = evidence_.actual.Value(element);
     const double expected = evidence_.expected.Value(element);
-    if (!std::isfinite(actual) || !std::isfinite(expected)) return;
     std::vector<bool> signs;
     for (const ConstTensorView* argument : arguments_) {
       signs.push_back(ArgumentAt(*argument, element) < 0);
     }
-    Errors& errors = errors_[signs];
-    errors.count[Errors::kUp] += actual > expected;
-    errors.count[Errors::kAway] += std::abs(actual) > std::abs(expected);
-    ++errors.all;
-  }
-
-  bool IsEnough(Errors::Direction direction) const {
-    int64_t fewer = 0, all = 0;
-    for (const auto& [signs, errors] : errors_) {
-      fewer += std::min(errors.count[direction], errors.all - errors.count[direction]);
-      all += errors.all;
-    }
-    return static_cast<double>(fewer) >= kLeastShare * static_cast<double>(all);
+    const Error error{actual > expected, std::abs(actual) > std::abs(expected)};
+    const auto [last, is_first] = last_.emplace(std::move(signs), error);
+    ups_ += last->second.is_up != error.is_up;
+    aways_ += last->second.is_away != error.is_away;
+    last->second = error;
   }
 
   const Evidence& evidence_;
   std::vector<const ConstTensorView*> arguments_;
-  std::map<std::vector<bool>, Errors> errors_;
+  std::map<std::vector<bool>, Error> last_;  // by the signs of arguments
+  int64_t ups_ = 0, aways_ = 0;              // changes of either
+  bool are_mixed_ = false;
 };
 
 // Powers that are computed by logarithms have no negative bases.
@@ -113,8 +119,7 @@ bool MayBeFast(const Evidence& evidence) {
   using Bound = ErrorUnits::Bound;
   const bool has_function = evidence.units && (evidence.units->bound == Bound::kOneValue ||
                                                evidence.units->bound == Bound::kGenerous);
-  if (!has_function || evidence.wrong.size() < kFewestErrors) return false;
-  return evidence.wrong.size() < kFewestOfBothSigns || ErrorSigns(evidence).AreBoth();
+  return has_function && evidence.wrong.size() >= kFewestErrors && ErrorSigns(evidence).are_mixed();
 }
 
 }  // namespace
