@@ -198,12 +198,14 @@ class Scoring {
 };
 
 // Functions are allowed relative errors, but a device that takes the logarithm of a sum, such as
-// that of 1 + e^x, has the error of the sum, which is absolute there.
-double PartOfLogarithm(const ErrorUnits& units, int64_t element) {
+// that of 1 + e^x, has the error of the sum, which is absolute there. So has one that computes
+// tanh x from e^x and e^-x, or 1 / (1 + e^-x) from tanh(x / 2), unless results are subnormal.
+double PartOfNumbersNearOne(const ErrorUnits& units, int64_t element) {
   const double size = units.scale[static_cast<size_t>(element)];
-  const bool is_absolute =
-      units.has_logarithm && units.bound == ErrorUnits::Bound::kOneValue && std::isfinite(size);
-  return is_absolute ? 1 + 1 / (size + units.least) : 1;
+  const bool is_absolute = units.has_logarithm || (units.is_beside_one && size >= units.least);
+  return is_absolute && units.bound == ErrorUnits::Bound::kOneValue && std::isfinite(size)
+             ? 1 + 1 / (size + units.least)
+             : 1;
 }
 
 }  // namespace
@@ -235,7 +237,8 @@ bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element,
   if (!allowed) return false;
   // A device with results in bfloat16 keeps sums in FLOAT32, too, unless that is what is wrong.
   const double most = evidence.in_bfloat16 ? *allowed / kFloatStepsOfBfloat16 : *allowed;
-  return units->UnitsOf(element, actual, value, type) <= most * PartOfLogarithm(*units, element);
+  return units->UnitsOf(element, actual, value, type) <=
+         most * PartOfNumbersNearOne(*units, element);
 }
 
 double ShareOfValue(const Evidence& evidence, const ElementBytes& value) {

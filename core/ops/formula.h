@@ -279,7 +279,7 @@ class FormulaEvaluation {
   }
 
   // Takes the value of a node that was evaluated elsewhere.
-  void Keep(Formula::Node node, Value value) { known_.emplace(node, std::move(value)); }
+  void Keep(Formula::Node node, Value value) { known_.insert_or_assign(node, std::move(value)); }
 
  private:
   // Values of named nodes, which may be used repeatedly, and of long operations are kept.

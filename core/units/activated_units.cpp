@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/arithmetic/computation.h"
 #include "core/arithmetic/float_format.h"
@@ -126,7 +127,8 @@ std::optional<ErrorUnits> ActivatedUnitsOf(const OperatorDesc& op, InputViews in
   const auto last = OwnUnitsOf(activation, {&before, 1}, exact, 0);
   if (!units) return last;
   const bool rounds = last && last->bound != ErrorUnits::Bound::kExact;
-  units->rounded_before = MovedByRounding(activation, before, rounds, units->scale);
+  const std::vector<double> moved = std::exchange(
+      units->rounded_before, MovedByRounding(activation, before, rounds, units->scale));
   if (units->unscaled.empty()) units->unscaled = units->scale;
   const double steepest = RunsOnAnyPart(activation) ? SlopeOf(activation) : 0;
   for (size_t i = 0; i < units->scale.size(); ++i) {
@@ -136,6 +138,7 @@ std::optional<ErrorUnits> ActivatedUnitsOf(const OperatorDesc& op, InputViews in
             ? steepest
             : 2 * std::max(std::abs(ResultAt(exact, static_cast<int64_t>(i))), units->least);
     units->scale[i] = slope * units->scale[i] + (rounds ? last->scale[i] : 0);
+    if (!moved.empty()) units->rounded_before[i] += slope * moved[i];
   }
   if (rounds) units->bound = ErrorUnits::Bound::kGenerous;
   return units;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <string_view>
 
 #include "core/units/magnitude.h"
 
@@ -141,6 +143,15 @@ class Characters {
   bool IsLeaf(Node node) const {
     return IsNumber(node) || formula_.operation(node) == Operation::kElement;
   }
+  // Whether an exponent is multiplied by more than a sign, which makes its error absolute.
+  bool IsRoundedProduct(Node node) const {
+    const auto operands = Operands(node);
+    if (formula_.operation(node) == Operation::kNegative) return IsRoundedProduct(operands[0]);
+    return formula_.operation(node) == Operation::kProduct &&
+           std::ranges::any_of(operands, [&](Node factor) {
+             return IsNumber(factor) && std::abs(formula_.number(factor)) != 1;
+           });
+  }
   // The sum or difference of two exact numbers.
   bool IsOneStep(Node node) const {
     const bool adds = formula_.operation(node) == Operation::kSum ||
@@ -185,9 +196,10 @@ class Characters {
       character.sign = 1;
     }
     const bool is_known = IsOfElements(formula_, Operands(node)[0]);
-    if (operation == Operation::kExponential || operation == Operation::kLogarithm) {
-      character.is_of_one_sign &= is_known;
+    if (operation == Operation::kExponential) {
+      character.is_of_one_sign &= is_known && !IsRoundedProduct(Operands(node)[0]);
     }
+    if (operation == Operation::kLogarithm) character.is_of_one_sign &= is_known;
     if (operation == Operation::kLogarithm) character.has_logarithm |= !is_known;
     const Node definition = formula_.definition(node);
     if (definition != node) character.has_logarithm |= Of(definition).has_logarithm;
@@ -198,11 +210,36 @@ class Characters {
   std::vector<std::optional<FormulaCharacter>> known_;
 };
 
+// Functions that are differences of exponentials, or made of others that are.
+bool IsBesideOne(const Formula& formula, Node last) {
+  using F = ElementWiseFunction;
+  constexpr F kFunctions[] = {F::kSinh, F::kTanh, F::kErf, F::kSigmoid, F::kScaledTanh, F::kSwish};
+  return formula.operation(last) == Operation::kElementWise &&
+         std::ranges::find(kFunctions, formula.function(last)) != std::end(kFunctions);
+}
+
 }  // namespace
 
 FormulaCharacter CharacterOf(const Formula& formula, Formula::Node last,
                              std::span<const int> signs) {
-  return Characters(formula, signs, last).Of(last);
+  FormulaCharacter character = Characters(formula, signs, last).Of(last);
+  character.is_beside_one = IsBesideOne(formula, last);
+  return character;
+}
+
+std::vector<Node> NumbersOfTensors(const OperatorDesc& op, const Formula& formula, Node last) {
+  constexpr std::string_view kNames[] = {"mean", "variance", "first moment", "second moment"};
+  std::vector<Node> numbers;
+  if (formula.inputs()[0].type != DataType::kFloat16 ||
+      TensorSlots(op, TensorRole::kOutput).size() == 1) {
+    return numbers;
+  }
+  for (const auto& [node, name] : formula.names()) {
+    if (node != last && std::ranges::find(kNames, name) != std::end(kNames)) {
+      numbers.push_back(node);
+    }
+  }
+  return numbers;
 }
 
 }  // namespace dmlop

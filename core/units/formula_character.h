@@ -20,6 +20,7 @@ struct FormulaCharacter {
   bool has_long_product = false;  // whose parts may be beyond the type
   bool has_function = false;      // anything but sums, products and choices
   bool has_logarithm = false;     // of what was computed
+  bool is_beside_one = false;     // devices may compute it from numbers near 1
   bool has_mixed_sum = false;     // of terms of different signs, in a function, divisor or choice
 
   // Adds what is said of another formula, or a part of this one, but for its sign.
@@ -31,6 +32,7 @@ struct FormulaCharacter {
     has_long_product |= other.has_long_product;
     has_function |= other.has_function;
     has_logarithm |= other.has_logarithm;
+    is_beside_one |= other.is_beside_one;
     has_mixed_sum |= other.has_mixed_sum;
   }
 };
@@ -38,5 +40,10 @@ struct FormulaCharacter {
 // `signs` are those of the inputs' elements: 1, -1, or 0 if unknown.
 FormulaCharacter CharacterOf(const Formula& formula, Formula::Node last,
                              std::span<const int> signs);
+
+// Returns the numbers in a formula that operators of training have outputs for, or gradients
+// inputs. A device may take them from there, rounded to FLOAT16.
+std::vector<Formula::Node> NumbersOfTensors(const OperatorDesc& op, const Formula& formula,
+                                            Formula::Node last);
 
 }  // namespace dmlop

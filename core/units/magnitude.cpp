@@ -51,13 +51,14 @@ bool IsRelative(const Magnitude& x) {
 
 Magnitude::Kind KindOfSum(Magnitudes terms) {
   const auto is_exact = [](const Magnitude& x) { return x.kind == Magnitude::kExact; };
-  const auto is_positive = [](const Magnitude& x) {
-    return x.kind == Magnitude::kPositive || (x.kind == Magnitude::kExact && x.value > 0);
+  const auto is_positive = [](const Magnitude& x) { return x.kind == Magnitude::kPositive; };
+  const auto is_above_zero = [&](const Magnitude& x) {
+    return is_positive(x) || (is_exact(x) && x.value > 0);
   };
   if (terms.size() <= 2 && std::ranges::all_of(terms, is_exact)) return Magnitude::kStep;
-  const bool has_positive =
-      std::ranges::any_of(terms, [](const Magnitude& x) { return x.kind == Magnitude::kPositive; });
-  if (has_positive && std::ranges::all_of(terms, is_positive)) return Magnitude::kPositive;
+  if (std::ranges::all_of(terms, is_positive)) return Magnitude::kPositive;
+  const bool has_positive = std::ranges::any_of(terms, is_positive);
+  if (has_positive && std::ranges::all_of(terms, is_above_zero)) return Magnitude::kAboveOne;
   return std::ranges::all_of(terms, IsRelative) ? Magnitude::kLinear : Magnitude::kOther;
 }
 
@@ -74,7 +75,7 @@ Magnitude Sum(Magnitudes terms) {
 
 Magnitude Negated(Magnitude x) {
   x.value = -x.value;
-  if (x.kind == Magnitude::kPositive) x.kind = Magnitude::kOther;
+  if (x.kind == Magnitude::kPositive || x.kind == Magnitude::kAboveOne) x.kind = Magnitude::kOther;
   return x;
 }
 
@@ -150,7 +151,11 @@ double PassedOn(const Magnitude& x, Function&& function) {
 
 Magnitude Quotient(const Magnitude& a, const Magnitude& b) {
   const Magnitude operands[] = {a, b};
-  const double passed_on = PassedOn(b, [&](double divisor) { return a.value / divisor; });
+  double passed_on = PassedOn(b, [&](double divisor) { return a.value / divisor; });
+  // The error of a rounded exponent.
+  if (b.kind == Magnitude::kAboveOne && std::isfinite(b.size)) {
+    passed_on = std::abs(a.value / b.value) * (b.size / b.value - 1);
+  }
   return {a.value / b.value, WithPart(a.size / std::abs(b.value), passed_on), MostTerms(operands),
           KindOfProduct(operands), a.adds_up};
 }
@@ -164,7 +169,8 @@ Magnitude SquareRoot(const Magnitude& x) {
 
 Magnitude Square(const Magnitude& x) {
   const double size = SizeAsOperand(x);
-  return {x.value * x.value, size * size, x.terms, Magnitude::kOther, /*adds_up=*/false};
+  const Magnitude operands[] = {x};
+  return {x.value * x.value, size * size, x.terms, KindOfProduct(operands), /*adds_up=*/false};
 }
 
 // --- choices -------------------------------------------------------------------------------------
@@ -206,7 +212,8 @@ Magnitude Exponential(const Magnitude& x) {
 // The relative error of what is not of one sign becomes absolute.
 Magnitude Logarithm(const Magnitude& x) {
   const double value = std::log(x.value);
-  const bool is_well_known = x.kind == Magnitude::kExact || x.kind == Magnitude::kPositive;
+  const bool is_well_known = x.kind == Magnitude::kExact || x.kind == Magnitude::kPositive ||
+                             x.kind == Magnitude::kAboveOne;
   const double more = is_well_known ? 0 : x.size / std::abs(x.value);
   return {value, std::abs(value) + more, x.terms, Magnitude::kOther, /*adds_up=*/false};
 }

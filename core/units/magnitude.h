@@ -27,6 +27,7 @@ struct Magnitude {
     kStep,      // the sum or difference of two exact ones, whose only error is relative to it
     kLinear,    // another sum of exact and relative ones, which may be much smaller than these
     kPositive,  // an exponential, or a sum of positive ones
+    kAboveOne,  // an exponential added to an exact positive number
     kOther,
   };
 

@@ -16,6 +16,7 @@
 #include "core/base/parallel.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
+#include "core/units/formula_character.h"
 
 namespace dmlop {
 
@@ -57,8 +58,12 @@ template <typename Arithmetic>
 class SliceEvaluation {
  public:
   SliceEvaluation(const OperatorDesc& op, InputViews inputs, const Region& slice)
-      : slice_(slice), shared_(op, inputs, ElementOf(slice, 0)), fixed_(shared_.formula()) {
+      : slice_(slice),
+        shared_(op, inputs, ElementOf(slice, 0)),
+        fixed_(shared_.formula()),
+        rounded_(NumbersOfTensors(op, shared_.formula(), *shared_.last())) {
     EvaluateLongSums();
+    if (!rounded_.empty()) RoundNumbers();
     last_ = SlotOf(*shared_.last());
   }
 
@@ -80,6 +85,7 @@ class SliceEvaluation {
         operands.clear();
         for (const size_t operand : step.operands) operands.push_back(values[operand]);
         values[step.slot] = ValueOf(step.node, operands, element);
+        if (step.is_rounded) values[step.slot] = WithRounding(values[step.slot]);
       }
       table.Put(element.begin, values[last_]);
     }
@@ -93,10 +99,28 @@ class SliceEvaluation {
     Node node;
     size_t slot;
     std::vector<size_t> operands;
+    bool is_rounded;
   };
 
   static Region ElementOf(const Region& slice, int64_t i) {
     return {slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
+  }
+
+  // All are evaluated before one of them is rounded, as a variance is made of exact means.
+  void RoundNumbers() {
+    for (const Node node : rounded_) {
+      if (!shared_.Moves(node)) fixed_.At(node);
+    }
+    for (const Node node : rounded_) {
+      if (!shared_.Moves(node)) fixed_.Keep(node, WithRounding(fixed_.At(node)));
+    }
+  }
+
+  bool IsRounded(Node node) const { return std::ranges::find(rounded_, node) != rounded_.end(); }
+
+  static Magnitude WithRounding(Magnitude number) {
+    number.moved += HalfUlpOfFloat16(number.value);
+    return number;
   }
 
   // Evaluates the terms of long sums side by side, each sum after those that they are made of.
@@ -150,7 +174,9 @@ class SliceEvaluation {
     const size_t slot = values_.size();
     slots_.emplace(node, slot);
     values_.push_back(shared_.Moves(node) ? Magnitude() : fixed_.At(node));
-    if (shared_.Moves(node)) steps_.push_back({node, slot, std::move(operands)});
+    if (shared_.Moves(node)) {
+      steps_.push_back({node, slot, std::move(operands), IsRounded(node)});
+    }
     return slot;
   }
 
@@ -169,6 +195,7 @@ class SliceEvaluation {
   const Region slice_;
   SliceFormula shared_;
   FormulaEvaluation<Arithmetic> fixed_;
+  const std::vector<Node> rounded_;
   std::map<Node, size_t> slots_;
   std::vector<Magnitude> values_;
   std::vector<Step> steps_;

@@ -71,6 +71,7 @@ class UnitsOfOutput {
     units_.least = FormOf(units_.unit_type).Least();
     units_.bound = BoundOf();
     units_.has_logarithm = character_.has_logarithm;
+    units_.is_beside_one = character_.is_beside_one;
     units_.has_orders = HasOrders();
     // The input of a network is {1, steps, items, size}.
     if (IsNetwork(op_)) {

@@ -41,6 +41,7 @@ struct ErrorUnits {
   Bound bound = Bound::kProved;
   std::vector<int64_t> steps{};  // of a network so far, each of which adds its own error; or empty
   bool has_logarithm = false;    // of a sum, whose error is absolute
+  bool is_beside_one = false;    // a function that may have the error of numbers near 1
   std::vector<double> unscaled;  // S before a scale, divisor or activation; empty if there is none
 
   // The distances that roundings to FLOAT16 before the last one may move a result, infinite where

@@ -594,7 +594,24 @@ def attention_with_bias(query, key, bias):
     return (softmax((query + bias[:8]) @ (key + bias[8:16]).swapaxes(1, 2) * F4(0.5)) @ (key + bias[16:])).astype(F2)
 
 
+def normalized_by_rounded(x, scale, bias):
+    """Mean and variance are those of the other outputs, in FLOAT16."""
+    mean, variance = (of(x, axis=(0, 2, 3), keepdims=True).astype(F2).astype(F4) for of in (np.mean, np.var))
+    return ((x - mean) / np.sqrt(variance + F4(0.001)) * scale + bias).astype(F2)
+
+
+TRAINED = [numbers(3, 4, 5, 6).astype(F2) * F2(2) + F2(1), numbers(1, 4, 1, 1).astype(F2), numbers(1, 4, 1, 1, seed=1).astype(F2)]
+ABOVE_ONE = 1 + np.abs(CUBE) / F4(64)
+TANGENT_OF_HALF = np.tanh(F4(0.5) * (4 * CUBE))
+
 HEALTHY = {
+    "an exponent that is rounded": ({"type": "ACTIVATION_SWISH", "SigmoidInputScale": 1.5}, [4 * CUBE], 4 * CUBE / (1 + np.exp(F4(-1.5) * (4 * CUBE)))),
+    "a sigmoid made of a hyperbolic tangent": ({"type": "ACTIVATION_SIGMOID"}, [4 * CUBE], F4(0.5) * TANGENT_OF_HALF + F4(0.5)),
+    "a hyperbolic tangent made of exponentials": ({"type": "ELEMENT_WISE_TANH"}, [CUBE / 8], 1 - 2 / (np.exp(2 * (CUBE / 8)) + 1)),
+    "a hyperbolic sine made of exponentials": ({"type": "ELEMENT_WISE_SINH"}, [CUBE / 8], F4(0.5) * (np.exp(CUBE / 8) - np.exp(-CUBE / 8))),
+    "a logarithm of a number near 1": ({"type": "ELEMENT_WISE_ACOSH"}, [ABOVE_ONE], np.log(ABOVE_ONE + np.sqrt(ABOVE_ONE * ABOVE_ONE - 1))),
+    "a quotient in steps": ({"type": "ACTIVATION_SOFTSIGN"}, [CUBE], CUBE / (1 + np.abs(CUBE))),
+    "moments in FLOAT16": ({"type": "BATCH_NORMALIZATION_TRAINING", "Epsilon": 0.001}, TRAINED, normalized_by_rounded(*(x.astype(F4) for x in TRAINED))),
     "a network whose output activation takes the cell state unrounded": (LSTM, HALF_NETWORK, long_short_states(*HALF_STATES, kept=lambda x: x.astype(F2).astype(F4))),
     "a network that keeps its states in FLOAT32": (LSTM, HALF_NETWORK, long_short_states(*HALF_STATES, kept=lambda x: x)),
     "sums with a bias that attention leaves unrounded": (ATTENTION, [("QueryTensor", HALF_QUERY), ("KeyTensor", HALF_KEY), ("ValueTensor", HALF_KEY), ("BiasTensor", HALF_BIAS)],
@@ -641,6 +658,7 @@ TWO_OFF = np.exp(CUBE.astype("f8")).astype(F4)
 TWO_OFF[1, 2, 3:5] *= F4([1.00002, 0.99998])
 
 UNEXPLAINED = {
+    "another curve that crosses the right one": ({"type": "ACTIVATION_GELU"}, [CUBE], F4(0.5) * CUBE * (1 + np.tanh(F4(0.79788456) * (CUBE + F4(0.044715) * CUBE**3)))),
     "a square root with an addend": ({"type": "ELEMENT_WISE_SQRT"}, [np.abs(CUBE)], np.sqrt(np.abs(CUBE) + F4(1e-5))),
     "a quotient whose divisor has an addend": ({"type": "ELEMENT_WISE_DIVIDE"}, [CUBE, OTHER_CUBE], CUBE / (OTHER_CUBE + F4(1e-5))),
     "a softmax whose sum has an addend": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], EXPONENTIALS / (EXPONENTIALS.sum(2, keepdims=True) + F4(2e-4))),
