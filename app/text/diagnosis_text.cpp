@@ -47,11 +47,12 @@ std::string HeadText(const DiagnosedFile& file) {
 
 std::string ShareText(const Cause& cause) {
   const bool is_exact = cause.exact == cause.explains;
-  return fmt::format("{} of {} {}elements{}", cause.explains, cause.of,
-                     cause.sampled ? "sampled " : "",
-                     !cause.has_values ? " by the size of their errors"
-                     : is_exact        ? " to the bit"
-                                       : " up to rounding");
+  return fmt::format(
+      "{} of {} {}elements{}{}", cause.explains, cause.of, cause.sampled ? "sampled " : "",
+      !cause.has_values ? " by the size of their errors"
+      : is_exact        ? " to the bit"
+                        : " up to rounding",
+      cause.at_edge > 0 ? fmt::format("; {} came in at the edge", cause.at_edge) : "");
 }
 
 // One line for each cause, in columns.
@@ -120,9 +121,11 @@ Json OrNull(const std::optional<T>& value) {
 }
 
 Json CauseJson(const Cause& cause, const std::string& check) {
-  return {{"ids", cause.ids},   {"text", cause.text},   {"explains", cause.explains},
-          {"of", cause.of},     {"exact", cause.exact}, {"sampled", cause.sampled},
-          {"same", cause.same}, {"check", check}};
+  Json json = {{"ids", cause.ids},   {"text", cause.text},   {"explains", cause.explains},
+               {"of", cause.of},     {"exact", cause.exact}, {"sampled", cause.sampled},
+               {"same", cause.same}, {"check", check}};
+  if (cause.at_edge > 0) json["atEdge"] = cause.at_edge;
+  return json;
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ struct Counted {
   const SampledElements* sample = nullptr;  // that it has been counted on
 
   bool is_cause() const { return score.share() >= hypothesis.enough; }
+  // Whether little is left that comes in at an edge, of which a shift says nothing.
+  bool explains_enough() const { return score.share_of_all() >= hypothesis.enough; }
   bool is_complete() const { return score.explained == score.of && score.broken == 0; }
 
   // Shares that are nearly equal are taken for equal, so that rounding does not decide, but what
@@ -245,6 +247,7 @@ class Diagnostician {
           Stage::kTwoArithmetics, Stage::kLastResort}) {
       Count(HypothesesOf(evidence_, few_, stage));
       if (counted_.empty() || !counted_.front().is_cause()) continue;
+      if (stage < Stage::kPairs && !counted_.front().explains_enough()) continue;
       if (stage == Stage::kSimple && IsByChance(counted_.front())) {
         Count(HypothesesOf(evidence_, few_, Stage::kInputs));
       }
@@ -381,8 +384,16 @@ class Diagnostician {
   Cause CauseOf(const Counted& one) const {
     const bool is_sampled = one.sample->wrong.size() < evidence_.wrong.size() ||
                             one.sample->right.size() < evidence_.right.size();
-    return {one.hypothesis.ids, one.hypothesis.text,     one.score.explained, one.score.of,
-            one.score.exact,    one.hypothesis.has_bits, is_sampled,          SameAs(one)};
+    const auto& score = one.score;
+    return {.ids = one.hypothesis.ids,
+            .text = one.hypothesis.text,
+            .explains = score.explained + score.zeros,
+            .of = score.of + score.unknown,
+            .exact = score.exact + score.zeros,
+            .at_edge = score.unknown - score.zeros,
+            .has_values = one.hypothesis.has_bits,
+            .sampled = is_sampled,
+            .same = SameAs(one)};
   }
 
   const DiagnosisOptions& options_;

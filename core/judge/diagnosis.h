@@ -26,6 +26,7 @@ struct Cause {
   int64_t explains = 0;  // of the elements that were looked at
   int64_t of = 0;
   int64_t exact = 0;       // to the bit
+  int64_t at_edge = 0;     // of all, those that come in at an edge, of which it says nothing
   bool has_values = true;  // false: it says how far off results are, not what they are
   bool sampled = false;
   std::vector<std::string> same{};  // other changes with the same values; ids are joined by " + "

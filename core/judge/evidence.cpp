@@ -168,7 +168,10 @@ class Scoring {
   void CountWrong(int64_t element, const VariedElement& varied) {
     score_.hash = Mixed(score_.hash, varied.bytes);
     ++(varied.is_known() ? score_.of : score_.unknown);
-    if (!varied.is_known()) return;
+    if (!varied.is_known()) {
+      score_.zeros += evidence_.actual.Bytes(element) == ElementBytes{};
+      return;
+    }
     const bool is_exact = hypothesis_.has_bits && varied.bytes == evidence_.actual.Bytes(element);
     score_.exact += is_exact;
     if (hypothesis_.needs_bits ? !is_exact : !Reproduces(element, varied)) return;

@@ -144,6 +144,7 @@ Hypothesis OfComputation(std::string id, std::string text, Computation changed, 
 struct Score {
   int64_t of = 0;         // wrong elements that were looked at
   int64_t unknown = 0;    // wrong elements that nothing is known about, such as at an edge
+  int64_t zeros = 0;      // those of them that are 0, as what comes in at an edge often is
   int64_t explained = 0;  // those that are reproduced, to the bit or up to noise
   int64_t exact = 0;      // to the bit
   double broken = 0;      // right elements that would be wrong, in terms of all elements
@@ -155,7 +156,7 @@ struct Score {
   }
   // The share of all wrong elements, unknown ones included.
   double share_of_all() const {
-    return share() * static_cast<double>(of) /
+    return (static_cast<double>(explained + zeros) - broken) /
            static_cast<double>(std::max<int64_t>(of + unknown, 1));
   }
   double exact_share() const {
