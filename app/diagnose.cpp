@@ -98,7 +98,11 @@ class OutputDiagnosis {
     return diagnosed;
   }
 
+  // What comes from standard input cannot be read again.
   void AddChecks(const FileArgument& file, DiagnosedFile& diagnosed) const {
+    std::vector<std::string> paths = case_->InputPaths();
+    paths.insert(paths.end(), {options_.descriptor, file.path});
+    if (std::ranges::find(paths, kStandardStream) != paths.end()) return;
     std::string command = fmt::format("dmlop run {}", PathWord(options_.descriptor));
     if (options_.line) command += fmt::format(" --line {}", *options_.line);
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);

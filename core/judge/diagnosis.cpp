@@ -373,12 +373,21 @@ class Diagnostician {
 
   std::vector<std::string> SameAs(const Counted& one) const {
     std::vector<std::string> same;
+    bool has_unwritten = IsUnwritten(one);
     for (const Counted& other : counted_) {
       const bool is_same = &other != &one && other.score.hash == one.score.hash &&
                            other.sample == one.sample && other.hypothesis.ids.size() == 1;
-      if (is_same) same.push_back(other.hypothesis.ids.front());
+      if (!is_same || (has_unwritten && IsUnwritten(other))) continue;
+      has_unwritten |= IsUnwritten(other);
+      same.push_back(other.hypothesis.ids.front());
     }
     return same;
+  }
+
+  // The ids of elements that are not written, such as of a box and of a run, are several spellings
+  // of one cause where these are the same.
+  static bool IsUnwritten(const Counted& one) {
+    return one.hypothesis.ids.front().starts_with("not-written");
   }
 
   Cause CauseOf(const Counted& one) const {

@@ -18,7 +18,7 @@ std::string IdOf(const TermAxis& axis, const AxisPart& part, std::string_view ho
   const char* name = !has_end ? "tail" : part.from == 0 ? "head" : "part";
   std::string id = fmt::format("{}-missing:", name);
   id += axis.is_of_taps ? "taps" : fmt::format("axis={}", axis.axis);
-  if (part.from > 0) id += fmt::format(",from={}", part.from);
+  if (part.from > 0 || !has_end) id += fmt::format(",from={}", part.from);
   if (has_end) id += fmt::format(",to={}", part.to);
   return id + std::string(how);
 }
@@ -131,8 +131,11 @@ std::vector<double> Omission::ValuesWithout(const AxisPart& part,
 std::string Omission::TextOf(const AxisPart& part) const {
   const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
   const std::string among = axis_.is_of_taps ? "taps" : fmt::format("along axis {}", axis_.axis);
-  return fmt::format("{} to {} of the {} {} of {} left out", part.from, part.to - 1, axis_.size,
-                     among, DisplayName(slots[axis_.input].path));
+  const std::string which =
+      part.count() == axis_.size
+          ? fmt::format("all {}", axis_.size)
+          : fmt::format("{} to {} of the {}", part.from, part.to - 1, axis_.size);
+  return fmt::format("{} {} of {} left out", which, among, DisplayName(slots[axis_.input].path));
 }
 
 std::unique_ptr<Omission> OmissionInInput(const Evidence& evidence, const TermAxis& axis,
