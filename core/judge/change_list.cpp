@@ -331,6 +331,7 @@ class PairList {
   std::vector<std::vector<DescriptorChange>> All() {
     MovePadding();
     LeaveOutWithType();
+    LeaveOutTogether();
     Zeros<std::vector<float>>("InputPixelOffsets", "OutputPixelOffsets");
     Zeros<float>("InputPixelOffset", "OutputPixelOffset");
     return std::move(pairs_);
@@ -372,6 +373,32 @@ class PairList {
       if (Find<uint32_t>(type) == nullptr) continue;
       Add({"/desc/" + type, "\"NONE\"", ""}, {"/desc/" + slot.path, "null", ""});
     }
+  }
+
+  // Tensors of which neither may be there without the other, such as keys and values of the past.
+  void LeaveOutTogether() {
+    std::vector<size_t> tensors;
+    for (size_t i = 0; i < op_.fields().size(); ++i) {
+      const Field& field = *op_.fields()[i];
+      const bool may_be_left_out = field.optional && field.role == TensorRole::kInput &&
+                                   std::holds_alternative<TensorDesc>(op_.values()[i]);
+      if (may_be_left_out && !IsValidWithout({i})) tensors.push_back(i);
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      for (size_t k = i + 1; k < tensors.size(); ++k) {
+        if (!IsValidWithout({tensors[i], tensors[k]})) continue;
+        Add({fmt::format("/desc/{}", op_.fields()[tensors[i]]->name), "null", ""},
+            {fmt::format("/desc/{}", op_.fields()[tensors[k]]->name), "null", ""});
+      }
+    }
+  }
+
+  bool IsValidWithout(std::initializer_list<size_t> fields) const {
+    OperatorDesc without = op_;
+    for (const size_t field : fields) without.values()[field] = std::monostate();
+    Diagnostics faults;
+    Check(without, kHighestFeatureLevel, faults);
+    return !faults.has_errors();
   }
 
   static constexpr int kAll = 1 << 30;

@@ -299,6 +299,8 @@ GRU = {"type": "GRU", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTI
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
 QUERY, KEY = numbers(2, 9, 8), numbers(2, 11, 8)
 ATTENTION = {"type": "MULTIHEAD_ATTENTION", "Scale": 0.5, "MaskFilterValue": -10000, "HeadCount": 1, "MaskType": "NONE"}
+ATTENDED = [("QueryTensor", QUERY), ("KeyTensor", KEY), ("ValueTensor", KEY)]
+WEIGHTS_OF_KEYS = softmax(QUERY @ KEY.transpose(0, 2, 1) / 2)
 STATISTICS = [numbers(1, 5, 1, 1, seed=1), np.abs(numbers(1, 5, 1, 1, seed=2)), numbers(1, 5, 1, 1, seed=3), numbers(1, 5, 1, 1, seed=4)]
 POOL = {"type": "AVERAGE_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
 LP_POOL = {"type": "LP_POOLING", "Strides": [1, 1], "WindowSize": [3, 3], "StartPadding": [0, 0], "EndPadding": [0, 0], "P": 2}
