@@ -218,7 +218,7 @@ struct RankedHypothesis {
 // Each stage is tried only if those before it found no cause.
 enum class Stage {
   kSimple,  // single changes of the descriptor, of the arithmetic, and of places
-  kInputs,  // inputs in another layout, parts of them, and paddings
+  kInputs,  // tensors in another layout, and parts of inputs
   kPairs,   // two changes of the descriptor
   kChangeAndArithmetic,
   kTwoArithmetics,
@@ -285,12 +285,18 @@ std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
 
 // Finds those that are promising, the simplest first. `few` are elements to try them on.
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few);
+// Those of the output, which is read, not written, as if its axes were in another order.
+std::vector<Hypothesis> OutputLayoutsOf(const Evidence& evidence, const SampledElements& few);
 std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const SampledElements& few);
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few);
 // The promising ones of those that begin sums or states anew.
 std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const SampledElements& few);
 
 // --- the changed computations --------------------------------------------------------------------
+
+// Returns orders of axes that differ in memory from the usual one and from one another, as axes of
+// size 1 do not count; none of more axes than `most_axes`.
+std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes, size_t most_axes);
 
 // The axes of an input are in this order in memory and read in the usual one, or the other way
 // round.

@@ -82,7 +82,7 @@ class HypothesisList {
         Arithmetics();
         break;
       case Stage::kInputs:
-        for (auto* find : {MissingPartsOf, LayoutChangesOf}) {
+        for (auto* find : {MissingPartsOf, LayoutChangesOf, OutputLayoutsOf}) {
           for (Hypothesis& found : find(evidence_, few_)) Add(std::move(found), kInput);
         }
         break;

@@ -17,25 +17,6 @@ namespace {
 // Inputs with more elements are not laid out anew, as each layout takes a copy.
 constexpr int64_t kMostCopied = int64_t{1} << 22;
 
-// Orders of axes that differ in memory; axes of size 1 do not count.
-std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes) {
-  constexpr size_t kMostAxes = 5;
-  std::vector<size_t> order(sizes.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto moved = [&] {
-    std::vector<size_t> axes = order;
-    std::erase_if(axes, [&](size_t d) { return sizes[d] == 1; });
-    return axes;
-  };
-  std::set<std::vector<size_t>> seen = {moved()};
-  std::vector<std::vector<size_t>> orders;
-  if (seen.begin()->size() > kMostAxes) return orders;
-  while (std::next_permutation(order.begin(), order.end())) {
-    if (seen.insert(moved()).second) orders.push_back(order);
-  }
-  return orders;
-}
-
 ConstTensorView Reordered(const ConstTensorView& view, const std::vector<size_t>& order) {
   ConstTensorView reordered = view;
   for (size_t d = 0; d < order.size(); ++d) {
@@ -99,6 +80,23 @@ TensorView Padded(const ConstTensorView& view, const Dims& sizes, const Dims& st
 
 }  // namespace
 
+std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes, size_t most_axes) {
+  std::vector<size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto moved = [&] {
+    std::vector<size_t> axes = order;
+    std::erase_if(axes, [&](size_t d) { return sizes[d] == 1; });
+    return axes;
+  };
+  std::set<std::vector<size_t>> seen = {moved()};
+  std::vector<std::vector<size_t>> orders;
+  if (seen.begin()->size() > most_axes) return orders;
+  while (std::next_permutation(order.begin(), order.end())) {
+    if (seen.insert(moved()).second) orders.push_back(order);
+  }
+  return orders;
+}
+
 Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
                        bool is_written) {
   Computation changed = original;
@@ -133,12 +131,13 @@ std::optional<Computation> WithEdges(const Computation& original, Beyond beyond)
 }
 
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few) {
+  constexpr size_t kMostAxes = 5;
   std::vector<Hypothesis> found;
   const std::vector<TensorSlot> slots = TensorSlots(evidence.computation.op, TensorRole::kInput);
   for (size_t input = 0; input < slots.size(); ++input) {
     const Dims& sizes = evidence.computation.inputs[input].layout.sizes;
     if (Product(sizes) > kMostCopied) continue;
-    for (const std::vector<size_t>& order : OrdersOf(sizes)) {
+    for (const std::vector<size_t>& order : OrdersOf(sizes, kMostAxes)) {
       for (const bool is_written : {false, true}) {
         const std::string axes = fmt::format("[{}]", fmt::join(order, ","));
         const std::string& name = slots[input].path;

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 
@@ -45,8 +44,15 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     Inputs();
     Reversals();
     Shifts();
-    Permutations();
+    for (const std::vector<size_t>& order : Orders()) Try(Permuted(order));
     Exchanges();
+    return std::move(found_);
+  }
+
+  std::vector<Hypothesis> Layouts() {
+    for (const std::vector<size_t>& order : Orders()) {
+      if (!KeepsSizes(order)) Try(ReadPermuted(order));
+    }
     return std::move(found_);
   }
 
@@ -278,17 +284,14 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     shift.text += " in " + block;
   }
 
-  void Permutations() {
+  std::vector<std::vector<size_t>> Orders() const {
     constexpr size_t kMostAxes = 6;
-    if (axes_.size() > kMostAxes) return;
-    std::vector<size_t> order(sizes_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::set<std::vector<size_t>> seen = {axes_};
-    while (std::next_permutation(order.begin(), order.end())) {
-      std::vector<size_t> moved = order;
-      std::erase_if(moved, [&](size_t d) { return sizes_[d] == 1; });
-      if (seen.insert(moved).second) Try(Permuted(order));
-    }
+    return OrdersOf(sizes_, kMostAxes);
+  }
+
+  // Where the sizes stay the same, it is written with other axes.
+  bool KeepsSizes(const std::vector<size_t>& order) const {
+    return std::ranges::equal(order, sizes_, {}, [&](size_t d) { return sizes_[d]; });
   }
 
   // The k-th element in memory is the k-th of the output with its axes in this order.
@@ -296,6 +299,18 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     const auto source = Places({PlaceKind::kPermuted, {order.begin(), order.end()}});
     const std::string text = fmt::format("[{}]", fmt::join(order, ","));
     return From("permuted:" + text, "written with the axes in the order " + text, source);
+  }
+
+  // The output is right, but read as if its axes were in this order in memory.
+  Hypothesis ReadPermuted(const std::vector<size_t>& order) const {
+    const std::string name =
+        TensorSlots(evidence_.computation.op, TensorRole::kOutput)[evidence_.output].path;
+    const auto source =
+        Places({.kind = PlaceKind::kOtherLayout, .numbers = {order.begin(), order.end()}});
+    const std::string text = fmt::format("[{}]", fmt::join(order, ","));
+    return From(fmt::format("other-layout:{}={}", name, text),
+                fmt::format("{} read with its axes in the order {}", DisplayName(name), text),
+                source);
   }
 
   // The most frequent distance of values from their places is that of two blocks. Where values
@@ -483,6 +498,10 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
 
 std::vector<Hypothesis> PlaceChangesOf(const Evidence& evidence, const SampledElements& few) {
   return std::make_shared<PlaceSearch>(evidence, few)->All();
+}
+
+std::vector<Hypothesis> OutputLayoutsOf(const Evidence& evidence, const SampledElements& few) {
+  return std::make_shared<PlaceSearch>(evidence, few)->Layouts();
 }
 
 }  // namespace dmlop

@@ -33,7 +33,7 @@ constexpr PlaceName kNames[] = {
     {"part-missing", PlaceKind::kMissingPart, "part-missing:axis=1,from=3,to=4",
      "some terms left out"},
     {"other-layout", PlaceKind::kOtherLayout, "other-layout:BTensor=[1,0]",
-     "an input in another layout"},
+     "a tensor in another layout"},
     {"padding-edge", PlaceKind::kPaddingEdge, "padding-edge, or with :mirrored or :wrapped",
      "padding made of the input"}};
 

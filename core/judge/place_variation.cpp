@@ -21,10 +21,18 @@
 namespace dmlop {
 namespace {
 
-std::optional<size_t> FindInput(const Computation& computation, std::string_view name) {
-  const std::vector<TensorSlot> slots = TensorSlots(computation.op, TensorRole::kInput);
+std::optional<size_t> FindTensor(const OperatorDesc& op, TensorRole role, std::string_view name) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, role);
   const auto found = std::ranges::find(slots, name, &TensorSlot::path);
   return found == slots.end() ? std::nullopt : std::optional<size_t>(found - slots.begin());
+}
+
+std::optional<size_t> FindInput(const Computation& computation, std::string_view name) {
+  return FindTensor(computation.op, TensorRole::kInput, name);
+}
+
+bool IsOutput(const OperatorDesc& op, std::string_view name) {
+  return FindTensor(op, TensorRole::kOutput, name).has_value();
 }
 
 ElementBytes ElementOfText(DataType type, const std::string& text) {
@@ -83,11 +91,22 @@ bool AreDistances(std::span<const int64_t> numbers, const Dims& sizes) {
 
 }  // namespace
 
+bool PlaceVariation::Moves(const OperatorDesc& op) const {
+  return kind == PlaceKind::kOtherLayout
+             ? IsOutput(op, name)
+             : kind >= PlaceKind::kShifted && kind <= PlaceKind::kExchanged;
+}
+
 int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
   const Layout layout = PackedLayout(sizes);
-  if (kind == PlaceKind::kPermuted) {
+  if (kind == PlaceKind::kPermuted || kind == PlaceKind::kOtherLayout) {
     Dims permuted;
     for (const int64_t d : numbers) permuted.push_back(sizes[static_cast<size_t>(d)]);
+    if (kind == PlaceKind::kOtherLayout && !is_written) {
+      Dims in_memory;
+      for (const int64_t d : numbers) in_memory.push_back(index[static_cast<size_t>(d)]);
+      return OffsetOf(PackedLayout(permuted), in_memory);
+    }
     const Dims at = IndexOf(permuted, OffsetOf(layout, index));
     for (size_t d = 0; d < at.size(); ++d) index[static_cast<size_t>(numbers[d])] = at[d];
     return OffsetOf(layout, index);
@@ -118,7 +137,7 @@ std::optional<Computation> PlaceVariation::Changed(const Computation& computatio
                                   : name == "mirrored" ? Beyond::kMirrored
                                                        : Beyond::kWrapped);
   }
-  if (kind == PlaceKind::kOtherLayout) {
+  if (kind == PlaceKind::kOtherLayout && !IsOutput(computation.op, name)) {
     const auto input = FindInput(computation, name);
     if (!input || !IsOrder(numbers, computation.inputs[*input].layout.rank())) return std::nullopt;
     return WithLayout(computation, *input, {numbers.begin(), numbers.end()}, is_written);
@@ -196,6 +215,10 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
       return AreAxes(numbers, sizes.size());
     case PlaceKind::kPermuted:
       return IsOrder(numbers, sizes.size());
+    case PlaceKind::kOtherLayout: {
+      const auto named = FindTensor(computation.op, TensorRole::kOutput, name);
+      return !named || (*named == output && IsOrder(numbers, sizes.size()));
+    }
     case PlaceKind::kExchanged:
       return AreDistances(numbers, sizes) && LiesIn(box, sizes, numbers);
     case PlaceKind::kBegunAnew: {
@@ -238,11 +261,10 @@ std::vector<ElementBytes> PlaceVariation::ElementsOf(const Computation& computat
     case PlaceKind::kMissingPart:
       if (is_of_terms) return WithoutTerms(computation, output, elements);
       return compute(computation, output, elements);
-    case PlaceKind::kOtherLayout:
     case PlaceKind::kPaddingEdge:
       return compute(computation, output, elements);
     default:
-      break;
+      if (!Moves(computation.op)) return compute(computation, output, elements);
   }
   for (int64_t& source : sources) source = SourceAt(sizes, IndexOf(sizes, source));
   std::vector<int64_t> known = sources;

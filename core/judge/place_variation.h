@@ -10,6 +10,7 @@
 //                                       one so much further along each axis; 0 comes in at the edge
 //   reversed:axis=2, reversed:axes=[1,2]
 //   permuted:[0,2,3,1]                  written as if the axes were in this order
+//   other-layout:OutputTensor=[1,0]     read as if its axes were in this order in memory
 //   exchanged:[16,-16],block=[0..15, 16..31]    this block and the one so far from it
 //   tail-missing, head-missing, part-missing, other-layout, padding-edge    as in evidence.h
 #pragma once
@@ -57,7 +58,7 @@ struct PlaceVariation {
   // where it begins and ends, or how long each piece is; -1: at the end.
   std::vector<int64_t> numbers{};
   std::vector<Stretch> box{};
-  std::string name{};        // of an input, or how padding is made
+  std::string name{};        // of a tensor, or how padding is made
   std::string value{};       // a number, or the bits in hexadecimal form
   bool is_written = false;   // an input is laid out so, not read
   bool is_shorter = false;   // an input is shorter, as for a mean of fewer elements
@@ -66,7 +67,7 @@ struct PlaceVariation {
   bool is_counted = false;   // though means divide by their number, too
 
   // Whether right elements are in other places.
-  bool Moves() const { return kind >= PlaceKind::kShifted && kind <= PlaceKind::kExchanged; }
+  bool Moves(const OperatorDesc& op) const;
 
   // Returns, if this moves elements, the number of the one that stands at an index; -1 beyond an
   // edge.

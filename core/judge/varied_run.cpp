@@ -96,8 +96,8 @@ bool FitsAny(const PlaceVariation& place, const Computation& computation) {
 // Says what an id of a place does not fit: "no output of GEMM: OutputTensor {32, 24}".
 std::string MisfitText(const PlaceVariation& place, const OperatorDesc& op) {
   if (place.kind == PlaceKind::kPaddingEdge) return fmt::format("{} has no padding", op.name());
-  const bool is_of_outputs =
-      place.Moves() || place.kind == PlaceKind::kNotWritten || place.kind == PlaceKind::kBegunAnew;
+  const bool is_of_outputs = place.Moves(op) || place.kind == PlaceKind::kNotWritten ||
+                             place.kind == PlaceKind::kBegunAnew;
   const TensorRole role = is_of_outputs ? TensorRole::kOutput : TensorRole::kInput;
   std::vector<std::string> tensors;
   for (const TensorSlot& slot : TensorSlots(op, role)) {
@@ -283,7 +283,7 @@ std::vector<std::vector<PartialSum>> VariedRun::PartialSums(const Computation& c
   const Dims sizes(desc.sizes->begin(), desc.sizes->end());
   for (auto named = places_.rbegin(); named != places_.rend(); ++named) {
     const PlaceVariation& place = named->place;
-    if (place.Moves() && place.Fits(changed, output)) {
+    if (place.Moves(changed.op) && place.Fits(changed, output)) {
       element = place.SourceAt(sizes, IndexOf(sizes, element));
     }
     if (element < 0) return {};
@@ -311,7 +311,7 @@ std::optional<ErrorUnits> VariedRun::UnitsOf(const Computation& changed, size_t 
   Store(InPlace(changed, output, numbers), view);
   auto units = ErrorUnitsOf(changed.op, changed.inputs, AsConst(view), changed.SourceOf(output));
   for (const auto& [id, place] : places_) {
-    if (!units || !place.Moves() || !place.Fits(changed, output)) continue;
+    if (!units || !place.Moves(changed.op) || !place.Fits(changed, output)) continue;
     std::vector<int64_t> sources = numbers;
     for (int64_t& source : sources)
       source = place.SourceAt(layout.sizes, IndexOf(layout.sizes, source));
