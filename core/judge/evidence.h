@@ -278,6 +278,7 @@ std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
 //   head-missing:axis=1,to=16              the terms before 16
 //   part-missing:axis=1,from=3,to=4        the terms between
 //   part-missing:taps,from=3,to=4,terms    taps of windows, in row-major order
+//   tail-missing:axis=1,from=80,of=BTensor    where that is not the first input that fits
 //   head-missing:axis=1,every=1024         sums, or states, begin anew at every 1024-th element
 //   other-layout:BTensor=[1,0]             read as if its axes were in this order in memory
 //   other-layout:BTensor:written=[1,0]     laid out so in memory, and read in the usual order

@@ -19,6 +19,7 @@
 #include "core/judge/evidence.h"
 #include "core/judge/omission.h"
 #include "core/judge/omitted_terms.h"
+#include "core/judge/place_variation.h"
 #include "core/ops/fused.h"
 
 namespace dmlop {
@@ -344,10 +345,20 @@ class OmissionList {
       if (!part) continue;
       Hypothesis hypothesis = shorter->Without(*part);
       if (!IsPromising(evidence_, hypothesis, few_)) continue;
-      found_.push_back(std::move(hypothesis));
+      Add(std::move(hypothesis), axis.input);
       return true;
     }
     return false;
+  }
+
+  // The id names the input where it would mean another one.
+  void Add(Hypothesis hypothesis, size_t input) {
+    const Computation& computation = evidence_.computation;
+    std::string& id = hypothesis.ids.front();
+    if (ParsePlace(id)->InputOf(computation, evidence_.output) != input) {
+      id += ",of=" + TensorSlots(computation.op, TensorRole::kInput)[input].path;
+    }
+    found_.push_back(std::move(hypothesis));
   }
 
   bool FindAlongAxes() {
@@ -450,7 +461,7 @@ class OmissionList {
       Hypothesis hypothesis = omission.Without(part);
       if (!hypothesis.compute || !IsPromising(evidence_, hypothesis, few_)) continue;
       is_right |= search.IsRight(part) && ExplainsMany(hypothesis);
-      found_.push_back(std::move(hypothesis));
+      Add(std::move(hypothesis), omission.input());
     }
     work_ += search.Work();
     return is_right;

@@ -38,6 +38,7 @@ class Omission {
   virtual bool IsLookedUp() const { return false; }
 
   int64_t size() const { return axis_.size; }
+  size_t input() const { return axis_.input; }
 
  protected:
   virtual Hypothesis Omitting(const AxisPart& part) const = 0;

@@ -168,7 +168,7 @@ class Details {
     place_.is_shorter = Take(text_, ",shorter");
     place_.is_of_terms = !place_.is_shorter && Take(text_, ",terms");
     place_.is_counted = place_.is_of_terms && Take(text_, ",counted");
-    return true;
+    return !Take(text_, ",of=") || ReadName("");
   }
 
   bool ReadOne() {

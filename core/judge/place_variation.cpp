@@ -72,6 +72,11 @@ std::vector<int64_t> SomeOf(const Dims& sizes) {
   return {0, OffsetOf(PackedLayout(sizes), middle), Product(sizes) - 1};
 }
 
+// The axes of which elements of the first output need all coordinates.
+std::vector<TermAxis> AxesOfFirstOutput(const Computation& computation) {
+  return ReducedAxesOf(computation, 0, SomeOf(OutputSizes(computation, 0)));
+}
+
 // Whether a box lies in a tensor, also when it is moved.
 bool LiesIn(std::span<const Stretch> box, const Dims& sizes, std::span<const int64_t> distance) {
   if (box.size() != sizes.size()) return false;
@@ -146,23 +151,32 @@ std::optional<Computation> PlaceVariation::Changed(const Computation& computatio
   return computation;
 }
 
-// The input is the first that is summed up along the axis.
 std::optional<Computation> PlaceVariation::WithoutPart(const Computation& computation) const {
-  const std::vector<TermAxis> axes =
-      ReducedAxesOf(computation, 0, SomeOf(OutputSizes(computation, 0)));
-  const auto axis = std::ranges::find(axes, static_cast<size_t>(numbers[0]), &TermAxis::axis);
-  if (axis == axes.end()) return std::nullopt;
+  const auto axis = FindAxis(computation);
+  if (!axis) return std::nullopt;
   const AxisPart part{numbers[1], numbers[2] < 0 ? axis->size : numbers[2]};
-  if (part.from >= part.to || part.to > axis->size) return std::nullopt;
-  return is_shorter ? Without(computation, *axis, axes, part) : WithZeros(computation, *axis, part);
+  return is_shorter ? Without(computation, *axis, AxesOfFirstOutput(computation), part)
+                    : WithZeros(computation, *axis, part);
 }
 
-// Whether the part that is left out lies within the terms along the axis.
-bool PlaceVariation::FitsTerms(const Computation& computation, size_t output) const {
-  const auto axis = FindTerms(computation, output);
-  if (!axis) return false;
-  const int64_t to = numbers[2] < 0 ? axis->size : numbers[2];
-  return numbers[1] < to && to <= axis->size;
+// Whether an axis is the one that is meant, as far as this says so, and has the part.
+bool PlaceVariation::FitsAxis(const Computation& computation, const TermAxis& axis) const {
+  const bool is_named = name.empty() || FindInput(computation, name) == axis.input;
+  const bool is_axis = is_of_taps || axis.axis == static_cast<size_t>(numbers[0]);
+  const int64_t to = numbers[2] < 0 ? axis.size : numbers[2];
+  return is_named && is_axis && axis.is_of_taps == is_of_taps && numbers[1] < to && to <= axis.size;
+}
+
+// Any axis of an input that is named; otherwise the first one that is summed up.
+std::optional<TermAxis> PlaceVariation::FindAxis(const Computation& computation) const {
+  std::vector<TermAxis> axes = AxesOfFirstOutput(computation);
+  if (const auto input = FindInput(computation, name)) {
+    const Dims& sizes = computation.inputs[*input].layout.sizes;
+    for (size_t d = 0; d < sizes.size(); ++d) axes.push_back({*input, d, sizes[d]});
+  }
+  const auto found =
+      std::ranges::find_if(axes, [&](const TermAxis& axis) { return FitsAxis(computation, axis); });
+  return found == axes.end() ? std::nullopt : std::optional(*found);
 }
 
 std::optional<TermAxis> PlaceVariation::FindTerms(const Computation& computation,
@@ -171,11 +185,15 @@ std::optional<TermAxis> PlaceVariation::FindTerms(const Computation& computation
   for (const int64_t element : SomeOf(sizes)) {
     const Region place{output, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
     for (const TermAxis& axis : TermAxesOf(computation, place, Formula::kMostNodes)) {
-      const bool is_axis = is_of_taps || axis.axis == static_cast<size_t>(numbers[0]);
-      if (axis.is_of_taps == is_of_taps && is_axis) return axis;
+      if (FitsAxis(computation, axis)) return axis;
     }
   }
   return std::nullopt;
+}
+
+std::optional<size_t> PlaceVariation::InputOf(const Computation& computation, size_t output) const {
+  const auto axis = is_of_terms ? FindTerms(computation, output) : FindAxis(computation);
+  return axis ? std::optional(axis->input) : std::nullopt;
 }
 
 // There is no device's output.
@@ -229,7 +247,7 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
                   .empty();
     }
     case PlaceKind::kMissingPart:
-      return !is_of_terms || FitsTerms(computation, output);
+      return !is_of_terms || FindTerms(computation, output);
     default:
       return true;
   }

@@ -77,6 +77,9 @@ struct PlaceVariation {
   // be done.
   std::optional<Computation> Changed(const Computation& computation) const;
 
+  // Returns the input of which this leaves out a part; none if it fits none.
+  std::optional<size_t> InputOf(const Computation& computation, size_t output) const;
+
   // Whether an output of the changed computation has such places.
   bool Fits(const Computation& computation, size_t output) const;
 
@@ -87,7 +90,8 @@ struct PlaceVariation {
 
  private:
   std::optional<Computation> WithoutPart(const Computation& computation) const;
-  bool FitsTerms(const Computation& computation, size_t output) const;
+  bool FitsAxis(const Computation& computation, const TermAxis& axis) const;
+  std::optional<TermAxis> FindAxis(const Computation& computation) const;
   std::optional<TermAxis> FindTerms(const Computation& computation, size_t output) const;
   std::vector<ElementBytes> WithoutTerms(const Computation& computation, size_t output,
                                          std::span<const int64_t> elements) const;

@@ -366,6 +366,9 @@ class ArithmeticTest(ProgramTest):
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "other-layout:ATensor=[1,0]", product(a.reshape(6, 4).T, b))
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "other-layout:ATensor:written=[1,0]", product(a.T.reshape(4, 6), b))
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "part-missing:axis=1,from=2,to=3", product(np.delete(a, 2, 1), np.delete(b, 2, 0)))
+        self.check(gemm(SINGLE, 4, 6, 4), [a, b], "part-missing:axis=1,from=2,to=3,of=BTensor", product(a, b * SINGLE([1, 1, 0, 1])))
+        self.check(add, [x, y], "other-layout:OutputTensor=[2,0,1]", total.reshape(5, 2, 6).transpose(1, 2, 0))
+        self.check(add, [x, y], "other-layout:OutputTensor:written=[2,0,1]", total.transpose(2, 0, 1).reshape(total.shape))
         scan = {"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}
         parts = np.concatenate([x[:, :4].astype("f8").cumsum(1), x[:, 4:].astype("f8").cumsum(1)], 1).astype(SINGLE)
         self.check(scan, [x], "head-missing:axis=1,every=4", parts)
@@ -452,6 +455,8 @@ class ArithmeticTest(ProgramTest):
                           (["shifted:[9223372036854775807,0]"], "fits no output of REDUCE: OutputTensor {3, 1}"),
                           (["tail-missing:taps,from=1"], "no such details"), (["shifted"], "expected shifted:[0,0,0,-1]"),
                           (["permuted:[0,0]"], "fits no output of REDUCE: OutputTensor {3, 1}"),
+                          (["other-layout:OutputTensor=[0,0]"], "fits no output of REDUCE: OutputTensor {3, 1}"),
+                          (["tail-missing:axis=1,from=5,of=X"], "fits no input of REDUCE: InputTensor {3, 9}"),
                           (["not-written:[*, 1]"], "fits no output of REDUCE: OutputTensor {3, 1}"),
                           (["not-written:[*, 0]=x"], "has no such details"),
                           (["from-input:XTensor"], "fits no input of REDUCE: InputTensor {3, 9}"),
