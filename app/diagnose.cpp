@@ -48,6 +48,8 @@ class OutputDiagnosis {
     case_->LoadInputs(diagnostics_);
     if (diagnostics_.has_errors()) return Refuse();
     for (const FileArgument& file : files) diagnosed_.push_back(Diagnosed(file));
+    TellCommonCause(diagnosed_);
+    for (size_t i = 0; i < files.size(); ++i) AddChecks(files[i], diagnosed_[i]);
     Print();
     if (std::ranges::any_of(diagnosed_, &DiagnosedFile::is_missing)) return ExitStatus::kFileSystem;
     const bool passes = std::ranges::all_of(diagnosed_, &DiagnosedFile::passes);
@@ -91,11 +93,9 @@ class OutputDiagnosis {
     }
     const DiagnosisOptions how{ToleranceFor(options_.rules, *document_, *desc.data_type),
                                UnitToleranceFor(options_.rules, *document_), options_.is_thorough};
-    DiagnosedFile diagnosed = DiagnoseFile(
-        {document_->op(), case_->InputViews()}, output, file.path,
-        LoadCompared(file.path, desc, options_.rules.shapes), how, options_.rules.leniency);
-    AddChecks(file, diagnosed);
-    return diagnosed;
+    return DiagnoseFile({document_->op(), case_->InputViews()}, output, file.path,
+                        LoadCompared(file.path, desc, options_.rules.shapes), how,
+                        options_.rules.leniency);
   }
 
   // What comes from standard input cannot be read again.
@@ -290,10 +290,17 @@ class NodeDiagnosis {
   void Judge(const Step& step, size_t number, JudgedNode& judged) const {
     if (number < judged.node->begin) return;
     const size_t first = model_.FirstOutputOf(number);
+    std::vector<DiagnosedFile> diagnosed;
     for (size_t k = 0; k < step.outputs.size(); ++k) {
       const auto file = judged.files.find(first + k);
       if (file == judged.files.end()) continue;
-      judged.diagnosed.push_back(Diagnosed(step, k, first + k, file->second));
+      diagnosed.push_back(Diagnosed(step, k, first + k, file->second));
+    }
+    TellCommonCause(diagnosed);
+    for (DiagnosedFile& one : diagnosed) {
+      const size_t checks = dump_ == nullptr ? one.diagnosis.causes.size() : 0;
+      one.checks.assign(checks, CheckCommand(one));
+      judged.diagnosed.push_back(std::move(one));
     }
   }
 
@@ -307,9 +314,6 @@ class NodeDiagnosis {
         DiagnoseFile(ComputationOf(step), output, path,
                      LoadFilled(path, Tensor(number), desc, rules.shapes), how, rules.leniency);
     diagnosed.tensor = model_.filled.ShortestName(number);
-    for (size_t i = 0; dump_ == nullptr && i < diagnosed.diagnosis.causes.size(); ++i) {
-      diagnosed.checks.push_back(CheckCommand(diagnosed));
-    }
     return diagnosed;
   }
 

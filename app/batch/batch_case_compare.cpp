@@ -117,6 +117,9 @@ void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
     }
     if (picture) picture->Publish();
   }
+  TellCommonCause(outcome_.diagnoses);
+  if (!settings_.is_reported()) return;
+  for (DiagnosedFile& file : outcome_.diagnoses) AddChecks(file);
 }
 
 // The others are compared all the same.
@@ -155,7 +158,6 @@ bool BatchCase::PassesAsNoise(const Computation& computation, size_t output,
                    {compared.judgement.tolerance, compared.judgement.units, /*is_thorough=*/false},
                    settings_.options.rules.leniency));
   outcome_.diagnoses.back().tensor = compared.file.tensor;
-  if (!model_ && settings_.is_reported()) AddChecks(outcome_.diagnoses.back());
   return outcome_.diagnoses.back().passes();
 }
 

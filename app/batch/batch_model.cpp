@@ -162,8 +162,11 @@ bool BatchCase::PassesAsNoise(const ModelCase::Filling* filling, const ComparedF
   if (!settings_.options.is_diagnosed || filling == nullptr) return false;
   const Step& step = filling->step;
   const TensorDesc& desc = *TensorSlots(step.op, TensorRole::kOutput)[filling->output].desc;
-  return PassesAsNoise(ComputationOf(step), filling->output, compared,
-                       LoadFilled(compared.file.path, filling->tensor, desc, ShapesOfModel()));
+  const bool passes =
+      PassesAsNoise(ComputationOf(step), filling->output, compared,
+                    LoadFilled(compared.file.path, filling->tensor, desc, ShapesOfModel()));
+  outcome_.diagnoses.back().diagnosis.find_same = nullptr;  // the step's inputs will be overwritten
+  return passes;
 }
 
 std::vector<const OperatorDesc*> BatchCase::operators() const {

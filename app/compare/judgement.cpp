@@ -16,14 +16,12 @@
 #include "app/shell_word.h"
 #include "app/text/comparison_text.h"
 #include "app/text/tensor_text.h"
-#include "core/arithmetic/arithmetic.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/compare/wrong_elements.h"
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
-#include "core/judge/descriptor_change.h"
-#include "core/judge/place_variation.h"
+#include "core/judge/varied_run.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/tensor/element.h"
 
@@ -439,25 +437,18 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
           Diagnose(computation, output, view, expected, limited, aligned.in_bfloat16)};
 }
 
-namespace {
-
-// Returns whether `run --as` takes the cause.
-bool IsComputed(const Cause& cause) {
-  return std::ranges::all_of(cause.ids, [](const std::string& id) {
-    const auto arithmetic = ParseArithmetic(id);
-    if (arithmetic) return arithmetic->kind != ArithmeticKind::kFastFunctions;
-    return ParseDescriptorChange(id) || ParsePlace(id);
-  });
+void TellCommonCause(std::vector<DiagnosedFile>& files) {
+  std::vector<Diagnosis*> diagnoses;
+  for (DiagnosedFile& file : files) diagnoses.push_back(&file.diagnosis);
+  TellCommonCause(diagnoses);
 }
-
-}  // namespace
 
 void AddChecks(const CheckCommand& command, DiagnosedFile& file) {
   const Diagnosis& diagnosis = file.diagnosis;
   const bool has_noise = diagnosis.beyond_noise > 0 && diagnosis.beyond_noise < diagnosis.different;
   for (const Cause& cause : diagnosis.causes) {
     std::string text = command.begin;
-    const bool is_computed = IsComputed(cause);
+    const bool is_computed = AreComputed(cause.ids);
     for (const std::string& id : cause.ids) {
       if (is_computed) text += " --as " + ShellWord(id);
     }

@@ -188,6 +188,10 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
                            const LoadedTensor& actual, const DiagnosisOptions& options,
                            const Leniency& leniency);
 
+// Tells first, for each of the outputs of one computation, a cause that explains all that differ;
+// see TellCommonCause of diagnoses.
+void TellCommonCause(std::vector<DiagnosedFile>& files);
+
 // The parts that the commands that show causes have in common.
 struct CheckCommand {
   std::string begin;   // with the case and its inputs

@@ -443,6 +443,7 @@ std::vector<DiagnosedFile> CaseJudge::Diagnose(const NamedCase& one,
         one.computation, output.number, FileOfTensor(slots[output.number]), output.actual,
         {output.judgement.tolerance, output.judgement.units}, rules_.leniency));
   }
+  TellCommonCause(files);
   return files;
 }
 

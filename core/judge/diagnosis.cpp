@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "core/compare/comparison.h"
 #include "core/compare/error_measure.h"
 #include "core/judge/evidence.h"
+#include "core/judge/varied_run.h"
 #include "core/tensor/visit_data_type.h"
 #include "core/units/units.h"
 
@@ -83,12 +85,13 @@ struct Counted {
   }
 };
 
-class Diagnostician {
+class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
  public:
   Diagnostician(const Computation& computation, size_t output, const ConstTensorView& actual,
                 const ConstTensorView& expected, const DiagnosisOptions& options, bool in_bfloat16)
       : options_(options),
-        evidence_{computation, output, Packed(actual), Packed(expected), std::nullopt},
+        computation_(computation),
+        evidence_{computation_, output, Packed(actual), Packed(expected), std::nullopt},
         different_(evidence_.count()) {
     evidence_.in_bfloat16 = in_bfloat16;
   }
@@ -116,10 +119,30 @@ class Diagnostician {
         SampleOf(evidence_, SampleSize(kMostFormulaWork, evidence_.formula_work, fewest));
     few_ = SampleOf(evidence_, kFew);
     result_.beyond_noise > 0 ? FindCauses() : FindArithmetic();
+    if (result_.verdict != DiagnosisVerdict::kNoise) {
+      result_.find_same = [self = shared_from_this()](const Cause& other) {
+        return self->SameCause(other);
+      };
+    }
     return std::move(result_);
   }
 
  private:
+  // What has been counted is not computed again.
+  std::optional<Cause> SameCause(const Cause& other) const {
+    const auto known = std::ranges::find_if(
+        counted_, [&](const Counted& one) { return one.hypothesis.ids == other.ids; });
+    if (known != counted_.end()) {
+      return known->is_cause() ? std::optional(CauseOf(*known)) : std::nullopt;
+    }
+    std::optional<Hypothesis> varied = OfVariedRun(evidence_, other.ids, other.text);
+    if (!varied || !IsPromising(evidence_, *varied, few_)) return std::nullopt;
+    std::vector<Counted> found;
+    found.push_back({*std::move(varied), {}, {}, nullptr});
+    Score(found, sample_, small_sample_, ScoreAccuracy::kFull);
+    return found.front().is_cause() ? std::optional(CauseOf(found.front())) : std::nullopt;
+  }
+
   void TakeUnits() {
     evidence_.units = ErrorUnitsOf(evidence_.computation.op, evidence_.computation.inputs,
                                    evidence_.expected.view(), evidence_.output);
@@ -405,7 +428,8 @@ class Diagnostician {
             .same = SameAs(one)};
   }
 
-  const DiagnosisOptions& options_;
+  const DiagnosisOptions options_;
+  const Computation computation_;
   Evidence evidence_;
   WrongElements different_;
   SampledElements sample_;
@@ -425,7 +449,102 @@ std::string_view Name(DiagnosisVerdict verdict) {
 Diagnosis Diagnose(const Computation& computation, size_t output, const ConstTensorView& actual,
                    const ConstTensorView& expected, const DiagnosisOptions& options,
                    bool in_bfloat16) {
-  return Diagnostician(computation, output, actual, expected, options, in_bfloat16).Execute();
+  return std::make_shared<Diagnostician>(computation, output, actual, expected, options,
+                                         in_bfloat16)
+      ->Execute();
+}
+
+// --- a cause of several outputs ------------------------------------------------------------------
+
+namespace {
+
+// The causes of one of several outputs may be those of all.
+class CommonCause {
+ public:
+  explicit CommonCause(std::span<Diagnosis* const> diagnoses) {
+    for (Diagnosis* const one : diagnoses) {
+      if (one->find_same) wrong_.push_back(one);
+    }
+  }
+
+  void Tell() {
+    if (wrong_.size() < 2 || HaveOneFirst()) return;
+    for (const Cause& cause : Candidates()) {
+      const std::vector<Cause> found = OfAll(cause);
+      if (found.empty()) continue;
+      for (size_t i = 0; i < found.size(); ++i) PutFirst(found[i], *wrong_[i]);
+      return;
+    }
+  }
+
+ private:
+  static constexpr size_t kMostTried = 16;
+
+  bool HaveOneFirst() const {
+    return std::ranges::all_of(wrong_, [&](const Diagnosis* one) {
+      return !one->causes.empty() && !wrong_.front()->causes.empty() &&
+             one->causes.front().ids == wrong_.front()->causes.front().ids;
+    });
+  }
+
+  // The best of each output first, and causes before others with the same values.
+  std::vector<Cause> Candidates() const {
+    std::vector<Cause> all;
+    const auto add = [&](const Cause& cause) {
+      const bool is_new = std::ranges::find(all, cause.ids, &Cause::ids) == all.end();
+      if (is_new && cause.has_values && all.size() < kMostTried) all.push_back(cause);
+    };
+    for (size_t place = 0; place < kMostCauses; ++place) {
+      for (const Diagnosis* one : wrong_) {
+        if (place < one->causes.size()) add(one->causes[place]);
+      }
+    }
+    for (const Diagnosis* one : wrong_) {
+      if (one->causes.empty()) continue;
+      for (const std::string& id : one->causes.front().same) {
+        if (const auto cause = one->find_same({{id}, ""})) add(*cause);
+      }
+    }
+    return all;
+  }
+
+  // Returns nothing if an output is explained better by what is told of it.
+  std::vector<Cause> OfAll(const Cause& cause) const {
+    std::vector<Cause> found;
+    for (const Diagnosis* one : wrong_) {
+      const auto same = one->find_same(cause);
+      if (!same) return {};
+      if (!one->causes.empty() && IsBetter(one->causes.front(), *same)) return {};
+      found.push_back(*same);
+    }
+    return found;
+  }
+
+  // Shares that are nearly equal are taken for equal; see Counted.
+  static bool IsBetter(const Cause& a, const Cause& b) {
+    const auto order = [](const Cause& cause) {
+      const auto of = static_cast<double>(std::max<int64_t>(cause.of, 1));
+      return std::pair(std::lround(50 * cause.share()),
+                       std::lround(10 * static_cast<double>(cause.exact) / of));
+    };
+    return order(a) > order(b);
+  }
+
+  static void PutFirst(const Cause& cause, Diagnosis& diagnosis) {
+    std::erase_if(diagnosis.causes, [&](const Cause& one) { return one.ids == cause.ids; });
+    diagnosis.causes.insert(diagnosis.causes.begin(), cause);
+    if (diagnosis.causes.size() > kMostCauses) diagnosis.causes.resize(kMostCauses);
+    diagnosis.verdict = DiagnosisVerdict::kCause;
+  }
+
+  std::vector<Diagnosis*> wrong_;
+};
+
+}  // namespace
+
+void TellCommonCause(std::span<Diagnosis* const> diagnoses) {
+  CommonCause(diagnoses).Tell();
+  for (Diagnosis* const one : diagnoses) one->find_same = nullptr;
 }
 
 }  // namespace dmlop

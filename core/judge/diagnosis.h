@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,9 @@ struct Diagnosis {
   std::vector<Cause> causes{};  // the best first
   // An order of sums in FLOAT32 that has the bits of a right device, and its text; empty: none.
   std::string order_id{}, order_text{};
+  // Tries a cause of another output on this one, whose inputs must still be there. Returns none if
+  // it is no cause here. Null where nothing is to be explained.
+  std::function<std::optional<Cause>(const Cause& other)> find_same{};
 };
 
 struct DiagnosisOptions {
@@ -63,5 +68,10 @@ struct DiagnosisOptions {
 Diagnosis Diagnose(const Computation& computation, size_t output, const ConstTensorView& actual,
                    const ConstTensorView& expected, const DiagnosisOptions& options,
                    bool in_bfloat16 = false);
+
+// Tells first, for each of several outputs of one computation, a cause that explains all of them,
+// if there is one that explains each no worse than what is told of it alone. Forgets what causes
+// are tried with.
+void TellCommonCause(std::span<Diagnosis* const> diagnoses);
 
 }  // namespace dmlop

@@ -19,8 +19,6 @@ namespace {
 
 // A promising hypothesis explains this share of a few wrong elements, roughly.
 constexpr double kPromising = 0.6;
-// Computing the units of a changed output takes the work of another one.
-constexpr int64_t kMostWorkForUnits = 200'000'000;
 
 std::vector<int64_t> Spread(const std::vector<int64_t>& all, size_t most) {
   if (all.size() <= most) return all;

@@ -122,6 +122,9 @@ struct OtherArithmetic {
 // The share that a cause reproduces where a part or a block was searched for that fits best.
 inline constexpr double kEnoughOfSearched = 0.99;
 
+// Measuring the units of a changed output takes the work of another one.
+inline constexpr int64_t kMostWorkForUnits = 200'000'000;
+
 // A change of the computation that may be what the device does.
 struct Hypothesis {
   std::vector<std::string> ids;

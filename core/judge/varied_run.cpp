@@ -146,6 +146,41 @@ std::vector<std::string> VariationIds() {
   return ids;
 }
 
+bool AreComputed(std::span<const std::string> ids) {
+  return std::ranges::all_of(ids, [](const std::string& id) {
+    const auto arithmetic = ParseArithmetic(id);
+    if (arithmetic) return arithmetic->kind != ArithmeticKind::kFastFunctions;
+    return ParseDescriptorChange(id) || ParsePlace(id);
+  });
+}
+
+std::optional<Hypothesis> OfVariedRun(const Evidence& evidence, const std::vector<std::string>& ids,
+                                      const std::string& text) {
+  if (!AreComputed(ids)) return std::nullopt;
+  struct Changed {
+    VariedRun run;
+    Computation computation;
+  };
+  VariedRun run("--as", ids);
+  Computation computation = run.Changed(evidence.computation.op, evidence.computation.inputs);
+  const auto changed =
+      std::make_shared<const Changed>(Changed{std::move(run), std::move(computation)});
+  Hypothesis hypothesis{ids, text, nullptr, nullptr};
+  hypothesis.is_slow = changed->run.within() != nullptr;
+  hypothesis.compute = [changed, output = evidence.output](std::span<const int64_t> elements) {
+    const auto values = changed->run.ElementsOf(changed->computation, output, elements);
+    std::vector<VariedElement> varied;
+    for (size_t i = 0; i < values.size(); ++i) varied.push_back({values[i], elements[i]});
+    return varied;
+  };
+  if (hypothesis.is_slow) return hypothesis;
+  hypothesis.units = [changed, output = evidence.output]() -> std::optional<ErrorUnits> {
+    if (WorkOf(changed->computation.op) > kMostWorkForUnits) return std::nullopt;
+    return changed->run.UnitsOf(changed->computation, output);
+  };
+  return hypothesis;
+}
+
 VariedRun::VariedRun(std::string_view option, std::span<const std::string> ids) : option_(option) {
   constexpr std::string_view kTogether = " + ";
   for (const std::string& joined : ids) {

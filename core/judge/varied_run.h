@@ -3,6 +3,7 @@
 // and of places, each by its id.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "core/arithmetic/computation.h"
 #include "core/arithmetic/sum_orders.h"
 #include "core/judge/descriptor_change.h"
+#include "core/judge/evidence.h"
 #include "core/judge/place_variation.h"
 #include "core/units/units.h"
 
@@ -73,6 +75,13 @@ class VariedRun {
   std::vector<ArithmeticVariation> arithmetics_;
   std::vector<NamedPlace> places_;
 };
+
+// Whether each of some ids, which a diagnosis tells, has a computation of its own.
+bool AreComputed(std::span<const std::string> ids);
+
+// What these ids compute as a hypothesis about an output; none if they compute nothing.
+std::optional<Hypothesis> OfVariedRun(const Evidence& evidence, const std::vector<std::string>& ids,
+                                      const std::string& text);
 
 // The ids of variations of arithmetic and place, without details: "sums-float16".
 std::vector<std::string> VariationIds();

@@ -797,6 +797,39 @@ class DiagnoseTest(ProgramTest):
         text = self.text_of("diagnose", "split.json", "first.npy", "rest.npy", "-i", "x.npy", status=1)
         self.assertEqual(text.splitlines()[-1], "one cause explains all: reversed along axis 1")
 
+    def test_a_cause_of_all_outputs_comes_first(self):
+        """The statistics of the first image alone could be those of an image that is read for all, but the rest could not."""
+        image = CUBE.reshape(2, 3, 20, 8)
+        mean, variance = image[:1].mean((0, 2, 3), keepdims=True), image[:1].var((0, 2, 3), keepdims=True)
+        self.save(x=image, scale=np.ones((1, 3, 1, 1), F4), bias=np.zeros((1, 3, 1, 1), F4),
+                  y=(image - mean) / np.sqrt(variance + F4(0.1)), mean=mean, variance=variance)
+        self.write("d.json", {"type": "BATCH_NORMALIZATION_TRAINING", "Epsilon": 0.1})
+        files = ["OutputTensor=y.npy", "OutputMeanTensor=mean.npy", "OutputVarianceTensor=variance.npy"]
+        bound = ["-i", "x.npy", "-i", "scale.npy", "-i", "bias.npy"]
+        found = json.loads(self.text_of("diagnose", "d.json", *files, *bound, "--format", "json", status=1))["outputs"]
+        self.assertEqual([one["causes"][0]["ids"] for one in found], [["tail-missing:axis=0,from=1,terms"]] * 3)
+        for one in found:
+            self.run_program(*shlex.split(one["causes"][0]["check"])[1:], status=0)
+        self.assertIn("one cause explains all: ", self.text_of("diagnose", "d.json", *files, *bound, status=1))
+
+    def test_what_comes_in_at_an_edge_is_counted(self):
+        for name, device, explained in [("other elements", np.roll(SQUARE, 8, 1), 24), ("zeros", np.hstack([np.zeros((32, 8), F4), SQUARE[:, :-8]]), 32)]:
+            with self.subTest(name):
+                best = self.diagnosis({"type": "ELEMENT_WISE_IDENTITY"}, [SQUARE], device)["causes"][0]
+                self.assertEqual((best["ids"], best["explains"], best["of"]), (["shifted:[0,-8]"], 32 * explained, 32 * 32))
+                self.assertEqual(best.get("atEdge", 0), 32 * (32 - explained))
+
+    def test_what_cannot_be_repeated_has_no_check(self):
+        document, inputs, actual, _ = FAULTS["no bias"]
+        self.diagnosis(document, inputs, actual)
+        run = ["-", "actual.npy", "-i", "i0.npy", "-i", "i1.npy", "-i", "BiasTensor=i2.npy", "--format", "json"]
+        given = self.run_program("diagnose", *run, status=1, stdin=(self.folder / "d.json").read_bytes()).stdout
+        self.assertEqual(json.loads(given)["outputs"][0]["causes"][0]["check"], "")
+
+    def test_one_spelling_of_what_is_not_written(self):
+        causes = self.diagnosis({"type": "ELEMENT_WISE_IDENTITY"}, [SQUARE], unwritten(SQUARE, np.s_[8:16]))["causes"]
+        self.assertEqual([(one["ids"], one["same"]) for one in causes], [(["not-written:[8..15, *]"], [])])
+
 
     def test_outputs_in_place_of_one_another(self):
         training = {"type": "BATCH_NORMALIZATION_TRAINING", "Epsilon": 0.01}
