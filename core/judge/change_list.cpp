@@ -352,7 +352,8 @@ class PairList {
     if (seen_.insert(a.id() + b.id()).second) pairs_.push_back({a, b});
   }
 
-  // From one end to the other: by one along each axis, or along all; and all of it.
+  // From one end to the other: by one along each axis, or along all; and all of it. Along one of
+  // several axes, the ends are exchanged, too.
   void MovePadding() {
     const auto* start = Find<Numbers>("StartPadding");
     const auto* end = Find<Numbers>("EndPadding");
@@ -360,6 +361,8 @@ class PairList {
     for (size_t i = 0; i < start->size(); ++i) {
       Move(*start, *end, i, i + 1, 1);
       Move(*start, *end, i, i + 1, -1);
+      const int exchange = static_cast<int>((*end)[i]) - static_cast<int>((*start)[i]);
+      if (start->size() > 1) Move(*start, *end, i, i + 1, exchange);
     }
     for (const int step : {1, -1, kAll, -kAll}) Move(*start, *end, 0, start->size(), step);
   }

@@ -476,6 +476,8 @@ FAULTS = {
     "rows of a product written twice": (gemm(), [A, B], AB[[*range(16), *range(16), *range(32, 40)]], "shifted:[-16,0],block=[16..31, *]"),
     "moved by a column": (conv(), [X, FILTER], np.roll(CONVOLVED, 1, 3), "shifted"),
     "moved by rows and columns": (conv(), [X, FILTER], np.roll(CONVOLVED, (2, -3), (2, 3)), "shifted:[0,0,-2,3]"),
+    "padding of columns at the other end": (conv(StartPadding=[2, 1], EndPadding=[0, 3]), [X, FILTER], convolution(X, FILTER, (2, 3), (0, 1)),
+                                            "/desc/StartPadding/1=3 + /desc/EndPadding/1=1"),
     "moved by most of the columns": (conv(), [X, FILTER], moved_in(CONVOLVED, 8), "shifted:[0,0,0,-8]"),
     "moved within a channel": (conv(), [X, FILTER], np.where(np.arange(4)[:, None, None] == 2, np.roll(CONVOLVED, -2, 2), CONVOLVED), "shifted"),
     "from the last row to the first": (conv(), [X, FILTER], CONVOLVED[:, :, ::-1], "reversed"),
