@@ -354,57 +354,10 @@ class VariedElements {
   std::optional<std::vector<bool>> factors_;
 };
 
-// --- activations ---------------------------------------------------------------------------------
-
-// The elements that an activation makes of the operator's own ones, which are `sizes` in all.
-Elements Activated(const OperatorDesc& activation, const Elements& own, const Dims& sizes,
-                   const ArithmeticVariation& variation, std::span<const int64_t> elements) {
-  const DataType type = *TensorSlots(activation, TensorRole::kOutput)[0].desc->data_type;
-  const size_t width = ByteWidth(type);
-  Buffer bytes(own.size() * width);
-  for (size_t i = 0; i < own.size(); ++i) {
-    std::copy_n(own[i].begin(), width, bytes.data() + i * width);
-  }
-  const ConstTensorView input{bytes.data(), type, PackedLayout(sizes)};
-  if (!IsOfOwnResult(variation.kind)) {
-    return ComputeVaried(activation, {&input, 1}, variation, 0, elements);
-  }
-  return ElementsOf({activation, {input}}, 0, elements);
-}
-
 std::vector<int64_t> Numbers(size_t count) {
   std::vector<int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
-}
-
-// Activations that look at each element by itself do so as of a row of the asked elements; for
-// others, all are computed.
-std::vector<Elements> ComputeActivated(const ElementQuestion& question,
-                                       std::span<const ArithmeticVariation> variations) {
-  OperatorDesc host = question.op;
-  const bool is_element_wise = RunsOnAnyPart(*FusedAlone(host));
-  std::vector<int64_t> needed(question.elements.begin(), question.elements.end());
-  Dims sizes = question.sizes;
-  if (is_element_wise) {
-    sizes = Dims::Filled(sizes.size(), 1);
-    sizes.back() = std::ssize(needed);
-    for (const MutableTensorSlot& slot : TensorSlots(host)) {
-      if (slot.role() == TensorRole::kOutput) slot.desc->sizes->assign(sizes.begin(), sizes.end());
-    }
-  } else {
-    needed = Numbers(static_cast<size_t>(Product(sizes)));
-  }
-  const OperatorDesc activation = *FusedAlone(host);
-  const std::vector<int64_t> asked =
-      is_element_wise ? Numbers(needed.size())
-                      : std::vector<int64_t>(question.elements.begin(), question.elements.end());
-  std::vector<Elements> all = ComputeVaried(WithoutActivation(question.op), question.inputs,
-                                            variations, question.output, needed);
-  for (size_t v = 0; v < variations.size(); ++v) {
-    all[v] = Activated(activation, all[v], sizes, variations[v], asked);
-  }
-  return all;
 }
 
 }  // namespace
@@ -429,15 +382,55 @@ std::vector<std::vector<ElementBytes>> ComputeVaried(
     size_t output, std::span<const int64_t> elements) {
   if (elements.empty()) return std::vector<Elements>(variations.size());
   const ElementQuestion question(op, inputs, output, elements);
-  const bool is_activated = output == 0 && FusedActivationOf(op) != nullptr;
-  if (is_activated) return ComputeActivated(question, variations);
-  return VariedElements(question, variations).All();
+  if (!IsActivated(op, output)) return VariedElements(question, variations).All();
+  const FusedElements fused(op, elements);
+  std::vector<Elements> all =
+      ComputeVaried(WithoutActivation(op), inputs, variations, output, fused.needed());
+  for (size_t v = 0; v < variations.size(); ++v) all[v] = fused.Of(all[v], &variations[v]);
+  return all;
 }
 
 std::vector<ElementBytes> ComputeVaried(const OperatorDesc& op, InputViews inputs,
                                         const ArithmeticVariation& variation, size_t output,
                                         std::span<const int64_t> elements) {
   return ComputeVaried(op, inputs, std::span(&variation, 1), output, elements)[0];
+}
+
+// --- fused activations ---------------------------------------------------------------------------
+
+bool IsActivated(const OperatorDesc& op, size_t output) {
+  return output == 0 && FusedActivationOf(op) != nullptr;
+}
+
+FusedElements::FusedElements(const OperatorDesc& host, std::span<const int64_t> elements)
+    : activation_(*FusedAlone(host)), needed_(elements.begin(), elements.end()) {
+  const TensorSlot output = TensorSlots(activation_, TensorRole::kOutput)[0];
+  sizes_ = Dims(output.desc->sizes->begin(), output.desc->sizes->end());
+  if (!RunsOnAnyPart(activation_)) {
+    asked_ = std::exchange(needed_, Numbers(static_cast<size_t>(Product(sizes_))));
+    return;
+  }
+  asked_ = Numbers(needed_.size());
+  sizes_ = Dims::Filled(sizes_.size(), 1);
+  sizes_.back() = std::ssize(needed_);
+  for (const MutableTensorSlot& slot : TensorSlots(activation_)) {
+    slot.desc->sizes->assign(sizes_.begin(), sizes_.end());
+  }
+}
+
+Elements FusedElements::Of(const Elements& own, const ArithmeticVariation* variation) const {
+  if (own.empty()) return {};
+  const DataType type = OutputType({activation_, {}}, 0);
+  const size_t width = ByteWidth(type);
+  Buffer bytes(own.size() * width);
+  for (size_t i = 0; i < own.size(); ++i) {
+    std::copy_n(own[i].begin(), width, bytes.data() + i * width);
+  }
+  const ConstTensorView input{bytes.data(), type, PackedLayout(sizes_)};
+  if (variation != nullptr && !IsOfOwnResult(variation->kind)) {
+    return ComputeVaried(activation_, {&input, 1}, *variation, 0, asked_);
+  }
+  return ElementsOf({activation_, {input}}, 0, asked_);
 }
 
 }  // namespace dmlop

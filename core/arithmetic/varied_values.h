@@ -45,6 +45,30 @@ std::vector<ElementBytes> ComputeVaried(const OperatorDesc& op, InputViews input
                                         const ArithmeticVariation& variation, size_t output,
                                         std::span<const int64_t> elements);
 
+// --- fused activations ---------------------------------------------------------------------------
+
+// Whether an activation follows an operator's own results in an output.
+bool IsActivated(const OperatorDesc& op, size_t output);
+
+// Elements of such an output, by the operator's own ones. Activations that look at each element by
+// itself do so as of a row of the asked elements; for others, all are needed.
+class FusedElements {
+ public:
+  FusedElements(const OperatorDesc& host, std::span<const int64_t> elements);
+
+  // The operator's own elements that the asked ones are made of.
+  std::span<const int64_t> needed() const { return needed_; }
+
+  // The asked elements, by those that are needed; the activation may be in another arithmetic.
+  std::vector<ElementBytes> Of(const std::vector<ElementBytes>& own,
+                               const ArithmeticVariation* variation = nullptr) const;
+
+ private:
+  OperatorDesc activation_;
+  std::vector<int64_t> needed_, asked_;
+  Dims sizes_;  // of what is needed
+};
+
 // --- what is read, and what becomes of results ---------------------------------------------------
 
 // Arithmetics that change what an operator reads, or what becomes of its results.

@@ -404,11 +404,12 @@ class OmissionList {
   // they are divided or the like by an element of the same input.
   bool FindInFormulas() {
     work_ = 0;
+    const std::vector<int64_t> passed = PassedByActivation();
     for (const TermAxis& axis : TermAxes()) {
       const bool is_tried = IsLinear() && std::ranges::find(axes_, axis) != axes_.end();
       if (is_tried && !HasOwnElement(axis.input)) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
-      const auto sums = SumsOfDevice(evidence_, axis, some_);
+      const auto sums = SumsOfDevice(evidence_, axis, passed);
       for (const bool divides_by_all : {false, true}) {
         const bool is_mean = terms->HasMeans();
         if (divides_by_all && !is_mean) continue;

@@ -8,6 +8,7 @@
 
 #include "core/arithmetic/element_formula.h"
 #include "core/arithmetic/float_format.h"
+#include "core/arithmetic/varied_values.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/copy_views.h"
 
@@ -266,6 +267,23 @@ bool OmittedTerms::HasMeans() const {
 
 std::vector<VariedElement> OmittedTerms::Without(const AxisPart& part, bool divides_by_all,
                                                  std::span<const int64_t> elements) const {
+  if (!IsActivated(evidence_.computation.op, evidence_.output) || elements.empty()) {
+    return OwnWithout(part, divides_by_all, elements);
+  }
+  const FusedElements fused(evidence_.computation.op, elements);
+  std::vector<ElementBytes> own;
+  for (const VariedElement& one : OwnWithout(part, divides_by_all, fused.needed())) {
+    if (!one.is_known()) return std::vector<VariedElement>(elements.size());
+    own.push_back(one.bytes);
+  }
+  std::vector<VariedElement> varied(elements.size());
+  const std::vector<ElementBytes> values = fused.Of(own);
+  for (size_t i = 0; i < varied.size(); ++i) varied[i] = {values[i], elements[i]};
+  return varied;
+}
+
+std::vector<VariedElement> OmittedTerms::OwnWithout(const AxisPart& part, bool divides_by_all,
+                                                    std::span<const int64_t> elements) const {
   constexpr int64_t kGrain = 4;
   std::vector<VariedElement> varied(elements.size());
   // Stores the elements at the first of some places, and returns how many.

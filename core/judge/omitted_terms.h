@@ -95,8 +95,8 @@ class OmittedTerms {
   // Whether one of the few is made of a mean, so that it matters what it is divided by.
   bool HasMeans() const;
 
-  // The elements without the terms of a part. Means divide by the number of all terms or of those
-  // that are left.
+  // The elements without the terms of a part; nothing is known of those that have no formula. Means
+  // divide by the number of all terms or of those that are left.
   std::vector<VariedElement> Without(const AxisPart& part, bool divides_by_all,
                                      std::span<const int64_t> elements) const;
 
@@ -106,6 +106,9 @@ class OmittedTerms {
   ElementQuestion QuestionOf(std::span<const int64_t> elements) const;
   // What the first elements of a group have in common; without a formula if they have none.
   Known KnownOf(const ElementQuestion& question, std::span<const size_t> group) const;
+  // The same before a fused activation.
+  std::vector<VariedElement> OwnWithout(const AxisPart& part, bool divides_by_all,
+                                        std::span<const int64_t> elements) const;
 
   const Evidence& evidence_;
   TermAxis axis_;

@@ -383,6 +383,9 @@ class ArithmeticTest(ProgramTest):
         powers = np.exp(rows.astype("longdouble"))
         shares = powers / powers[:, :39_999].sum(1, keepdims=True)
         self.check({"type": "ACTIVATION_SOFTMAX1", "Axes": [1]}, [rows], "tail-missing:axis=1,from=39999,terms", shares.astype(SINGLE))
+        for name, activated in [("RELU", lambda z: np.maximum(z, 0)), ("SOFTMAX", lambda z: np.exp(z) / np.exp(z).sum(1, keepdims=True))]:
+            self.check(gemm(SINGLE, 4, 6, 4, FusedActivation={"Type": f"ACTIVATION_{name}"}), [a, b], "tail-missing:axis=1,from=4,terms",
+                       activated(product(a[:, :4], b[:4]).astype("f8")).astype(SINGLE))
         for name, mode in [("padding-edge", "edge"), ("padding-edge:mirrored", "reflect"), ("padding-edge:wrapped", "wrap")]:
             wide = np.pad(image, [(0, 0), (0, 0), (0, 0), (1, 1)], mode).astype("f8")
             self.check(pool, [image], name, ((wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]) / 3).astype(SINGLE))

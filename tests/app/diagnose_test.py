@@ -545,6 +545,8 @@ FAULTS = {
     "a norm without the last squares": ({"type": "LP_NORMALIZATION", "Axis": 1, "Epsilon": 1e-5, "P": 2}, [LONG], LONG / np.sqrt(np.square(LONG[:, :512]).sum(1, keepdims=True)),
                                         "tail-missing:axis=1,from=512,terms"),
     "a mean and variance without an element": (MVN, [CUBE], normalized(CUBE, np.delete(CUBE, 17, 2), 39), "part-missing:axis=2,from=17,to=18,terms"),
+    "an activated mean and variance without an element": (MVN | {"FusedActivation": {"Type": "ACTIVATION_RELU"}}, [CUBE], np.maximum(normalized(CUBE, np.delete(CUBE, 17, 2), 39), F4(0)),
+                                                          "part-missing:axis=2,from=17,to=18,terms"),
     "a softmax of the sum of a part": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax_of_part(CUBE, 36), "tail-missing:axis=2,from=36"),
     "a mean and variance of a part": (MVN, [CUBE], normalized(CUBE, CUBE[..., 5:], 35), "head-missing:axis=2,to=5"),
     "a mean of a part that is counted": (MVN, [CUBE], normalized(CUBE, CUBE[..., 5:], 40), "head-missing:axis=2,to=5"),
