@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on sequences of elements along an axis.
+#include <algorithm>
+
 #include "core/engine/index/indexed_rows.h"
 #include "core/engine/scan/scan.h"
 #include "core/ops/formula.h"
@@ -128,7 +130,8 @@ void Multiply(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 template <ReduceFunction kFunction, const FieldOf<bool>& kExclusive>
 FormulaNode CumulativeMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const std::optional<Region> taken = CumulativeSources<kExclusive>(op)[0](element);
-  const auto elements = taken ? formula.Elements(*taken) : std::vector<FormulaNode>();
+  auto elements = taken ? formula.Elements(*taken) : std::vector<FormulaNode>();
+  if (CallOf<kExclusive>(op).from_the_end) std::ranges::reverse(elements);  // as they are taken
   return Reduced(kFunction, false, elements, formula.inputs()[0].type, formula);
 }
 
