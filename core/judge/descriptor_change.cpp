@@ -88,8 +88,10 @@ using NamedViews = std::map<std::string, ConstTensorView>;
 // One application of changes: to the document, then to the operator, then to the views.
 class Application {
  public:
-  Application(const Computation& original, Diagnostics& why)
+  Application(const Computation& original, std::span<const DescriptorChange> changes,
+              Diagnostics& why)
       : original_(original), why_(why), json_(ChangeableJson(original.op)) {
+    for (const DescriptorChange& change : changes) asked_.insert(change.pointer);
     size_t number = 0;
     for (const TensorSlot& slot : TensorSlots(original.op, TensorRole::kInput)) {
       views_[slot.path] = original.inputs[number++];
@@ -148,7 +150,7 @@ class Application {
 
   // Tensors that must have the same type are read alike, outputs, too. But where each is read by
   // its own, those beside a zero point and zero points beside others keep their values, and so do
-  // those beside a zero point where all are read alike.
+  // those beside a zero point where all are read alike. Those that changes name are as these say.
   void SetTiedTypes(const std::string& pointer, const Json& type) {
     const auto slots = TensorSlots(original_.op);
     const auto changed = std::ranges::find_if(slots, [&](const TensorSlot& slot) {
@@ -159,13 +161,15 @@ class Application {
       const bool is_tied =
           slot.type == changed->type && *slot.desc->data_type == *changed->desc->data_type;
       const bool is_own_output = slot.role() == TensorRole::kOutput && IsZeroPoint(*changed);
-      if (!is_tied || is_own_output || &slot == &*changed) continue;
+      const bool is_asked = asked_.contains(std::string(kDesc) + slot.path + "/DataType");
+      if (!is_tied || is_own_output || is_asked) continue;
       json_[TypePointer(slot.path)] = type;
       if (IsZeroPoint(*changed) || (IsZeroPoint(slot) && !ReadsAlike(original_.op))) {
         kept_.insert(slot.path);
       }
     }
-    if (IsZeroPoint(*changed) && ReadsAlike(original_.op)) Widen(*changed, type);
+    const bool is_read_alone = IsZeroPoint(*changed) && !kept_.empty();
+    if (is_read_alone && ReadsAlike(original_.op)) Widen(*changed, type);
   }
 
   static Json::json_pointer TypePointer(const std::string& path) {
@@ -306,7 +310,8 @@ class Application {
   Json json_;
   NamedViews views_;
   std::map<std::string, TensorDesc> descs_;
-  std::set<std::string> kept_;  // paths of inputs that keep their values beside another type
+  std::set<std::string> asked_;  // pointers of all changes
+  std::set<std::string> kept_;   // paths of inputs that keep their values beside another type
   std::vector<std::shared_ptr<const void>> made_;
   std::vector<size_t> sources_;  // see Computation
 };
@@ -358,7 +363,7 @@ std::optional<DescriptorChange> ParseDescriptorChange(std::string_view id) {
 
 std::optional<Computation> Changed(const Computation& original,
                                    std::span<const DescriptorChange> changes, Diagnostics& why) {
-  Application application(original, why);
+  Application application(original, changes, why);
   for (const DescriptorChange& change : changes) application.Apply(change);
   return application.Result();
 }

@@ -28,7 +28,7 @@ def tf32(x, mode):
 
 
 # Names of inputs, the last of which may be left out.
-OPTIONAL = {"CONVOLUTION": ["", "", "BiasTensor="], "ELEMENT_WISE_DEQUANTIZE_LINEAR": ["", "", "ZeroPointTensor="],
+OPTIONAL = {"MATRIX_MULTIPLY_INTEGER": ["", "", "AZeroPointTensor="], "CONVOLUTION": ["", "", "BiasTensor="], "ELEMENT_WISE_DEQUANTIZE_LINEAR": ["", "", "ZeroPointTensor="],
             "ELEMENT_WISE_QUANTIZE_LINEAR": ["", "", "ZeroPointTensor="]}
 
 ROUNDINGS = {"float32": lambda x: np.asarray(x).astype(SINGLE), "float16": lambda x: np.asarray(x).astype(HALF),
@@ -320,6 +320,12 @@ class ArithmeticTest(ProgramTest):
         product = {"type": "MATRIX_MULTIPLY_INTEGER"}
         self.check(product, [a, b], "wrapped:int16", sums.astype("i2").astype("i4"))
         self.check(product, [a, b], "saturated:int16", np.clip(sums, -2**15, 2**15 - 1).astype("i4"))
+        zero = self.random.integers(0, 256, 40).astype("u1")[:, None]
+        signed = {name: f'/desc/{name}Tensor/DataType="INT8"' for name in ("A", "AZeroPoint")}
+        for names, left, offset in [(["A"], a.view("i1"), zero), (["AZeroPoint"], a, zero.view("i1")),
+                                    (["A", "AZeroPoint"], a.view("i1"), zero.view("i1")), (["AZeroPoint", "A"], a.view("i1"), zero.view("i1"))]:
+            self.check(product, [a, b, zero], [signed[name] for name in names],
+                       ((left.astype("i8") - offset) @ b.astype("i8")).astype("i4"))
         wide = a.astype("i4") << 4
         self.check({"type": "REDUCE", "Function": "SUM", "Axes": [0]}, [wide], "wrapped:int16", wide.sum(0, keepdims=True).astype("i2").astype("i4"))
 
