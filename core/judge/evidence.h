@@ -307,9 +307,9 @@ std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes, size_t most_axes);
 Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
                        bool is_written);
 
-enum class Beyond { kNearest, kMirrored, kWrapped };
+enum class Beyond { kNearest, kMirrored, kWrapped, kZero };
 
-// Padding is made of elements; none if there is no padding.
+// Padding is made of elements, or of zeros; none if there is no padding.
 std::optional<Computation> WithEdges(const Computation& original, Beyond beyond);
 
 }  // namespace dmlop

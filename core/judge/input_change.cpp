@@ -46,7 +46,8 @@ std::vector<uint32_t>* FindNumbers(OperatorDesc& op, std::string_view name) {
   return nullptr;
 }
 
-int64_t Inside(int64_t coordinate, int64_t size, Beyond beyond) {
+// None where padding is 0.
+std::optional<int64_t> Inside(int64_t coordinate, int64_t size, Beyond beyond) {
   if (coordinate >= 0 && coordinate < size) return coordinate;
   switch (beyond) {
     case Beyond::kNearest:
@@ -56,21 +57,24 @@ int64_t Inside(int64_t coordinate, int64_t size, Beyond beyond) {
                                  size - 1);
     case Beyond::kWrapped:
       return (coordinate % size + size) % size;
+    default:
+      return std::nullopt;
   }
-  return 0;
 }
 
-// Copies a view with elements around it, `start` of them before the last axes.
+// Copies a view with elements or zeros around it, `start` of them before the last axes.
 TensorView Padded(const ConstTensorView& view, const Dims& sizes, const Dims& start, Beyond beyond,
                   Computation& owner) {
   const size_t width = ByteWidth(view.type);
   const auto buffer = std::make_shared<Buffer>(static_cast<size_t>(Product(sizes)) * width);
   Dims index = Dims::Filled(sizes.size(), 0);
   for (int64_t k = 0; k < Product(sizes); ++k, Advance(sizes, index)) {
-    Dims from = index;
-    for (size_t d = 0; d < from.size(); ++d) {
-      from[d] = Inside(index[d] - start[d], view.layout.sizes[d], beyond);
+    Dims from;
+    for (size_t d = 0; d < index.size(); ++d) {
+      const auto inside = Inside(index[d] - start[d], view.layout.sizes[d], beyond);
+      if (inside) from.push_back(*inside);
     }
+    if (from.size() < index.size()) continue;
     std::memcpy(buffer->data() + static_cast<size_t>(k) * width,
                 view.data + OffsetOf(view.layout, from) * static_cast<int64_t>(width), width);
   }
@@ -157,7 +161,8 @@ std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const SampledEl
   constexpr std::tuple<Beyond, const char*, const char*> kKinds[] = {
       {Beyond::kNearest, "padding-edge", "padding is the nearest element"},
       {Beyond::kMirrored, "padding-edge:mirrored", "padding is a mirror image"},
-      {Beyond::kWrapped, "padding-edge:wrapped", "padding is the opposite edge"}};
+      {Beyond::kWrapped, "padding-edge:wrapped", "padding is the opposite edge"},
+      {Beyond::kZero, "padding-edge:zero", "padding is 0"}};
   std::vector<Hypothesis> found;
   for (const auto& [beyond, id, text] : kKinds) {
     auto changed = WithEdges(evidence.computation, beyond);

@@ -34,7 +34,7 @@ constexpr PlaceName kNames[] = {
      "some terms left out"},
     {"other-layout", PlaceKind::kOtherLayout, "other-layout:BTensor=[1,0]",
      "a tensor in another layout"},
-    {"padding-edge", PlaceKind::kPaddingEdge, "padding-edge, or with :mirrored or :wrapped",
+    {"padding-edge", PlaceKind::kPaddingEdge, "padding-edge, or with :mirrored, :wrapped or :zero",
      "padding made of the input"}};
 
 const PlaceName* FindName(std::string_view id) {
@@ -131,7 +131,8 @@ class Details {
       case PlaceKind::kPaddingEdge:
         place_.name = text_;
         text_ = {};
-        return place_.name.empty() || place_.name == "mirrored" || place_.name == "wrapped";
+        return place_.name.empty() || place_.name == "mirrored" || place_.name == "wrapped" ||
+               place_.name == "zero";
       case PlaceKind::kMissingPart:
         return Take(text_, "taps") ? ReadTaps() : Take(text_, "axis=") && ReadOne() && ReadPart();
       default:

@@ -140,7 +140,8 @@ std::optional<Computation> PlaceVariation::Changed(const Computation& computatio
   if (kind == PlaceKind::kPaddingEdge) {
     return WithEdges(computation, name.empty()         ? Beyond::kNearest
                                   : name == "mirrored" ? Beyond::kMirrored
-                                                       : Beyond::kWrapped);
+                                  : name == "wrapped"  ? Beyond::kWrapped
+                                                       : Beyond::kZero);
   }
   if (kind == PlaceKind::kOtherLayout && !IsOutput(computation.op, name)) {
     const auto input = FindInput(computation, name);
