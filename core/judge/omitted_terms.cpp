@@ -93,11 +93,16 @@ std::vector<std::optional<Node>> ElementsOfTerms(const Formula& formula, Node li
 
 // --- windows -------------------------------------------------------------------------------------
 
-const std::vector<uint32_t>* FindNumbers(const OperatorDesc& op, std::string_view name) {
+template <typename T>
+const T* FindValue(const OperatorDesc& op, std::string_view name) {
   for (size_t i = 0; i < op.fields().size(); ++i) {
-    if (op.fields()[i]->name == name) return std::get_if<std::vector<uint32_t>>(&op.values()[i]);
+    if (op.fields()[i]->name == name) return std::get_if<T>(&op.values()[i]);
   }
   return nullptr;
+}
+
+const std::vector<uint32_t>* FindNumbers(const OperatorDesc& op, std::string_view name) {
+  return FindValue<std::vector<uint32_t>>(op, name);
 }
 
 // The coordinates of an axis that a window of an output element has: origin, origin + step, ...
@@ -107,8 +112,20 @@ struct WindowAxis {
   int64_t size = 0;
 };
 
-// The last axes have windows; others are whole.
+// The window around an element of an operator that has only one input, across its channels or
+// within them; none along other axes.
+std::optional<WindowAxis> WindowAround(const OperatorDesc& op, const Dims& element, size_t axis) {
+  const auto* size = FindValue<uint32_t>(op, "LocalSize");
+  const auto* is_across = FindValue<bool>(op, "CrossChannel");
+  if (size == nullptr || is_across == nullptr) return std::nullopt;
+  const bool is_in_window = *is_across ? axis == 1 : axis > 1;
+  if (!is_in_window || TensorSlots(op, TensorRole::kInput).size() > 1) return std::nullopt;
+  return WindowAxis{element[axis] - (int64_t{*size} - 1) / 2, 1, *size};
+}
+
+// The last axes have windows, or there is one around an element; others are whole.
 WindowAxis WindowOf(const OperatorDesc& op, const Dims& sizes, const Dims& element, size_t axis) {
+  if (const auto around = WindowAround(op, element, axis)) return *around;
   const auto* windows = FindNumbers(op, "WindowSize");
   const auto* strides = FindNumbers(op, "Strides");
   const auto* start = FindNumbers(op, "StartPadding");
