@@ -116,18 +116,47 @@ bool IsRoundedElement(const ElementFormula& element, DataType type) {
   return bits > of_result || (bits == of_result && !IsFloat(own));
 }
 
+// Whether a sum may have more terms elsewhere: it has so few here that windows may pass by.
+bool HasShortSum(const ElementFormula& element) {
+  const Formula& formula = element.formula();
+  for (FormulaNode node = 0; node <= element.last(); ++node) {
+    const bool is_sum = formula.operation(node) == Operation::kSum && formula.HasList(node);
+    if (is_sum && formula.operands(node).size() < 2) return true;
+  }
+  return false;
+}
+
 // The first and the last element, one of which has the most terms or factors where an output
-// accumulates; none where the middle one has so many that a few more make no difference.
-std::vector<Region> EndsOf(const Region& middle, const OperatorDesc& op, FormulaNode of_middle) {
+// accumulates; none where the middle one has so many that a few more make no difference. Where it
+// has fewer than two, its neighbours may have more.
+std::vector<Region> OthersThan(const Region& middle, const OperatorDesc& op,
+                               const ElementFormula& of_middle) {
   constexpr FormulaNode kMany = 1 << 16;
-  if (of_middle > kMany) return {};
-  std::vector<Region> ends = {middle, middle};
+  constexpr int64_t kNeighbours = 3;
+  if (of_middle.last() > kMany) return {};
+  std::vector<Region> others(HasShortSum(of_middle) ? 2 + kNeighbours : 2, middle);
   const TensorDesc& desc = *TensorSlots(op, TensorRole::kOutput)[middle.tensor].desc;
   for (size_t d = 0; d < middle.begin.size(); ++d) {
-    ends[0].begin[d] = 0;
-    ends[1].begin[d] = (*desc.sizes)[d] - 1;
+    const int64_t last = (*desc.sizes)[d] - 1;
+    others[0].begin[d] = 0;
+    others[1].begin[d] = last;
+    for (size_t i = 2; i < others.size(); ++i) {
+      others[i].begin[d] = std::min(middle.begin[d] + static_cast<int64_t>(i) - 1, last);
+    }
   }
-  return ends;
+  return others;
+}
+
+// How many terms the sum of elements that others choose may have: all those that could be chosen.
+size_t MostChosenOf(const OperatorDesc& op, const ElementFormula& element) {
+  if (!op.info().values_choose || !HasShortSum(element)) return 0;
+  const Formula& formula = element.formula();
+  size_t most = 0;
+  for (FormulaNode node = 0; node <= element.last(); ++node) {
+    const bool is_element = formula.operation(node) == Operation::kElement;
+    most += is_element && IsFloat(formula.inputs()[formula.tensor(node)].type) ? 1 : 0;
+  }
+  return most;
 }
 
 Features FeaturesOf(const ElementFormula& element) {
@@ -181,11 +210,15 @@ class Relevance {
     if (!has_formula_) return;
     features_ = FeaturesOf(*formula);
     is_rounded_element_ = IsRoundedElement(*formula, type_);
-    for (const Region& end : EndsOf(middle, op, formula->last())) {
-      const auto at_end = ElementFormula::Of(op, inputs, end, Formula::kAbridged);
-      if (!at_end) continue;
-      features_.most_terms = std::max(features_.most_terms, MostTermsOf(*at_end));
-      features_.roundings = std::max(features_.roundings, RoundingsOf(*at_end));
+    for (const Region& other : OthersThan(middle, op, *formula)) {
+      const auto there = ElementFormula::Of(op, inputs, other, Formula::kAbridged);
+      if (!there) continue;
+      features_.most_terms = std::max(features_.most_terms, MostTermsOf(*there));
+      features_.roundings = std::max(features_.roundings, RoundingsOf(*there));
+    }
+    if (const size_t chosen = MostChosenOf(op, *formula); chosen > 1) {
+      features_.most_terms = std::max(features_.most_terms, chosen);
+      features_.roundings = std::max(features_.roundings, 1);
     }
   }
 
