@@ -166,6 +166,8 @@ Detail DetailOf(WrappedPart wrapped) {
   switch (wrapped) {
     case WrappedPart::kDifferences:
       return {"differences", "those of differences in the type of their operands"};
+    case WrappedPart::kSums:
+      return {"sums", "those of sums in the type of their operands"};
     case WrappedPart::kSumsInInt16:
       return {"int16", "those of sums in INT16"};
     default:
@@ -326,6 +328,7 @@ std::vector<Variation> MakeAll() {
       {Kind::kSaturated},
       {Kind::kWrapped},
       {.kind = Kind::kWrapped, .wrapped = WrappedPart::kDifferences},
+      {.kind = Kind::kWrapped, .wrapped = WrappedPart::kSums},
       {.kind = Kind::kSaturated, .wrapped = WrappedPart::kSumsInInt16},
       {.kind = Kind::kWrapped, .wrapped = WrappedPart::kSumsInInt16},
       {Kind::kProductRounded},

@@ -19,7 +19,8 @@
 //       the sum with the addend is rounded like the others; `addend-first`: sums begin with the
 //       addend.
 //   product-rounded        A sum of products is rounded to the output's type before the addend.
-//   float32-steps, float16-steps    Each operation of the formula is rounded. `rounded-constants`:
+//   float32-steps, float16-steps    Each operation of the formula is rounded; integers are, too, if
+//                          there is nothing else. `rounded-constants`:
 //                          fractions such as an Alpha of 0.1 are, too. `whole-sums`: the sum of a
 //                          list is rounded once, as that of a device that keeps it in FLOAT32.
 //                          `quotients-first`: a product is multiplied after its division.
@@ -34,8 +35,8 @@
 //   fast-functions         Functions are off by more than rounding; this has no values of its own.
 //   saturated              Integers end at the ends of their type in place of wrapping; floats at
 //                          the greatest finite number.
-//   wrapped, wrapped:differences    Integers wrap in place of ending there; those that are
-//                          subtracted from one another wrap in their own type.
+//   wrapped, wrapped:differences, wrapped:sums    Integers wrap in place of ending there; those
+//                          that are subtracted from or added to one another wrap in their own type.
 //   saturated:int16, wrapped:int16    Sums of integers end at the ends of INT16, or wrap in it.
 #pragma once
 
@@ -87,7 +88,7 @@ enum class AddendOrder : uint8_t { kExactly, kRounded, kFirst };
 enum class FlushedPart : uint8_t { kOutputs, kInputs, kBoth };
 
 // The integers that wrap or end at the ends of a type.
-enum class WrappedPart : uint8_t { kResults, kDifferences, kSumsInInt16 };
+enum class WrappedPart : uint8_t { kResults, kDifferences, kSums, kSumsInInt16 };
 
 // Quotients become whole before the zero point is added or after that, or are rounded down.
 enum class CutOff : uint8_t { kQuotient, kAfterZeroPoint, kFloor };

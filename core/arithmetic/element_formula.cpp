@@ -111,6 +111,7 @@ void ElementFormula::FindSums() {
   for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
     is_whole_[node] = IsWhole(formula_, node, is_whole_);
+    has_only_whole_ = has_only_whole_ && is_whole_[node];
     const bool is_sum = IsSumOfList(formula_, node) && !is_whole_[node];
     if (is_sum) sums_.push_back(node);
     depends[node] = is_sum;

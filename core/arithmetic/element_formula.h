@@ -51,6 +51,9 @@ class ElementFormula {
   // Whether the node is part of an element, and computed with numbers that are not all whole.
   bool IsRounded(Node node) const;
 
+  // Whether it has integers and nothing else.
+  bool HasOnlyIntegers() const { return has_only_whole_; }
+
   // The elements before they are rounded, to about 100 bits.
   Results exact() const { return AtEnds(AllValues()); }
 
@@ -125,6 +128,7 @@ class ElementFormula {
   Results varied_;             // of the same, with the sums that were asked for last
   std::vector<bool> is_part_;  // of an element
   std::vector<bool> is_whole_;
+  bool has_only_whole_ = true;
   std::vector<Node> sums_;
   std::vector<Node> depending_;  // the sums and what depends on them
 };

@@ -36,6 +36,8 @@ struct Features {
   bool has_whole_roundings = false;  // to the nearest whole number
   bool has_functions = false;
   bool has_integer_differences = false;
+  bool has_sums_of_integers = false;    // of elements, in no type yet
+  bool has_integer_arithmetic = false;  // and nothing that is rounded
   bool has_integer_sums = false;
 };
 
@@ -72,12 +74,16 @@ bool IsFunction(const Formula& formula, FormulaNode node) {
   }
 }
 
-bool IsDifferenceOfIntegers(const Formula& formula, FormulaNode node) {
-  return formula.operation(node) == Operation::kDifference &&
-         std::ranges::all_of(formula.operands(node), [&](FormulaNode operand) {
-           return formula.operation(operand) == Operation::kElement &&
-                  !IsFloat(formula.inputs()[formula.tensor(operand)].type);
-         });
+bool IsOfIntegers(const Formula& formula, FormulaNode node) {
+  return std::ranges::all_of(formula.operands(node), [&](FormulaNode operand) {
+    return formula.operation(operand) == Operation::kElement &&
+           !IsFloat(formula.inputs()[formula.tensor(operand)].type);
+  });
+}
+
+bool IsArithmetic(Operation operation) {
+  return operation == Operation::kSum || operation == Operation::kProduct ||
+         operation == Operation::kDifference;
 }
 
 bool IsLongConstant(const Formula& formula, FormulaNode node) {
@@ -181,7 +187,10 @@ Features FeaturesOf(const ElementFormula& element) {
     features.has_wraps |= operation == Operation::kWrap;
     features.has_whole_roundings |= operation == Operation::kRound;
     features.has_functions |= IsFunction(formula, node);
-    features.has_integer_differences |= IsDifferenceOfIntegers(formula, node);
+    const bool is_of_integers = IsArithmetic(operation) && IsOfIntegers(formula, node);
+    features.has_integer_differences |= operation == Operation::kDifference && is_of_integers;
+    features.has_sums_of_integers |= operation == Operation::kSum && is_of_integers;
+    features.has_integer_arithmetic |= IsArithmetic(operation) && element.HasOnlyIntegers();
     features.has_integer_sums |=
         operation == Operation::kSum && formula.HasList(node) && !element.IsRounded(node);
   }
@@ -233,7 +242,8 @@ class Relevance {
       case Kind::kSteps:
         return HasSteps(v);
       case Kind::kThrough:
-        return IsFloat(type_) ? IsThrough(v.format) : ConvertsThrough(op_, v.format);
+        return IsFloat(type_) ? IsThrough(v.format)
+                              : ConvertsThrough(op_, v.format) || IsOfLongIntegers(v.format);
       case Kind::kTowardZero:
         return IsFloat(type_) ? v.cut_off == CutOff::kQuotient &&
                                     (features_.roundings > 0 || is_rounded_element_)
@@ -266,9 +276,19 @@ class Relevance {
     return !features_.has_many_sums || v.count == 0;
   }
 
+  // Whether there are integers that FLOAT32 lacks.
+  bool IsOfLongIntegers(FloatFormat format) const {
+    constexpr unsigned kDigits = 24;
+    return format == FloatFormat::kFloat32 && features_.has_integer_arithmetic && !IsFloat(type_) &&
+           BitWidth(type_) > kDigits;
+  }
+
   bool HasSteps(const ArithmeticVariation& v) const {
     constexpr size_t kFewestTerms = 3;  // whose sum takes more than one step
     const int least = v.divides_first ? 1 : 2;
+    if (IsOfLongIntegers(v.format)) {
+      return !v.rounds_constants && !v.has_whole_sums && !v.divides_first;
+    }
     return features_.roundings >= least && (!v.rounds_constants || features_.has_long_constants) &&
            (!v.has_whole_sums || features_.most_terms >= kFewestTerms) &&
            (!v.divides_first || features_.has_scaled_quotient);
@@ -283,6 +303,8 @@ class Relevance {
     switch (part) {
       case WrappedPart::kDifferences:
         return features_.has_integer_differences;
+      case WrappedPart::kSums:
+        return features_.has_sums_of_integers && !features_.has_wraps;
       case WrappedPart::kSumsInInt16:
         return features_.has_integer_sums;
       default:

@@ -41,6 +41,14 @@ DoubleDouble RoundedChain(const Formula& formula, Node node, Values values,
   return RoundedStep(rounding, chain[0] / static_cast<double>(operands.size()));
 }
 
+// A FLOAT32 ends at the ends of an integer type that it is converted to.
+DoubleDouble Confined(std::span<const Node> operands, Values values) {
+  const DoubleDouble value = values[operands[0]];
+  const DoubleDouble least = values[operands[1]], greatest = values[operands[2]];
+  if ((value - least).head < 0) return least;
+  return (value - greatest).head > 0 ? greatest : value;
+}
+
 bool IsChain(Operation operation) {
   return operation == Operation::kSum || operation == Operation::kMean ||
          operation == Operation::kProduct;
@@ -161,6 +169,7 @@ DoubleDouble ElementFormula::DividedFirst(const ScaledQuotient& parts, Values va
 
 ElementFormula::Results ElementFormula::InSteps(const ArithmeticVariation& steps) const {
   const FloatRounding rounding(steps.format);
+  const bool rounds_integers = has_only_whole_ && steps.format == FloatFormat::kFloat32;
   Results values(is_part_.size());
   for (Node node = 0; node <= last(); ++node) {
     if (!is_part_[node]) continue;
@@ -170,7 +179,11 @@ ElementFormula::Results ElementFormula::InSteps(const ArithmeticVariation& steps
       values[node] = values[formula_.definition(node)];
     } else if (scaled) {
       values[node] = DividedFirst(*scaled, values, rounding);
-    } else if (formula_numbers::IsLeaf(operation) || is_whole_[node]) {
+    } else if (rounds_integers && operation == Operation::kWrap) {
+      values[node] = Confined(formula_.operands(node), values);
+    } else if (rounds_integers && operation == Operation::kElement) {
+      values[node] = Rounded(rounding, Evaluated(formula_, node, values));
+    } else if (formula_numbers::IsLeaf(operation) || (is_whole_[node] && !rounds_integers)) {
       const bool is_rounded =
           steps.rounds_constants && operation == Operation::kNumber && !is_whole_[node];
       const DoubleDouble value = Evaluated(formula_, node, values);

@@ -124,6 +124,20 @@ void ChangeAll(const TensorView& view, Change&& change) {
   });
 }
 
+// Shorter integers are all numbers of FLOAT32.
+void ChangeIntegers(const ArithmeticVariation& variation, DataType type,
+                    std::span<ElementBytes> elements) {
+  const bool is_through = variation.kind == Kind::kThrough &&
+                          variation.format == FloatFormat::kFloat32 && BitWidth(type) >= 32;
+  if (!is_through) return;
+  VisitDataType(Join<Integers64, Integers32>(), type, [&]<typename T>() {
+    for (ElementBytes& element : elements) {
+      const auto rounded = static_cast<float>(ElementOf<T>(element));
+      element = BytesOf(Truncated<T>(static_cast<double>(rounded)));
+    }
+  });
+}
+
 void ChangeInput(const ArithmeticVariation& variation, const TensorView& view) {
   if (variation.kind == Kind::kFlushSubnormals) {
     return ChangeAll(view, []<typename T>(T x) { return Flushed(x); });
@@ -217,7 +231,7 @@ bool ChangesOutputs(const ArithmeticVariation& variation) {
 
 void ChangeOutputs(const ArithmeticVariation& variation, DataType type,
                    std::span<ElementBytes> elements) {
-  if (!IsFloat(type)) return;
+  if (!IsFloat(type)) return ChangeIntegers(variation, type, elements);
   VisitDataType(FloatTypes(), type, [&]<typename T>() {
     for (ElementBytes& element : elements) {
       element = BytesOf(ChangedOutput(variation, ElementOf<T>(element)));
@@ -292,12 +306,14 @@ FormulaValue InRange(Operation operation, const FormulaValue& value, DataType ty
   return ExactArithmetic::Apply(operation, range);
 }
 
-// a - b in the type that both have.
-FormulaValue WrappedDifference(const TypedValue& a, const TypedValue& b) {
-  const TypedValue both[] = {a, b};
-  const FormulaValue difference = ExactArithmetic::Apply(Operation::kDifference, Untyped(both));
-  if (a.type == DataType::kUnknown || a.type != b.type) return difference;
-  return InRange(Operation::kWrap, difference, a.type);
+// A difference or sum in the type that all its operands have.
+FormulaValue WrappedInOwnType(Operation operation, TypedValues operands) {
+  const FormulaValue value = ExactArithmetic::Apply(operation, Untyped(operands));
+  const DataType type = operands.empty() ? DataType::kUnknown : operands[0].type;
+  const bool is_of_one_type =
+      std::ranges::all_of(operands, [=](const TypedValue& x) { return x.type == type; });
+  if (type == DataType::kUnknown || !is_of_one_type) return value;
+  return InRange(Operation::kWrap, value, type);
 }
 
 // The first NaN, or its place.
@@ -335,17 +351,24 @@ class ChosenArithmetic {
   static Value Number(double value, const std::optional<Dyadic>& exact) {
     return ExactArithmetic::Number(value, exact);
   }
-  static Value Function(ElementWiseFunction function, std::span<const double> parameters,
-                        TypedValues operands) {
+  // Functions that are made of a maximum or minimum pass NaN on with it.
+  Value Function(ElementWiseFunction function, std::span<const double> parameters,
+                 TypedValues operands) const {
+    if (variation_->kind == Kind::kNanPasses) {
+      const auto nan = std::ranges::find_if(operands, [](const TypedValue& x) { return IsNan(x); });
+      if (nan != operands.end()) return *nan;
+    }
     return ExactArithmetic::Function(function, parameters, Untyped(operands));
   }
 
   Value Apply(Operation operation, TypedValues operands) const {
     const bool is_nan_passed = variation_->kind == Kind::kNanPasses;
     if (const auto nan = is_nan_passed ? PassedNan(operation, operands) : std::nullopt) return *nan;
-    if (operation == Operation::kDifference && variation_->wrapped == WrappedPart::kDifferences) {
-      return WrappedDifference(operands[0], operands[1]);
-    }
+    const bool is_wrapped =
+        variation_->wrapped == WrappedPart::kDifferences
+            ? operation == Operation::kDifference
+            : variation_->wrapped == WrappedPart::kSums && operation == Operation::kSum;
+    if (is_wrapped) return WrappedInOwnType(operation, operands);
     return Applied(operation, Untyped(operands));
   }
 
