@@ -566,6 +566,64 @@ FAULTS = {
     "the edge repeated": (conv(), [X, FILTER], convolution(X, FILTER, (1, 1), (1, 1), mode="edge"), "padding-edge"),
 }
 
+INTEGERS, MORE_INTEGERS = (np.random.default_rng(seed).integers(-2**30, 2**30, (6, 20), dtype=np.int32) for seed in (0, 1))
+LONG_INTEGERS = INTEGERS.astype("i8") * 1021
+WITH_NAN = np.where(np.arange(40) % 7 == 3, F4(np.nan), CUBE)
+BACKWARDS = {"Axis": 1, "AxisDirection": "DECREASING"}
+LRN = {"type": "LOCAL_RESPONSE_NORMALIZATION", "CrossChannel": True, "LocalSize": 3, "Alpha": 1, "Beta": 0.5, "Bias": 1}
+PADDED_MAXIMA = {"type": "MAX_POOLING", "Strides": [2, 2], "WindowSize": [3, 3], "StartPadding": [1, 1], "EndPadding": [1, 1]}
+MAX_GRADIENT = {"type": "MAX_POOLING_GRAD", "DimensionCount": 2, "Strides": [1, 1], "WindowSize": [4, 4], "StartPadding": [0, 0], "EndPadding": [0, 0], "Dilations": [1, 1]}
+AVERAGE_GRADIENT = {"type": "AVERAGE_POOLING_GRAD", "DimensionCount": 2, "Strides": [2, 2], "WindowSize": [3, 3], "StartPadding": [1, 1], "EndPadding": [1, 1],
+                    "IncludePadding": True, "OutputGradientTensor": {"DataType": "FLOAT16", "Sizes": [1, 3, 19, 19]}}
+GRADIENTS = numbers(1, 3, 10, 10).astype(F2)
+
+
+def lrn_of_two(x):
+    """Without the last channel of each window of three."""
+    squares = np.square(x.astype("f8"))
+    squares[:, 1:] += np.square(x[:, :-1].astype("f8"))
+    return (x / np.sqrt(1 + squares / 3)).astype(F4)
+
+
+def max_gradients(x, gradients):
+    """Of windows of 4 by 4, in FLOAT16, window by window."""
+    passed = np.zeros_like(x)
+    for at in np.ndindex(gradients.shape):
+        n, c, i, j = at
+        y, z = np.unravel_index(np.argmax(x[n, c, i:i + 4, j:j + 4]), (4, 4))
+        passed[n, c, i + y, j + z] += gradients[at]
+    return passed
+
+
+def average_gradients(gradients):
+    """Of windows of 3 by 3 two apart, whose sums are in FLOAT16."""
+    sums = np.zeros((1, 3, 21, 21), F2)
+    for i, j in np.ndindex(10, 10):
+        sums[..., 2 * i:2 * i + 3, 2 * j:2 * j + 3] += gradients[..., i:i + 1, j:j + 1]
+    return (sums[..., 1:-1, 1:-1].astype("f8") / 9).astype(F2)
+
+
+FAULTS |= {
+    "running sums from the end in FLOAT16": ({"type": "CUMULATIVE_SUMMATION", "HasExclusiveSum": False} | BACKWARDS, [LONG.astype(F2)],
+                                             np.add.accumulate(LONG.astype(F2)[:, ::-1], 1)[:, ::-1], "sums-float16"),
+    "running products from the end in FLOAT16": ({"type": "CUMULATIVE_PRODUCT", "HasExclusiveProduct": False} | BACKWARDS, [FACTORS[0]],
+                                                 multiplied_in_order(FACTORS[0][:, ::-1])[:, ::-1], "float16-steps"),
+    "sums of integers in FLOAT32": ({"type": "ELEMENT_WISE_ADD"}, [INTEGERS, MORE_INTEGERS], (INTEGERS.astype(F4) + MORE_INTEGERS.astype(F4)).clip(-2**31, 2147483520).astype("i4"),
+                                    "float32-steps"),
+    "products of integers in FLOAT32": ({"type": "ELEMENT_WISE_MULTIPLY"}, [INTEGERS // 2**15, MORE_INTEGERS // 2**15],
+                                        ((INTEGERS // 2**15).astype(F4) * (MORE_INTEGERS // 2**15).astype(F4)).astype("i4"), ("float32-steps", "through-float32")),
+    "long integers through FLOAT32": ({"type": "ELEMENT_WISE_ADD"}, [LONG_INTEGERS, LONG_INTEGERS[::-1]], (LONG_INTEGERS + LONG_INTEGERS[::-1]).astype(F4).astype("i8"), "through-float32"),
+    "means of integers whose sums wrap": ({"type": "ELEMENT_WISE_MEAN"}, [2 * INTEGERS, 2 * MORE_INTEGERS],
+                                          np.trunc((2 * INTEGERS + 2 * MORE_INTEGERS) / 2).astype("i4"), "wrapped:sums"),
+    "a function of maxima that passes NaN": ({"type": "ACTIVATION_CELU", "Alpha": 1}, [WITH_NAN], np.maximum(WITH_NAN, 0) + np.minimum(np.expm1(WITH_NAN.astype("f8")), 0).astype(F4),
+                                             "nan-passes"),
+    "padding of maxima that is 0": (PADDED_MAXIMA, [X - F4(2)], windows(np.pad(X - F4(2), [(0, 0), (0, 0), (1, 1), (1, 1)]), (3, 3)).max((-1, -2))[..., ::2, ::2], "padding-edge:zero"),
+    "the last of a window around an element missing": (LRN, [X], lrn_of_two(X), "tail-missing:axis=1,from=2,terms"),
+    "gradients of maxima in FLOAT16": (MAX_GRADIENT, [("InputTensor", X.astype(F2)), ("InputGradientTensor", numbers(2, 5, 9, 11).astype(F2))],
+                                       max_gradients(X.astype(F2), numbers(2, 5, 9, 11).astype(F2)), "sums-float16"),
+    "gradients of averages in FLOAT16": (AVERAGE_GRADIENT, [GRADIENTS], average_gradients(GRADIENTS), "sums-float16"),
+}
+
 # A sanitized program takes ten times as long.
 TRIED = list(FAULTS.items())[::3 if os.environ.get("SANITIZE") else 1]
 
