@@ -31,8 +31,8 @@ class MomentsGradient : public SliceFunction {
     const T* const g = chunk.inputs[kGradientInput].elements<T>();
     const T* const x = chunk.inputs[kXInput].elements<T>();
     if (pass == 0) {
-      const HeadTail g_sum = kernels_.sum(g, chunk.count);
-      const HeadTail x_sum = kernels_.sum(x, chunk.count);
+      const HeadTail g_sum = kernels_.sum(g, chunk.count, nullptr);
+      const HeadTail x_sum = kernels_.sum(x, chunk.count, nullptr);
       return {g_sum.head, g_sum.tail, x_sum.head, x_sum.tail};
     }
     const HeadTail sum = kernels_.sum_products(g, x, chunk.count, InputMean(facts));

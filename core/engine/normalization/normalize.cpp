@@ -56,11 +56,12 @@ class ByMoments : public SliceFunction {
   ByMoments(const MomentNormalization& how, TermInputs terms) : how_(how), terms_(terms) {}
 
   int passes() const override { return (how_.use_mean ? 1 : 0) + (how_.use_variance ? 1 : 0); }
+  int64_t kept_rows() const override { return how_.use_variance && !terms_.addend ? 3 : 0; }
 
   ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const override {
-    const T* x = chunk.inputs[0].elements<T>();
-    if (!IsForMean(pass)) return SquaresOf(x, chunk.count, MeanIn(facts));
-    const HeadTail sum = kernels_.sum(x, chunk.count);
+    if (!IsForMean(pass)) return SquaresOf(chunk, MeanIn(facts));
+    const T* const x = chunk.inputs[0].elements<T>();
+    const HeadTail sum = kernels_.sum(x, chunk.count, chunk.kept);
     return {sum.head, sum.tail};
   }
 
@@ -80,10 +81,18 @@ class ByMoments : public SliceFunction {
   }
 
   void Write(const SliceFacts& facts, const SliceChunk& chunk) const override {
+    T* const y = reinterpret_cast<T*>(chunk.output);
+    if (chunk.kept != nullptr) {
+      double one_scale = 0;
+      double one_bias = 0;
+      const RowTerm<double> scale = Widened(chunk, terms_.scale, kScales, one_scale);
+      const RowTerm<double> bias = Widened(chunk, terms_.bias, kBiases, one_bias);
+      return kernels_.end_wide(chunk.kept, chunk.count, facts[kFactor], scale, bias, y);
+    }
     const double factor = how_.use_variance ? facts[kFactor] : 1.0;
     kernels_.normalize(chunk.inputs[0].elements<T>(), chunk.count, MeanIn(facts), factor,
                        TermOf<T>(chunk, terms_.scale), TermOf<T>(chunk, terms_.bias),
-                       TermOf<T>(chunk, terms_.addend), reinterpret_cast<T*>(chunk.output));
+                       TermOf<T>(chunk, terms_.addend), y);
   }
 
   void Give(const SliceFacts& facts, std::span<std::byte* const> results) const override {
@@ -93,17 +102,42 @@ class ByMoments : public SliceFunction {
 
  private:
   enum Fact : size_t { kMean, kMeanTail, kVariance, kFactor };
+  // The rows that are kept, widened: elements, later less the mean, and terms that vary.
+  enum Kept : int64_t { kElements, kScales, kBiases };
+
+  double SumOfSquares(const SliceChunk& chunk, HeadTail mean) const {
+    const T* const x = chunk.inputs[0].elements<T>();
+    if (chunk.kept == nullptr) return kernels_.sum_squares(x, chunk.count, mean);
+    if (!how_.use_mean) kernels_.widen(x, chunk.count, chunk.kept);
+    return kernels_.take_mean(chunk.kept, chunk.count, mean, chunk.output, sizeof(T));
+  }
 
   // If epsilon is negative, little of the variance may be left, so the sum gets a tail.
-  ChunkFindings SquaresOf(const T* x, int64_t count, HeadTail mean) const {
-    const double squares = kernels_.sum_squares(x, count, mean);
+  ChunkFindings SquaresOf(const SliceChunk& chunk, HeadTail mean) const {
+    const double squares = SumOfSquares(chunk, mean);
     if (how_.epsilon >= 0 || !std::isfinite(squares)) return {squares, 0};
+    const T* const x = chunk.inputs[0].elements<T>();
     HeadTail sum{0, 0};
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < chunk.count; ++i) {
       const HeadTail d = -mean + AsDouble(x[i]);
       sum = sum + d * d;
     }
     return {sum.head, sum.tail};
+  }
+
+  // Widens a term, unless that was done for the slice before. `one` is for a term that has one
+  // element for all.
+  RowTerm<double> Widened(const SliceChunk& chunk, std::optional<size_t> input, Kept row,
+                          double& one) const {
+    const RowTerm<T> term = TermOf<T>(chunk, input);
+    if (!term.varies) {
+      if (term.elements == nullptr) return {};
+      one = AsDouble(*term.elements);
+      return {&one, false};
+    }
+    double* const wide = chunk.kept + row * chunk.kept_pitch;
+    if (!chunk.follows) kernels_.widen(term.elements, chunk.count, wide);
+    return {wide, true};
   }
 
   bool IsForMean(int pass) const { return how_.use_mean && pass == 0; }
@@ -161,7 +195,7 @@ class ByGiven : public SliceFunction {
  public:
   ByGiven(double epsilon, GivenInputs inputs) : epsilon_(epsilon), inputs_(inputs) {}
 
-  bool keeps() const override { return true; }
+  int64_t kept_rows() const override { return 1; }
   ChunkFindings Find(int, const SliceFacts&, const SliceChunk&) const override { return {}; }
   void Conclude(int, std::span<const ChunkFindings>, int64_t, SliceFacts&) const override {}
 

@@ -46,9 +46,11 @@ struct SliceChunk {
   int64_t count;
   std::array<Input, kMaxSliceInputs> inputs;
   std::byte* output;
-  // A number for each element, which a function that `keeps` may carry from one pass to the next.
-  // Null for other functions, and if the slice is too long.
+  // Rows with a number for each element, which a function may carry from one pass to the next: as
+  // many as it keeps, `kept_pitch` apart, with room for whole blocks of kernels. Null for other
+  // functions, and if the slice is too long.
   double* kept;
+  int64_t kept_pitch;
   // True if all inputs but the first are those of the slice before, which left `kept` as it is.
   bool follows;
   int64_t begin;         // number of the first element in its slice
@@ -62,7 +64,7 @@ class SliceFunction {
   // Number of passes over a slice before it is written, and of inputs that these passes see.
   virtual int passes() const { return 0; }
   virtual size_t seen_inputs() const { return 1; }
-  virtual bool keeps() const { return false; }  // whether it keeps a number for each element
+  virtual int64_t kept_rows() const { return 0; }  // number of rows that it keeps
 
   virtual ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const = 0;
   // `findings` has one entry for each chunk; `length` is the slice's.

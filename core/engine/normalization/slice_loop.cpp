@@ -117,6 +117,9 @@ class SliceLoop {
   int64_t chunk_count() const { return CeilDiv(layout_.length(), kSliceChunk); }
   int64_t bytes() const { return tensors_.output.element_bytes(); }
 
+  // Padded like rows of tiles.
+  int64_t KeptPitch() const { return RoundUp(layout_.length(), kBlock) + kBlock; }
+
   bool LiesApart() const {
     for (size_t k = 0; k <= tensors_.inputs.size(); ++k) {
       if (layout_.Lies(k < tensors_.inputs.size() ? k : kOutput) == InSlice::kApart) return true;
@@ -142,22 +145,22 @@ class SliceLoop {
     const int64_t grain = std::max<int64_t>(1, kSmallRange / (step * length));
     ParallelFor(CeilDiv(slices, step), grain, bytes(), [&](int64_t begin, int64_t end) {
       Tile tile(layout_, tensors_, step, length);
-      std::vector<double> kept(function_.keeps() ? static_cast<size_t>(RoundUp(length, kBlock))
-                                                 : 0);
+      Buffer kept(static_cast<size_t>(function_.kept_rows() * KeptPitch()) * sizeof(double));
       for (int64_t t = begin; t < end; ++t) {
         const Range range{t * step, std::min(slices, (t + 1) * step)};
-        RunTile(tile, range, kept);
+        RunTile(tile, range, reinterpret_cast<double*>(kept.data()));
       }
     });
   }
 
-  void RunTile(Tile& tile, Range slices, std::vector<double>& kept) const {
+  void RunTile(Tile& tile, Range slices, double* kept) const {
     std::vector<ChunkFindings> findings(static_cast<size_t>(chunk_count()));
     const size_t inputs = tensors_.inputs.size();
     std::optional<SliceChunk> last;
     tile.ForSlices(tile.RowsOf(slices, {0, layout_.length()}), inputs, /*writes=*/true,
                    [&](int64_t, const Walk<kSliceOperands>& walk, SliceChunk& whole) {
-                     whole.kept = function_.keeps() ? kept.data() : nullptr;
+                     whole.kept = function_.kept_rows() > 0 ? kept : nullptr;
+                     whole.kept_pitch = KeptPitch();
                      whole.follows = last && Follows(*last, whole);
                      last = whole;
                      RunSlice(whole, walk, findings);
@@ -186,6 +189,7 @@ class SliceLoop {
 
   template <typename Visit>
   void ForChunks(const SliceChunk& rows, Visit&& visit) const {
+    if (rows.count <= kSliceChunk) return visit(size_t{0}, rows);
     const int64_t width = static_cast<int64_t>(ByteWidth(tensors_.output.type));
     for (int64_t begin = 0; begin < rows.count; begin += kSliceChunk) {
       SliceChunk chunk = rows;

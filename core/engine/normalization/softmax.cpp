@@ -25,7 +25,7 @@ template <typename T>
 class Softmax : public SliceFunction {
  public:
   int passes() const override { return 2; }
-  bool keeps() const override { return true; }
+  int64_t kept_rows() const override { return 1; }
 
   ChunkFindings Find(int pass, const SliceFacts& facts, const SliceChunk& chunk) const override {
     const T* x = chunk.inputs[0].elements<T>();

@@ -39,11 +39,19 @@ HWY_INLINE void ForBlocks(const T* x, int64_t count, T fill, F&& f) {
   for (int64_t i = 0; i < count; i += kBlock) f(i, i < last ? x + i : rest);
 }
 
+// Calls f(i) for each block of a row that has room for the rest of the last one. The compiler keeps
+// in registers what a lambda sums up, but not what a loop does that also writes.
+template <class F>
+HWY_INLINE void ForPaddedBlocks(int64_t count, F&& f) {
+  for (int64_t i = 0; i < count; i += kBlock) f(i);
+}
+
 // A row that is read by blocks, the last one from a copy.
 template <typename T>
 class BlockRow {
  public:
-  BlockRow(const T* row, int64_t count) : row_(row) {
+  // Not inlined, as kernels have several rows.
+  HWY_NOINLINE BlockRow(const T* row, int64_t count) : row_(row) {
     const int64_t rest = count % kBlock;
     last_ = count - rest;
     if (row != nullptr) std::copy_n(row + last_, rest, copy_);

@@ -14,6 +14,7 @@
 #include "core/kernels/normalization/blocks-inl.h"
 #include "core/kernels/normalization/normalize.h"
 #include "core/kernels/simd/dispatch.h"
+#include "core/kernels/simd/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -108,23 +109,36 @@ class Range<Half> {
 };
 
 template <typename T>
-HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count) {
+HWY_ATTR void Widen(const T* x, int64_t count, double* wide) {
+  ForBlocks(x, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
+    for (int64_t at = 0; at < kBlock; at += kLanes) {
+      hn::StoreU(LoadWide(block + at), Wide(), wide + i + at);
+    }
+  });
+}
+
+template <typename T>
+HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count, double* wide) {
   AccurateSums sums;
   Range<T> range;
-  ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
+  ForBlocks(x, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
+    PrefetchLine(x + count + i);
     range.Add(block);
     for (size_t v = 0; v < kBlockVectors; ++v) {
-      const WideVec wide = LoadWide(block + static_cast<int64_t>(v) * kLanes);
-      sums.heads.parts[v] = hn::Add(sums.heads.parts[v], wide);
+      const int64_t at = static_cast<int64_t>(v) * kLanes;
+      const WideVec part = LoadWide(block + at);
+      if (wide != nullptr) hn::StoreU(part, Wide(), wide + i + at);
+      sums.heads.parts[v] = hn::Add(sums.heads.parts[v], part);
     }
   });
-  if (range.IsExactFor(count)) return sums.Total();
-  sums = AccurateSums();
-  ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
-    for (size_t v = 0; v < kBlockVectors; ++v) {
-      sums.Add(v, LoadWide(block + static_cast<int64_t>(v) * kLanes));
-    }
-  });
+  if (!range.IsExactFor(count)) {
+    sums = AccurateSums();
+    ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
+      for (size_t v = 0; v < kBlockVectors; ++v) {
+        sums.Add(v, LoadWide(block + static_cast<int64_t>(v) * kLanes));
+      }
+    });
+  }
   return sums.Total();
 }
 
@@ -155,6 +169,22 @@ HWY_ATTR double SumOfSquares(const T* x, int64_t count, HeadTail mean) {
   ForBlocks(x, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
     for (size_t v = 0; v < kBlockVectors; ++v) {
       const WideVec d = shift.Of(LoadWide(block + static_cast<int64_t>(v) * kLanes));
+      sums.parts[v] = hn::Add(sums.parts[v], OnlyFirst(count, i, v, hn::Mul(d, d)));
+    }
+  });
+  return sums.Total();
+}
+
+HWY_ATTR double TakeMean(double* wide, int64_t count, HeadTail mean, const std::byte* y,
+                         int64_t width) {
+  const Shift shift(mean);
+  BlockSums sums(0);
+  ForPaddedBlocks(count, [&](int64_t i) HWY_ATTR {
+    __builtin_prefetch(y + i * width, /*rw=*/1);
+    for (size_t v = 0; v < kBlockVectors; ++v) {
+      double* const to = wide + i + static_cast<int64_t>(v) * kLanes;
+      const WideVec d = shift.Of(hn::LoadU(Wide(), to));
+      hn::StoreU(d, Wide(), to);
       sums.parts[v] = hn::Add(sums.parts[v], OnlyFirst(count, i, v, hn::Mul(d, d)));
     }
   });
@@ -226,6 +256,43 @@ HWY_ATTR void Normalize(const T* x, int64_t count, HeadTail mean, double factor,
   });
 }
 
+// A widened term, or as many copies of a number as a block has elements.
+class WideTerm {
+ public:
+  // A term that is left out is `neutral`.
+  WideTerm(RowTerm<double> term, double neutral)
+      : row_(term.varies ? term.elements : copies_), step_(term.varies ? 1 : 0) {
+    std::fill(std::begin(copies_), std::end(copies_),
+              term.elements != nullptr ? *term.elements : neutral);
+  }
+  WideTerm(const WideTerm&) = delete;
+  WideTerm& operator=(const WideTerm&) = delete;
+
+  HWY_INLINE WideVec At(int64_t i, int64_t at) const {
+    return hn::LoadU(Wide(), row_ + i * step_ + at);
+  }
+
+ private:
+  double copies_[kBlock];
+  const double* row_;
+  int64_t step_;
+};
+
+template <typename T>
+HWY_ATTR void EndWide(const double* wide, int64_t count, double factor, RowTerm<double> scale,
+                      RowTerm<double> bias, T* y) {
+  const WideVec factors = hn::Set(Wide(), factor);
+  const WideTerm scales(scale, 1.0);
+  const WideTerm biases(bias, -0.0);
+  WriteBlocks(count, y, [&](int64_t i, T* block) HWY_ATTR {
+    for (int64_t at = 0; at < kBlock; at += kLanes) {
+      const WideVec own = hn::Mul(scales.At(i, at), factors);
+      const WideVec scaled = hn::Mul(hn::LoadU(Wide(), wide + i + at), own);
+      StoreRounded(hn::Add(scaled, biases.At(i, at)), block + at);
+    }
+  });
+}
+
 template <typename T>
 HWY_ATTR void Scale(const T* x, int64_t count, RowTerm<T> mean, const double* factors,
                     RowTerm<T> bias, T* y) {
@@ -263,8 +330,8 @@ HWY_ATTR void TakeSlope(const T* g, const T* x, int64_t count, HeadTail g_mean, 
 template <typename T>
 const NormalizeKernels<T>& NormalizeTable() {
   static constexpr NormalizeKernels<T> kKernels = {
-      SumOfRow<T>,  SumOfMagnitudes<T>, SumOfSquares<T>, SumOfProducts<T>,
-      Normalize<T>, Scale<T>,           TakeSlope<T>};
+      Widen<T>,         SumOfRow<T>,  SumOfMagnitudes<T>, SumOfSquares<T>, TakeMean,
+      SumOfProducts<T>, Normalize<T>, EndWide<T>,         Scale<T>,        TakeSlope<T>};
   return kKernels;
 }
 

@@ -2,6 +2,7 @@
 // Computes sums over rows of slices, and their normalized elements.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/exact/double_double.h"
@@ -15,21 +16,34 @@ struct RowTerm {
   bool varies = false;
 };
 
+// Widened rows are FLOAT64, and have room for the rest of their last 16 elements. They save the
+// conversions of later passes, which take longer than to load them from the cache.
 template <typename T>
 struct NormalizeKernels {
+  // Widens x.
+  void (*widen)(const T* x, int64_t count, double* wide);
   // Returns the sum of x, within 2^-88 of the sum of magnitudes for 2^12 elements. If the sum is
-  // not finite, the tail is 0.
-  HeadTail (*sum)(const T* x, int64_t count);
+  // not finite, the tail is 0. Also widens x, unless `wide` is null, and prefetches what follows x,
+  // which mostly is the next row.
+  HeadTail (*sum)(const T* x, int64_t count, double* wide);
   // Returns the sum of |x|.
   double (*sum_magnitudes)(const T* x, int64_t count);
   // Returns the sum of (x - mean)^2.
   double (*sum_squares)(const T* x, int64_t count, HeadTail mean);
+  // Does the same with a widened row, in which it leaves x - mean. Also prefetches the row y that
+  // will be written, of elements of `width` bytes: the next row could not be widened while stores
+  // to memory are waiting.
+  double (*take_mean)(double* wide, int64_t count, HeadTail mean, const std::byte* y,
+                      int64_t width);
   // Returns the sum of g * (x - mean), as accurate as `sum`.
   HeadTail (*sum_products)(const T* g, const T* x, int64_t count, HeadTail mean);
 
   // Computes y = (x - mean) * scale * factor + bias + addend, rounded once.
   void (*normalize)(const T* x, int64_t count, HeadTail mean, double factor, RowTerm<T> scale,
                     RowTerm<T> bias, RowTerm<T> addend, T* y);
+  // Computes y = wide * scale * factor + bias, rounded once, with widened rows.
+  void (*end_wide)(const double* wide, int64_t count, double factor, RowTerm<double> scale,
+                   RowTerm<double> bias, T* y);
   // Computes y = (x - mean) * factors + bias, rounded once, with a factor for each element.
   void (*scale)(const T* x, int64_t count, RowTerm<T> mean, const double* factors, RowTerm<T> bias,
                 T* y);
