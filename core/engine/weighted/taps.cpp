@@ -234,9 +234,12 @@ int32_t KernelTaps::PlaceOf(int64_t offset, int32_t before) const {
 // that they have its sign if all are zeros. The column after the last one serves indices without
 // taps.
 void KernelTaps::FillTaps(const TapTable& inner) {
-  wholes_ = inner.wholes;
+  wholes_.assign(inner.wholes.begin(), inner.wholes.end());
+  for (const double whole : wholes_) inverses_.push_back(1 / whole);
+  places_.resize(static_cast<size_t>(taps_ * pitch()));
+  parts_.resize(places_.size());
   for (int64_t t = 0; t < taps_; ++t) {
-    const size_t first = places_.size();
+    const auto begin = places_.begin() + static_cast<std::ptrdiff_t>(t * pitch());
     int32_t place = 0;
     for (int64_t i = 0; i < count_; ++i) {
       const std::span<const Tap> taps = inner.At(i);
@@ -244,17 +247,19 @@ void KernelTaps::FillTaps(const TapTable& inner) {
       const bool is_none = taps.empty() && t == 0;
       const size_t tap = std::min(static_cast<size_t>(t), std::max<size_t>(1, taps.size()) - 1);
       if (!taps.empty()) place = PlaceOf(taps[tap].offset, place);
-      places_.push_back(taps.empty() ? static_cast<int32_t>(offsets_.size()) : place);
-      parts_.push_back(is_there ? taps[tap].part : is_none ? 1.0 : 0.0);
+      begin[i] = taps.empty() ? static_cast<int32_t>(offsets_.size()) : place;
+      parts_[static_cast<size_t>(t * pitch() + i)] = is_there  ? taps[tap].part
+                                                     : is_none ? 1.0
+                                                               : 0.0;
     }
-    rise_.push_back(
-        std::is_sorted(places_.begin() + static_cast<std::ptrdiff_t>(first), places_.end()));
+    const auto is_far = [](int32_t a, int32_t b) { return b < a || b > a + 2; };
+    are_near_.push_back(std::adjacent_find(begin, begin + count_, is_far) == begin + count_);
   }
 }
 
 // Elements are multiples of 2^-23 times the power of two below the least one, so terms are
-// multiples of that times the least part. Binary64 holds them up to 2^53 times that. A quotient
-// halfway between two results has at most 25 bits, so its product with the whole is exact.
+// multiples of that times the least part. Binary64 holds them up to 2^53 times that; the kernel
+// divides sums of up to 2^51 times that, by wholes of up to 25 bits.
 void KernelTaps::FillRange(std::span<const TapTable> tables) {
   int64_t exponent = 0;
   int64_t whole_bits = 0;
@@ -266,8 +271,9 @@ void KernelTaps::FillRange(std::span<const TapTable> tables) {
     are_exact &= table.range.part_bits <= 53;
     divides_ |= table.range.whole_bits > 1;
   }
-  if (!are_exact || exponent < -500 || whole_bits > 28 || most_sum_ == 0) return;
-  exact_range_ = std::ldexp(1 - 0x1p-40, static_cast<int>(30 + exponent)) / most_sum_;
+  if (!are_exact || exponent < -500 || whole_bits > 25 || most_sum_ == 0) return;
+  const int bits = static_cast<int>(exponent) + (divides_ ? 28 : 30);
+  exact_range_ = std::ldexp(1 - 0x1p-40, bits) / most_sum_;
 }
 
 // Twice the greatest error of parts, wholes, their products, terms and additions.

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/base/integers.h"
+#include "core/base/memory.h"
 #include "core/exact/double_double.h"
 #include "core/exact/dyadic.h"
 #include "core/kernels/weighted/weighted_row.h"
@@ -126,6 +128,20 @@ TapTable TableOf(const TapAxis& axis, int64_t begin, int64_t end);
 // Takes some taps of one index, since all of them may not fit into memory.
 TapTable TableOf(const TapAxis& axis, int64_t index, Range some);
 
+// Aligns numbers to cache lines, so that no vector of them lies in two.
+template <typename T>
+struct LineAllocator {
+  using value_type = T;
+
+  T* allocate(size_t count) {
+    return static_cast<T*>(operator new (count * sizeof(T), std::align_val_t{kLineBytes}));
+  }
+  void deallocate(T* numbers, size_t) { operator delete (numbers, std::align_val_t{kLineBytes}); }
+  bool operator==(const LineAllocator&) const = default;
+};
+template <typename T>
+using LineVector = std::vector<T, LineAllocator<T>>;
+
 // The taps of an output's last dimension in the form that the kernel of weighted rows takes.
 class KernelTaps {
  public:
@@ -140,12 +156,15 @@ class KernelTaps {
             .runs = runs_,
             .scratch = scratch_.data(),
             .count = count_,
+            .pitch = pitch(),
             .taps = taps_,
             .places = places_.data(),
-            .rise = rise_.data(),
+            .are_near = are_near_.data(),
             .parts = parts_.data(),
             .whole = whole,
             .wholes = wholes_.data(),
+            .inverse = 1 / whole,
+            .inverses = inverses_.data(),
             .most_sum = most_sum_,
             .exact_range = exact_range_,
             .relative_error = RelativeError(std::ssize(outer)),
@@ -155,6 +174,9 @@ class KernelTaps {
  private:
   KernelTaps() = default;
 
+  // Places of each tap begin in a cache line of their own.
+  int64_t pitch() const { return RoundUp(count_, kLineBytes / int64_t{sizeof(int32_t)}); }
+
   void FillRuns(const TapTable& inner);
   void FillTaps(const TapTable& inner);
   void FillRange(std::span<const TapTable> tables);
@@ -163,13 +185,14 @@ class KernelTaps {
 
   std::vector<int64_t> offsets_;  // those of the columns, ascending
   std::vector<AdjacentColumns> runs_;
-  std::vector<double> scratch_;
+  LineVector<double> scratch_;
   int64_t count_ = 0;
   int64_t taps_ = 0;
-  std::vector<int32_t> places_;
-  std::vector<uint8_t> rise_;
-  std::vector<double> parts_;
-  std::vector<double> wholes_;
+  LineVector<int32_t> places_;
+  std::vector<uint8_t> are_near_;
+  LineVector<double> parts_;
+  LineVector<double> wholes_;
+  LineVector<double> inverses_;
   double most_sum_ = 1;
   double exact_range_ = 0;
   bool divides_ = false;

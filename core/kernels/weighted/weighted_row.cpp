@@ -71,6 +71,21 @@ struct SeenElements {
   Magnitudes<Narrow> many;
 };
 
+// Calls add(t) for each tap. Linear interpolation has two; without branches between them, the
+// processor better foresees where rows end.
+template <typename T, class D, class Add>
+HWY_INLINE void ForTaps(D, int64_t count, Add&& add) {
+  constexpr bool kIsFull = hn::MaxLanes(D()) == hn::MaxLanes(Wide());
+  if constexpr (!std::is_integral_v<T> && kIsFull && hn::MaxLanes(D()) > 1) {
+    if (count == 2) {
+      add(0);
+      add(1);
+      return;
+    }
+  }
+  for (int64_t t = 0; t < count; ++t) add(t);
+}
+
 // Sums the outer taps in each of as many columns as D has lanes.
 template <class D, typename T>
 HWY_INLINE void SumColumns(D d, const WeightedRow<T>& row, const T* x, double* sums,
@@ -78,11 +93,12 @@ HWY_INLINE void SumColumns(D d, const WeightedRow<T>& row, const T* x, double* s
   const hn::Rebind<float, D> floats;
   auto& magnitudes = seen.Of(floats);
   auto sum = hn::Set(d, -0.0);
-  for (const WeightedTap& tap : row.outer) {
+  ForTaps<T>(d, std::ssize(row.outer), [&](int64_t t) HWY_ATTR {
+    const WeightedTap& tap = row.outer[static_cast<size_t>(t)];
     const auto value = LoadAsFloats(floats, x + tap.offset);
     magnitudes.Take(value);
     sum = hn::Add(sum, hn::Mul(hn::PromoteTo(d, value), hn::Set(d, tap.part)));
-  }
+  });
   hn::StoreU(sum, d, sums);
 }
 
@@ -164,27 +180,59 @@ HWY_INLINE bool RoundAndStore(D d, const SumAndError<D>& quotient, T* results,
   }
 }
 
-// Gathers the columns at as many places as D has lanes; ascending places are mostly close together.
+// Looks up in two vectors at once.
 template <class D>
-HWY_INLINE hn::Vec<D> ColumnsAt(D d, const double* columns, const int32_t* places, bool rise) {
-  const hn::Rebind<int64_t, D> wide_places;
-  const auto place = hn::PromoteTo(wide_places, hn::LoadU(hn::Rebind<int32_t, D>(), places));
+HWY_INLINE hn::Vec<D> LookUp(D d, const double* numbers, hn::Vec<hn::Rebind<int64_t, D>> lane) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 8) {
+    const auto high = hn::LoadU(d, numbers + 8);
+    return hn::Vec<D>{_mm512_permutex2var_pd(hn::LoadU(d, numbers).raw, lane.raw, high.raw)};
+  }
+#endif
+  const hn::Rebind<int64_t, D> whole;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto index = hn::IndicesFromVec(d, hn::And(lane, hn::Set(whole, lanes - 1)));
+  const auto low = hn::TableLookupLanes(hn::LoadU(d, numbers), index);
+  const auto high = hn::TableLookupLanes(hn::LoadU(d, numbers + lanes), index);
+  return hn::IfThenElse(hn::RebindMask(d, hn::Lt(lane, hn::Set(whole, lanes))), low, high);
+}
+
+// Gathers the columns at as many places as D has lanes; those that are near lie in two vectors.
+template <class D>
+HWY_INLINE hn::Vec<D> ColumnsAt(D d, const double* columns, const int32_t* places, bool are_near) {
+  const hn::Rebind<int64_t, D> whole;
+  const hn::Rebind<int32_t, D> half;
+  const auto place = hn::LoadU(half, places);
   if constexpr (hn::MaxLanes(D()) > 1) {
-    const int32_t lanes = static_cast<int32_t>(hn::Lanes(d));
-    const int32_t reach = places[lanes - 1] - places[0];
-    if (rise && reach < 2 * lanes) {
-      const double* const first = columns + places[0];
-      const auto lane = hn::Sub(place, hn::Set(wide_places, int64_t{places[0]}));
-      const auto index =
-          hn::IndicesFromVec(d, hn::And(lane, hn::Set(wide_places, int64_t{lanes - 1})));
-      const auto near = hn::TableLookupLanes(hn::LoadU(d, first), index);
-      if (reach < lanes) return near;
-      const auto far = hn::TableLookupLanes(hn::LoadU(d, first + lanes), index);
-      const auto is_near = hn::Lt(lane, hn::Set(wide_places, int64_t{lanes}));
-      return hn::IfThenElse(hn::RebindMask(d, is_near), near, far);
+    if (are_near) {
+      const auto lane = hn::Sub(place, hn::Set(half, places[0]));
+      return LookUp(d, columns + places[0], hn::PromoteTo(whole, lane));
     }
   }
-  return hn::GatherIndex(d, columns, place);
+  return hn::GatherIndex(d, columns, hn::PromoteTo(whole, place));
+}
+
+// Returns a number that rounds to T as the quotient of an exact sum does, without a division, which
+// takes far longer.
+//
+// Four roundings leave the product with the inverse within 2^-50 of the quotient. Rounded to 28
+// bits, it is a guess whose product with the whole, of up to 25 bits, is exact, as is the
+// difference from the sum; so the result is the quotient rounded to FLOAT64. The middle between two
+// results has at most 25 bits. The sum is less than 2^51 of its units, so the whole times that
+// middle differs from the sum by 2^-51 of it or more, or not at all: no quotient is rounded to a
+// middle but one that lies there.
+template <class D, typename T>
+HWY_INLINE hn::Vec<D> ExactQuotient(D d, const WeightedRow<T>& row, hn::Vec<D> sum, int64_t first) {
+  constexpr uint64_t kUnit = uint64_t{1} << 25;
+  const hn::RebindToUnsigned<D> bits;
+  const auto whole = hn::Mul(hn::LoadU(d, row.wholes + first), hn::Set(d, row.whole));
+  const auto inverse = hn::Mul(hn::LoadU(d, row.inverses + first), hn::Set(d, row.inverse));
+  const auto close = hn::BitCast(bits, hn::Mul(sum, inverse));
+  const auto rounded =
+      hn::And(hn::Add(close, hn::Set(bits, kUnit / 2)), hn::Set(bits, ~(kUnit - 1)));
+  const auto guess = hn::BitCast(d, rounded);
+  // In this order, a zero keeps its sign.
+  return hn::Sub(guess, hn::Mul(hn::Sub(hn::Mul(guess, whole), sum), inverse));
 }
 
 // Returns whether all results could be resolved. An error of 0 means that the sums are exact.
@@ -192,30 +240,29 @@ template <class D, typename T>
 HWY_INLINE bool EndColumns(D d, const WeightedRow<T>& row, hn::Vec<D> sum, double error,
                            int64_t first, T* results, uint8_t* unresolved) {
   if (!row.divides) return RoundAndStore<D>(d, {sum, hn::Set(d, error)}, results, unresolved);
-  const SumAndError<D> quotient = Quotients(d, row, sum, error, first);
   if constexpr (!std::is_integral_v<T>) {
-    const auto is_exact = hn::Eq(quotient.error, hn::Zero(d));
-    if (error == 0 && hn::AllFalse(d, hn::AndNot(is_exact, NearTies<T>(d, quotient.sum)))) {
-      StoreRoundedOnce(d, quotient.sum, results);
+    if (error == 0) {
+      StoreRoundedOnce(d, ExactQuotient(d, row, sum, first), results);
       return true;
     }
   }
-  return RoundAndStore(d, quotient, results, unresolved);
+  return RoundAndStore(d, Quotients(d, row, sum, error, first), results, unresolved);
 }
 
 template <class D, typename T>
 HWY_INLINE hn::Vec<D> SumOfColumns(D d, const WeightedRow<T>& row, int64_t first) {
   auto sum = hn::Set(d, -0.0);
-  for (int64_t t = 0; t < row.taps; ++t) {
-    const int64_t at = t * row.count + first;
-    const auto column = ColumnsAt(d, row.scratch, row.places + at, row.rise[t] != 0);
+  ForTaps<T>(d, row.taps, [&](int64_t t) HWY_ATTR {
+    const int64_t at = t * row.pitch + first;
+    const auto column = ColumnsAt(d, row.scratch, row.places + at, row.are_near[t] != 0);
     sum = hn::Add(sum, hn::Mul(column, hn::LoadU(d, row.parts + at)));
-  }
+  });
   return sum;
 }
 
 template <typename T>
-bool SumRow(const WeightedRow<T>& row, T* results, uint8_t* unresolved) {
+bool SumRow(const WeightedRow<T>& shared, T* results, uint8_t* unresolved) {
+  const WeightedRow<T> row = shared;  // which no store can change
   SeenElements seen;
   SumRuns(row, seen);
   const double error = ErrorOf(row, seen);

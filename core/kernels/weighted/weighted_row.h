@@ -23,7 +23,7 @@ struct AdjacentColumns {
 };
 
 // The columns of the runs are summed over the outer taps; result i is the sum over t of parts[t *
-// count + i] * column[places[t * count + i]], divided by whole * wholes[i].
+// pitch + i] * column[places[t * pitch + i]], divided by whole * wholes[i].
 template <typename T>
 struct WeightedRow {
   const T* x;
@@ -31,12 +31,15 @@ struct WeightedRow {
   std::span<const AdjacentColumns> runs;
   double* scratch;  // room for all columns, one more, which is 0, and then kColumnRoom
   int64_t count;    // number of results
+  int64_t pitch;    // from one tap's places and parts to the next one's
   int64_t taps;     // number of taps of a result, besides the outer ones
   const int32_t* places;
-  const uint8_t* rise;  // whether the places of a tap never decrease
+  const uint8_t* are_near;  // whether a tap's places grow by at most 2 from one result to the next
   const double* parts;
   double whole;
   const double* wholes;
+  double inverse;  // those of the wholes, rounded
+  const double* inverses;
   double most_sum;  // largest sum of products of parts of a result
   // Sums are exact if the largest |x| is at most this times the power of two at or below the
   // smallest one; products of wholes are then exact, too.
