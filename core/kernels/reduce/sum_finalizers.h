@@ -153,23 +153,23 @@ struct Finalizer {
   bool (*decide)(const HeadTail& sum, double bound, int64_t n, T& result);
 };
 
+template <typename T, typename Functor>
+constexpr Finalizer<T> kFinalizer = {Functor::template Of<T>, Functor::template OfZero<T>,
+                                     Functor::template OfSpecial<T>, Functor::template Decide<T>};
+
 template <typename T>
 Finalizer<T> FinalizerFor(SumFinalizer finalizer) {
-  const auto functions = []<typename Functor>(Functor) -> Finalizer<T> {
-    return {Functor::template Of<T>, Functor::template OfZero<T>, Functor::template OfSpecial<T>,
-            Functor::template Decide<T>};
-  };
   switch (finalizer) {
     case SumFinalizer::kAverage:
-      return functions(Averaged());
+      return kFinalizer<T, Averaged>;
     case SumFinalizer::kSquareRoot:
-      return functions(SquareRooted());
+      return kFinalizer<T, SquareRooted>;
     case SumFinalizer::kLog:
-      return functions(Logged());
+      return kFinalizer<T, Logged>;
     case SumFinalizer::kItself:
       break;
   }
-  return functions(Rounded());
+  return kFinalizer<T, Rounded>;
 }
 
 }  // namespace dmlop::reduce
