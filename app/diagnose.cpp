@@ -98,7 +98,7 @@ class OutputDiagnosis {
                         options_.rules.leniency);
   }
 
-  // What comes from standard input cannot be read again.
+  // Standard input cannot be read again.
   void AddChecks(const FileArgument& file, DiagnosedFile& diagnosed) const {
     std::vector<std::string> paths = case_->InputPaths();
     paths.insert(paths.end(), {options_.descriptor, file.path});

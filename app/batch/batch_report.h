@@ -80,7 +80,7 @@ class BatchSummary {
 
  private:
   bool is_compared() const { return options_.check || options_.judge; }
-  // Whether all outputs of the suite are left out, as of a folder that is a wrong one.
+  // Returns whether all outputs of the suite are left out, as of a folder that is a wrong one.
   bool HasNothing() const;
   void KeepFailure(CaseOutcome outcome);
   void TellWarnings() const;

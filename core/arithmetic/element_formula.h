@@ -51,7 +51,7 @@ class ElementFormula {
   // Whether the node is part of an element, and computed with numbers that are not all whole.
   bool IsRounded(Node node) const;
 
-  // Whether it has integers and nothing else.
+  // Returns whether it has integers and nothing else.
   bool HasOnlyIntegers() const { return has_only_whole_; }
 
   // The elements before they are rounded, to about 100 bits.
@@ -82,8 +82,8 @@ class ElementFormula {
   Results WithoutTerms(std::span<const Node> depending,
                        const std::function<std::optional<std::vector<Node>>(Node list)>& left_of,
                        bool divides_by_all) const;
-  // Whether anything is divided but 1: a device may divide one factor of a product, or 1, and
-  // multiply then.
+  // Returns whether anything is divided but 1: a device may divide one factor of a product, or 1,
+  // and multiply then.
   bool HasScaledQuotient() const;
   // The elements if each operation is rounded, as such a variation says.
   Results InSteps(const ArithmeticVariation& steps) const;

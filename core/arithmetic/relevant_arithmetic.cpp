@@ -122,7 +122,7 @@ bool IsRoundedElement(const ElementFormula& element, DataType type) {
   return bits > of_result || (bits == of_result && !IsFloat(own));
 }
 
-// Whether a sum may have more terms elsewhere: it has so few here that windows may pass by.
+// Returns whether a sum may have more terms elsewhere: it has so few here that windows may pass by.
 bool HasShortSum(const ElementFormula& element) {
   const Formula& formula = element.formula();
   for (FormulaNode node = 0; node <= element.last(); ++node) {
@@ -153,7 +153,8 @@ std::vector<Region> OthersThan(const Region& middle, const OperatorDesc& op,
   return others;
 }
 
-// How many terms the sum of elements that others choose may have: all those that could be chosen.
+// Returns the most terms that the sum of elements that others choose may have: all those that could
+// be chosen.
 size_t MostChosenOf(const OperatorDesc& op, const ElementFormula& element) {
   if (!op.info().values_choose || !HasShortSum(element)) return 0;
   const Formula& formula = element.formula();
@@ -276,7 +277,7 @@ class Relevance {
     return !features_.has_many_sums || v.count == 0;
   }
 
-  // Whether there are integers that FLOAT32 lacks.
+  // Returns whether there are integers that FLOAT32 lacks.
   bool IsOfLongIntegers(FloatFormat format) const {
     constexpr unsigned kDigits = 24;
     return format == FloatFormat::kFloat32 && features_.has_integer_arithmetic && !IsFloat(type_) &&

@@ -19,8 +19,8 @@ using formula_numbers::Values;
 using Node = FormulaNode;
 using Operation = FormulaOperation;
 
-// Where arithmetic is FLOAT32's, steps that are kept in FLOAT16 are rounded to that before. Sums,
-// products and quotients of numbers of FLOAT16 are the same without.
+// Steps that are kept in FLOAT16 are rounded to FLOAT32 before, where that is the arithmetic's.
+// Sums, products and quotients of numbers of FLOAT16 are the same without.
 DoubleDouble RoundedStep(const FloatRounding& rounding, DoubleDouble value) {
   return Rounded(rounding, Rounded(FloatRounding(FloatFormat::kFloat32), value));
 }

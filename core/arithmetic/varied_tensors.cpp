@@ -324,7 +324,7 @@ std::optional<FormulaValue> PassedNan(Operation operation, TypedValues operands)
   return *nan;
 }
 
-// Where a quotient is rounded, it is cut off, or waits for the zero point.
+// A quotient that is to be rounded is cut off, or waits for the zero point.
 FormulaValue CutOffQuotient(CutOff cut_off, std::span<const FormulaValue> quotient) {
   switch (cut_off) {
     case CutOff::kAfterZeroPoint:

@@ -37,8 +37,8 @@ std::vector<int64_t> SlicesOf(const ElementQuestion& question) {
   return slices;
 }
 
-// Whether all elements of a slice share their formula. Those of a question may be any of them, and
-// windows may cover the whole slice from its middle but not from its ends.
+// Returns whether all elements of a slice share their formula. Those of a question may be any of
+// them, and windows may cover the whole slice from its middle but not from its ends.
 bool AreShared(const ElementQuestion& question) {
   const auto dimensions = DimensionsOfSlices(question.op, question.sizes.size());
   if (!dimensions || question.elements.empty()) return false;

@@ -47,7 +47,7 @@ std::vector<ElementBytes> ComputeVaried(const OperatorDesc& op, InputViews input
 
 // --- fused activations ---------------------------------------------------------------------------
 
-// Whether an activation follows an operator's own results in an output.
+// Returns whether an activation follows an operator's own results in an output.
 bool IsActivated(const OperatorDesc& op, size_t output);
 
 // Elements of such an output, by the operator's own ones. Activations that look at each element by

@@ -70,7 +70,7 @@ struct Counted {
   const SampledElements* sample = nullptr;  // that it has been counted on
 
   bool is_cause() const { return score.share() >= hypothesis.enough; }
-  // Whether little is left that comes in at an edge, of which a shift says nothing.
+  // Returns whether little is left that comes in at an edge, of which a shift says nothing.
   bool explains_enough() const { return score.share_of_all() >= hypothesis.enough; }
   bool is_complete() const { return score.explained == score.of && score.broken == 0; }
 
@@ -128,7 +128,7 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
   }
 
  private:
-  // What has been counted is not computed again.
+  // A count is not computed twice.
   std::optional<Cause> SameCause(const Cause& other) const {
     const auto known = std::ranges::find_if(
         counted_, [&](const Counted& one) { return one.hypothesis.ids == other.ids; });

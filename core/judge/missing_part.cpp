@@ -468,7 +468,7 @@ class OmissionList {
     return is_right;
   }
 
-  // Where only equality is right, the elements that a part was searched by may be so by chance.
+  // If only equality is right, the elements that a part was searched by may be so by chance.
   bool ExplainsMany(const Hypothesis& hypothesis) const {
     constexpr size_t kMany = 256;
     if (evidence_.units) return true;

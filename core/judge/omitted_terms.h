@@ -104,7 +104,7 @@ class OmittedTerms {
   struct Known;
 
   ElementQuestion QuestionOf(std::span<const int64_t> elements) const;
-  // What the first elements of a group have in common; without a formula if they have none.
+  // Returns all that the first elements of a group have in common; no formula if there is none.
   Known KnownOf(const ElementQuestion& question, std::span<const size_t> group) const;
   // The same before a fused activation.
   std::vector<VariedElement> OwnWithout(const AxisPart& part, bool divides_by_all,

@@ -289,7 +289,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return OrdersOf(sizes_, kMostAxes);
   }
 
-  // Where the sizes stay the same, it is written with other axes.
+  // If the sizes stay the same, it is written with other axes.
   bool KeepsSizes(const std::vector<size_t>& order) const {
     return std::ranges::equal(order, sizes_, {}, [&](size_t d) { return sizes_[d]; });
   }

@@ -160,7 +160,7 @@ std::optional<Computation> PlaceVariation::WithoutPart(const Computation& comput
                     : WithZeros(computation, *axis, part);
 }
 
-// Whether an axis is the one that is meant, as far as this says so, and has the part.
+// Returns whether an axis is the one that is meant, as far as this says so, and has the part.
 bool PlaceVariation::FitsAxis(const Computation& computation, const TermAxis& axis) const {
   const bool is_named = name.empty() || FindInput(computation, name) == axis.input;
   const bool is_axis = is_of_taps || axis.axis == static_cast<size_t>(numbers[0]);

@@ -76,10 +76,10 @@ class VariedRun {
   std::vector<NamedPlace> places_;
 };
 
-// Whether each of some ids, which a diagnosis tells, has a computation of its own.
+// Returns whether each of some ids, which a diagnosis tells, has a computation of its own.
 bool AreComputed(std::span<const std::string> ids);
 
-// What these ids compute as a hypothesis about an output; none if they compute nothing.
+// Returns the hypothesis that these ids are about an output; none if they compute nothing.
 std::optional<Hypothesis> OfVariedRun(const Evidence& evidence, const std::vector<std::string>& ids,
                                       const std::string& text);
 

@@ -143,7 +143,7 @@ class Characters {
   bool IsLeaf(Node node) const {
     return IsNumber(node) || formula_.operation(node) == Operation::kElement;
   }
-  // Whether an exponent is multiplied by more than a sign, which makes its error absolute.
+  // Returns whether an exponent is multiplied by more than a sign, which makes its error absolute.
   bool IsRoundedProduct(Node node) const {
     const auto operands = Operands(node);
     if (formula_.operation(node) == Operation::kNegative) return IsRoundedProduct(operands[0]);
