@@ -88,8 +88,9 @@ inline double SumRoundedToOdd(double a, double b) {
 
 // Numbers as elements of tensors.
 
-// Rounds a number to the type of an output. A NaN becomes 0 as an integer; other numbers are whole
-// then, and in the type's range.
+// Rounds a number to the type of an output. A NaN becomes 0 as an integer, and an infinity, to
+// which sums in another arithmetic may grow, the integer that is nearest; other numbers are whole
+// then.
 inline ElementBytes Stored(DataType type, DoubleDouble number) {
   ElementBytes bytes{};
   VisitDataType(AllTypes(), type, [&]<typename T>() {
@@ -97,6 +98,9 @@ inline ElementBytes Stored(DataType type, DoubleDouble number) {
       bytes = BytesOf(number.head);
     } else if constexpr (!std::is_integral_v<T>) {
       bytes = BytesOf(RoundOnce<T>(number.head, number.tail));
+    } else if (std::isinf(number.head)) {
+      using IntegerLimits = std::numeric_limits<T>;
+      bytes = BytesOf(number.head < 0 ? IntegerLimits::min() : IntegerLimits::max());
     } else if (!std::isnan(number.head)) {
       bytes = BytesOf(
           static_cast<T>(static_cast<Int128>(number.head) + static_cast<Int128>(number.tail)));
