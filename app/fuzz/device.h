@@ -127,7 +127,7 @@ class ScratchFolder {
 // been run say so.
 class Device {
  public:
-  // How cases are tried whose verdict is compared with another one.
+  // The settings of a try of cases whose verdict is compared with another one.
   struct Tries {
     double timeout = 0;
     bool are_alone = false;     // share no start

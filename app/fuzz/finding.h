@@ -20,8 +20,8 @@ namespace dmlop {
 struct FailureKey {
   std::string op;
   CaseClass what = CaseClass::kWrong;
-  // How the engine ended; of wrong elements, the ids of the cause that tells the fault, without
-  // values and details, or, if there is none, the first class of their values.
+  // The end of the engine, in a word; of wrong elements, the ids of the cause that tells the fault,
+  // without values and details, or, if there is none, the first class of their values.
   std::string code{};
 
   bool operator==(const FailureKey&) const = default;

@@ -52,7 +52,7 @@ class CaseSource {
   // Counts a case that has been judged.
   void End(const SourcedCase& one);
 
-  // How many cases are drawn before the only one that is asked for.
+  // Returns the number of cases that are drawn before the only one that is asked for.
   uint64_t cases_before() const { return only_.value_or(0); }
 
   const CaseBounds& bounds() const { return bounds_; }

@@ -100,8 +100,8 @@ size_t MostTermsOf(const ElementFormula& element) {
   return most;
 }
 
-// How often an element is rounded if each operation is: products are of one factor after another.
-// Sums are told by their terms.
+// Returns how often an element is rounded if each operation is: products are of one factor after
+// another. Sums are told by their terms.
 int RoundingsOf(const ElementFormula& element) {
   int roundings = 0;
   for (FormulaNode node = 0; node <= element.last(); ++node) {

@@ -28,8 +28,8 @@ struct CaseBounds {
   std::vector<DescriptorChange> kept{};  // fields that stay: pointers and values
 };
 
-// How the elements of a tensor lie in memory. A dimension of size 1 makes no difference, unless its
-// stride is 0, which devices ask for to see that a tensor is broadcast.
+// The kinds of places that the elements of a tensor may have in memory. A dimension of size 1 makes
+// no difference, unless its stride is 0, which devices ask for to see that a tensor is broadcast.
 enum class LayoutKind : uint8_t { kPacked, kBroadcast, kPermuted, kPadded };
 inline constexpr std::string_view kLayoutKinds[] = {"packed", "broadcast", "permuted", "padded"};
 LayoutKind LayoutKindOf(const TensorDesc& desc);

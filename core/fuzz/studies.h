@@ -20,7 +20,7 @@ namespace dmlop {
 // ones, as a fault may need values of a kind.
 class VariedRuns {
  public:
-  // How often values are drawn for a case at most before it counts as one that passes.
+  // A case counts as one that passes after values have been drawn for it so often.
   static constexpr int64_t kMostDraws = 16;
 
   // `classes` are those of the values of the smallest case, an operator's call.

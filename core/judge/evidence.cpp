@@ -45,7 +45,7 @@ bool HasOwnUnits(const Evidence& evidence, const Hypothesis& hypothesis) {
   return hypothesis.units && IsFloat(evidence.actual.type);
 }
 
-// How far a device is off; where no number, or an infinite one, is right, by all that it has.
+// Returns the error of a device; all that it has, where no number or an infinite one is right.
 double ErrorOf(const Evidence& evidence, int64_t element) {
   const double actual = evidence.actual.Value(element);
   const double error = std::abs(actual - evidence.expected.Value(element));

@@ -151,7 +151,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return share->second;
   }
 
-  // How many shifts are tried, and how many there are.
+  // Return the numbers of shifts that are tried, and of all.
   double CountOfTriedShifts() const {
     double count = std::pow(3, axes_.size());
     for (const size_t d : axes_) count += 2 * static_cast<double>(std::min(sizes_[d], kMostShift));
@@ -396,8 +396,8 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return Dims(most->first.begin(), most->first.end());
   }
 
-  // How many of the few have their value at a distance, before them and behind them. The first
-  // number that is not 0 is positive.
+  // Counts those of the few that have their value at a distance, before them and behind them. The
+  // first number that is not 0 is positive.
   using Distances = std::map<std::vector<int64_t>, std::array<int, 2>>;
   const Distances& DistancesOfValues() {
     if (distances_) return *distances_;

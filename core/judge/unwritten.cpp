@@ -67,7 +67,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
            kByChance;
   }
 
-  // How much of the output lies between the elements.
+  // Returns the share of the output that lies between the elements.
   double ShareOfBox() const {
     double share = 1;
     const std::vector<Stretch> box = StretchesOf(sizes_, elements_);

@@ -160,7 +160,8 @@ class Formula {
   // Whether the formula, also what an abridged one lacks of it, would have too many nodes.
   bool is_too_long() const { return is_too_long_ || WholeSize() > int64_t{kMostNodes}; }
   bool is_abridged() const { return left_out_ > 0; }
-  // How many nodes there are, or about how many there would be if nothing had been left out.
+  // Returns how many nodes there are, or about how many there would be if nothing had been left
+  // out.
   int64_t WholeSize() const {
     const auto size = static_cast<int64_t>(nodes_.size());
     return left_out_ == 0 ? size : size + size * left_out_ / listed_;

@@ -19,7 +19,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
-// How to read a row: as `streams` parallel streams with prefetches `ahead_bytes` ahead of each, or
+// A row is read as `streams` parallel streams with prefetches `ahead_bytes` ahead of each, or
 // if that is 0 as a single one without prefetches.
 struct RowReading {
   int64_t streams;
