@@ -12,8 +12,8 @@
 namespace dmlop {
 namespace {
 
-// Whether computing elements by themselves, with those that come along, takes less work than the
-// whole output. A call for a single element costs as much as some thousand products.
+// Returns whether computing elements by themselves, with those that come along, takes less work
+// than the whole output. A call for a single element costs as much as some thousand products.
 bool PartsAreCheaper(const OperatorDesc& op, const Region& whole, size_t elements) {
   constexpr double kCall = 5000;
   const Region first{whole.tensor, whole.begin, Dims::Filled(whole.sizes.size(), 1)};

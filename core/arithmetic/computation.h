@@ -39,7 +39,7 @@ Buffer WholeOutput(const Computation& computation, size_t output);
 std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t output,
                                      std::span<const int64_t> elements);
 
-// Whether an operator is a network, whose first input has its steps along axis 1.
+// Returns whether an operator is a network, whose first input has its steps along axis 1.
 bool IsNetwork(const OperatorDesc& op);
 
 // The work of a whole output, in products and elements that are read or written.

@@ -58,7 +58,7 @@ bool MakesWholeNumbers(Operation operation) {
          operation == Operation::kWrap || GivesPlace(operation);
 }
 
-// Whether the node is computed with integers, which are not rounded.
+// Returns whether the node is computed with integers, which are not rounded.
 bool IsWhole(const Formula& formula, Node node, const std::vector<bool>& is_whole) {
   const Operation operation = formula.operation(node);
   if (operation == Operation::kElement) {

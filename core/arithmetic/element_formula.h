@@ -21,7 +21,7 @@
 
 namespace dmlop {
 
-// Whether an operation tells which of its operands is the greatest or the least.
+// Returns whether an operation tells which of its operands is the greatest or the least.
 constexpr bool GivesPlace(FormulaOperation operation) {
   return operation >= FormulaOperation::kFirstMaximum &&
          operation <= FormulaOperation::kLastMinimum;
@@ -48,7 +48,8 @@ class ElementFormula {
   Node last() const { return ends_.back(); }
   size_t count() const { return ends_.size(); }  // of the elements
 
-  // Whether the node is part of an element, and computed with numbers that are not all whole.
+  // Returns whether the node is part of an element, and computed with numbers that are not all
+  // whole.
   bool IsRounded(Node node) const;
 
   // Returns whether it has integers and nothing else.
@@ -72,7 +73,7 @@ class ElementFormula {
   std::optional<Results> WithRoundedProduct(DataType type) const;
   // The sums and means that have terms; maxima and minima if there are none.
   std::vector<Node> lists() const;
-  // Whether a sum is divided by the number of its terms.
+  // Returns whether a sum is divided by the number of its terms.
   bool IsMean(Node list) const;
   // These nodes and what depends on them, in rising order.
   std::vector<Node> DependingOn(std::span<const Node> nodes) const;
@@ -87,7 +88,7 @@ class ElementFormula {
   bool HasScaledQuotient() const;
   // The elements if each operation is rounded, as such a variation says.
   Results InSteps(const ArithmeticVariation& steps) const;
-  // Whether terms of sums are elements of inputs times what is computed before.
+  // Returns whether terms of sums are elements of inputs times what is computed before.
   bool HasComputedFactors() const { return !TermsOfComputedFactors().empty(); }
   // The elements if the latter are rounded, after the division if their sum is divided.
   Results WithRoundedFactors(const FloatRounding& rounding) const;
@@ -152,8 +153,8 @@ class SliceFormula {
   SliceFormula(const OperatorDesc& op, InputViews inputs, const Region& element,
                size_t most_listed = Formula::kMostNodes);
 
-  // Whether other elements have this formula, too. Operators with products of their own have one
-  // for each element, and so may have those some of whose elements depend on no input.
+  // Returns whether other elements have this formula, too. Operators with products of their own
+  // have one for each element, and so may have those some of whose elements depend on no input.
   bool IsSharedBy(std::initializer_list<Region> elements) const;
 
   const Formula& formula() const { return formula_; }

@@ -114,7 +114,7 @@ class NetworkOfRoundedStates {
     return all;
   }
 
-  // Whether each unit's activations look at this unit alone.
+  // Returns whether each unit's activations look at this unit alone.
   bool AreOfElements() const {
     for (const FieldValue& value : network_.op.values()) {
       const auto* activations = std::get_if<std::vector<OperatorDesc>>(&value);

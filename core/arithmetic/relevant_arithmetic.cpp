@@ -113,7 +113,8 @@ int RoundingsOf(const ElementFormula& element) {
   return roundings;
 }
 
-// Whether the result is an element of an input whose type has numbers that the output's lacks.
+// Returns whether the result is an element of an input whose type has numbers that the output's
+// lacks.
 bool IsRoundedElement(const ElementFormula& element, DataType type) {
   const Formula& formula = element.formula();
   if (formula.operation(element.last()) != Operation::kElement) return false;
@@ -198,7 +199,7 @@ Features FeaturesOf(const ElementFormula& element) {
   return features;
 }
 
-// Whether the first output is a maximum, whose places others have.
+// Returns whether the first output is a maximum, whose places others have.
 bool IsMaximum(const OperatorDesc& op, InputViews inputs) {
   const auto formula = ElementFormula::Of(op, inputs, MiddleOf(op, 0), Formula::kAbridged);
   return formula && formula->formula().operation(formula->last()) == Operation::kMaximum;
@@ -320,8 +321,8 @@ class Relevance {
     return has_inputs && (part == FlushedPart::kInputs || IsFloat(type_));
   }
 
-  // Whether an input that is rounded has more digits than the format, and is not the same as where
-  // only factors are rounded.
+  // Returns whether an input that is rounded has more digits than the format, and is not the same
+  // as where only factors are rounded.
   bool HasInputs(const ArithmeticVariation& v) const {
     if (v.inputs == RoundedInputs::kWithComputed) return HasComputedIn(v.format);
     const std::vector<bool> changed = ChangedBy(v.inputs, v.format);

@@ -68,8 +68,8 @@ bool SliceFormula::IsSharedBy(std::initializer_list<Region> elements) const {
   return is_shared;
 }
 
-// Whether an element's own formula has the same operations on the same numbers, and its elements
-// are at the places that follow from this one.
+// Returns whether an element's own formula has the same operations on the same numbers, and its
+// elements are at the places that follow from this one.
 bool SliceFormula::IsLikeThatOf(const Region& element) const {
   Formula own(formula_.inputs(), formula_.most_listed());
   if (FormulaOf(op_, element, own) != last_ || own.WholeSize() != formula_.WholeSize()) {

@@ -51,7 +51,8 @@ std::vector<PartialSum> PartialSumsOf(const ArithmeticVariation& sums,
 // The terms of a sum in the order in which a device takes them. Formulas of convolutions go from
 // tap to tap, and leave padding out; filters have a place for each term.
 
-// Whether sums of an operator have terms in an order that may differ from that of its formula.
+// Returns whether sums of an operator have terms in an order that may differ from that of its
+// formula.
 bool HasTermOrder(const OperatorDesc& op, TermOrder order);
 
 // The terms of a sum that are not rounded, with the addend before them where sums begin with it.

@@ -20,18 +20,18 @@ namespace dmlop {
 std::vector<ArithmeticVariation> ArithmeticVariationsOf(const OperatorDesc& op, InputViews inputs,
                                                         size_t output);
 
-// Whether an operator is element-wise and has nothing but operations that any device rounds alike,
-// such as sums and products: no quotients, roots, exponentials and the like, which devices compute
-// in several ways, and no products with an addend, which may be fused.
+// Returns whether an operator is element-wise and has nothing but operations that any device rounds
+// alike, such as sums and products: no quotients, roots, exponentials and the like, which devices
+// compute in several ways, and no products with an addend, which may be fused.
 bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t output);
 
 // The work of an element's formula, about that of so many additions of many digits.
 int64_t FormulaWork(const OperatorDesc& op, InputViews inputs, size_t output);
 
-// Whether elements of a type are computed by their formulas in an arithmetic.
+// Returns whether elements of a type are computed by their formulas in an arithmetic.
 bool NeedsFormula(const ArithmeticVariation& variation, DataType type);
 
-// Whether variations of a kind leave a fused activation as it is.
+// Returns whether variations of a kind leave a fused activation as it is.
 bool IsOfOwnResult(ArithmeticKind kind);
 
 // Computes the elements of an output with these row-major numbers in each of the arithmetics, in
@@ -88,7 +88,8 @@ std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedIn
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
                               const std::vector<bool>& factors);
 
-// Whether the same conversion to integers reads elements that have been rounded to a format before.
+// Returns whether the same conversion to integers reads elements that have been rounded to a format
+// before.
 bool ConvertsThrough(const OperatorDesc& op, FloatFormat format);
 Computation WithConvertedInput(Computation computation, FloatFormat format);
 
@@ -118,8 +119,8 @@ std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
                                          const Formula& formula, std::span<const FormulaNode> ends,
                                          DataType type);
 
-// Whether an operator prefers the first of equal elements to others in a way that its formula does
-// not have; and the elements of an output if it prefers the last one.
+// Returns whether an operator prefers the first of equal elements to others in a way that its
+// formula does not have; and the elements of an output if it prefers the last one.
 bool ChoosesFirstOfEquals(const OperatorDesc& op);
 std::vector<ElementBytes> LastOfEquals(const Computation& computation, size_t output,
                                        std::span<const int64_t> elements);

@@ -155,8 +155,8 @@ double AxisSums::RestOf(const AxisPart& part) const {
   return rest;
 }
 
-// Whether the terms at each coordinate count in any element: others make no difference to a part
-// that ends with them.
+// Returns whether the terms at each coordinate count in any element: others make no difference to a
+// part that ends with them.
 std::vector<bool> AxisSums::Counting() const {
   std::vector<bool> counting(sums_[0].before.size() - 1);
   for (const OneSum& sum : sums_) {

@@ -63,7 +63,8 @@ class LinearElements {
   // Null if an element is made of more than one sum along the axis, or of none.
   std::shared_ptr<const AxisSums> Along(const TermAxis& axis) const;
 
-  // Whether a sum is divided by the number of its terms, so that shorter inputs make a difference.
+  // Returns whether a sum is divided by the number of its terms, so that shorter inputs make a
+  // difference.
   bool HasMeans() const;
 
  private:

@@ -216,7 +216,7 @@ class ChangeList {
     }
   }
 
-  // Whether two values could be taken for one another.
+  // Returns whether two values could be taken for one another.
   static bool AreAlike(const Field& a, const FieldValue& x, const Field& b, const FieldValue& y) {
     return a.kind == b.kind && x.index() == y.index() && LengthOf(x) == LengthOf(y) &&
            !a.is_tensor() && a.kind != FieldKind::kCount && a.kind != FieldKind::kEnum &&

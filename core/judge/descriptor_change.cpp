@@ -77,7 +77,7 @@ bool IsZeroPoint(const TensorSlot& slot) {
   return slot.path.ends_with("ZeroPointTensor");
 }
 
-// Whether an operator reads all integers as the first of them.
+// Returns whether an operator reads all integers as the first of them.
 bool ReadsAlike(const OperatorDesc& op) {
   return std::holds_alternative<ElementWise>(op.info().family);
 }

@@ -31,7 +31,7 @@ struct DescriptorChange {
   std::string text() const;
 };
 
-// Whether two outputs can have the elements of one another.
+// Returns whether two outputs can have the elements of one another.
 bool AreExchangeable(const TensorDesc& a, const TensorDesc& b);
 
 // Returns nothing if the text does not have the form of such a change.

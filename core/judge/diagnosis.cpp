@@ -174,7 +174,7 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
     return aligned;
   }
 
-  // Whether the output has integers that stand for others, with a scale.
+  // Returns whether the output has integers that stand for others, with a scale.
   bool IsQuantized() const {
     const auto slots = TensorSlots(evidence_.computation.op, TensorRole::kInput);
     return !IsFloat(evidence_.actual.type) &&

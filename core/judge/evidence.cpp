@@ -52,8 +52,8 @@ double ErrorOf(const Evidence& evidence, int64_t element) {
   return std::isfinite(error) ? error : std::abs(actual);
 }
 
-// Whether a varied value is so much nearer to the actual one than the right value is that rounding
-// may account for the rest.
+// Returns whether a varied value is so much nearer to the actual one than the right value is that
+// rounding may account for the rest.
 bool IsNearer(const Evidence& evidence, int64_t element, double varied, bool is_rounded) {
   const double actual = evidence.actual.Value(element);
   if (AreEqual(actual, varied)) return true;
@@ -62,7 +62,7 @@ bool IsNearer(const Evidence& evidence, int64_t element, double varied, bool is_
   return std::abs(actual - varied) <= ErrorOf(evidence, element) / 4;
 }
 
-// Whether a right element would be wrong, however its units change.
+// Returns whether a right element would be wrong, however its units change.
 bool IsChanged(const Evidence& evidence, int64_t element, double varied) {
   const double actual = evidence.actual.Value(element);
   const double error = std::abs(actual - evidence.expected.Value(element));
@@ -157,7 +157,7 @@ class Scoring {
     return IsFloat(actual.type) && AreEqual(actual.Value(element), value);
   }
 
-  // Whether no unit is left of some. Where the right value has none either, only bits tell.
+  // Returns whether no unit is left of some. Where the right value has none either, only bits tell.
   bool IsWithoutUnits(int64_t element, const VariedElement& varied) const {
     const VariedElement right{evidence_.expected.Bytes(element), element};
     return UnitsOf(element, varied) == 0 && UnitsOf(element, right) > 0;
@@ -291,8 +291,8 @@ std::vector<int64_t> SampledElements::all() const {
   return elements;
 }
 
-// Whether enough of the wrong elements are known. Of a far shift many come from beyond an edge; a
-// third is enough if those have one value.
+// Returns whether enough of the wrong elements are known. Of a far shift many come from beyond an
+// edge; a third is enough if those have one value.
 bool KnowsEnough(const Evidence& evidence, const SampledElements& few,
                  std::span<const VariedElement> varied) {
   const auto wrong = static_cast<int64_t>(few.wrong.size());

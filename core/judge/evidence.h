@@ -53,7 +53,7 @@ std::vector<int64_t> Those(std::span<const int64_t> elements, const IsTrue& is_t
   return those;
 }
 
-// Whether something is true of all elements. This ends soon after one of which it is not.
+// Returns whether something is true of all elements. This ends soon after one of which it is not.
 template <typename IsTrue>
 bool AreAll(std::span<const int64_t> elements, const IsTrue& is_true) {
   constexpr int64_t kGrain = 4096;
@@ -93,8 +93,8 @@ struct Evidence {
   }
 };
 
-// Whether a value is apart from what the device has by no more than rounding explains, in the units
-// of that element; null: none.
+// Returns whether a value is apart from what the device has by no more than rounding explains, in
+// the units of that element; null: none.
 bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element, double actual,
              double value);
 
@@ -176,20 +176,21 @@ struct SampledElements {
 };
 SampledElements SampleOf(const Evidence& evidence, size_t most);
 
-// Whether a hypothesis brings most of a few wrong elements much closer to what the device has, and
-// leaves most right ones as they are. `computed` has the wrong ones, then the right ones, which a
-// device may have rounded if `are_rounded`.
+// Returns whether a hypothesis brings most of a few wrong elements much closer to what the device
+// has, and leaves most right ones as they are. `computed` has the wrong ones, then the right ones,
+// which a device may have rounded if `are_rounded`.
 bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
                  const SampledElements& few);
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::vector<VariedElement> computed, bool are_rounded);
 
-// Whether one of some elements, at least, is the device's to the bit.
+// Returns whether one of some elements, at least, is the device's to the bit.
 bool HasAnyBits(const Evidence& evidence, std::span<const int64_t> elements,
                 std::vector<VariedElement> computed);
 
-// Whether values, which nothing is known about where there are none, bring so many of a few wrong
-// elements nearer that a hypothesis with them may be promising. This ends as soon as it is false.
+// Returns whether values, which nothing is known about where there are none, bring so many of a few
+// wrong elements nearer that a hypothesis with them may be promising. This ends as soon as it is
+// false.
 bool MayBePromising(const Evidence& evidence, std::span<const int64_t> few,
                     const std::function<std::optional<double>(int64_t element)>& value_of);
 

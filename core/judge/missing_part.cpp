@@ -71,8 +71,8 @@ class PartSearch {
     return std::ranges::any_of(parts, [&](const AxisPart& part) { return IsRight(part); });
   }
 
-  // Whether there are too few tries to go on where the first ones do not come nearer: of parts that
-  // overlap with the right one, one at least leaves much less than it does.
+  // Returns whether there are too few tries to go on where the first ones do not come nearer: of
+  // parts that overlap with the right one, one at least leaves much less than it does.
   bool IsHopeless(const AxisPart& best) {
     constexpr double kNearer = 0.99;
     return tries_ < kFewTries && Rest(best) > kNearer * Rest({0, 0});
@@ -250,7 +250,7 @@ class EndSearch {
  private:
   static constexpr size_t kMost = 4096;
 
-  // Whether some values are below and above what the device has.
+  // Some values may be below what the device has, and some above.
   struct Sides {
     bool is_below = false;
     bool is_above = false;
@@ -421,7 +421,7 @@ class OmissionList {
     return false;
   }
 
-  // Whether an element is made of one sum and of an element of an input besides its terms.
+  // Returns whether an element is made of one sum and of an element of an input besides its terms.
   bool HasOwnElement(size_t input) const {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
     const auto element =
@@ -489,7 +489,7 @@ class OmissionList {
     return true;
   }
 
-  // Whether as many right elements would be wrong as are so.
+  // Returns whether as many right elements would be wrong as are so.
   bool Breaks(const Hypothesis& hypothesis, const std::vector<int64_t>& right) const {
     if (!hypothesis.compute || right.empty()) return false;
     const ErrorUnits* const units = evidence_.units ? &*evidence_.units : nullptr;

@@ -405,7 +405,7 @@ class Pieces {
  private:
   int64_t StepsOfNetwork() const { return original_.inputs.front().layout.sizes[1]; }
 
-  // Whether an output of a network has the state behind the last step alone.
+  // Returns whether an output of a network has the state behind the last step alone.
   bool IsLastState() const {
     return IsNetwork(original_.op) && axis_ == 0 && sizes_[0] == 1 && StepsOfNetwork() > 1;
   }

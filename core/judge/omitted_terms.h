@@ -92,7 +92,7 @@ class OmittedTerms {
   // `few` are elements that are asked for many times.
   OmittedTerms(const Evidence& evidence, const TermAxis& axis, std::span<const int64_t> few);
 
-  // Whether one of the few is made of a mean, so that it matters what it is divided by.
+  // Returns whether one of the few is made of a mean, so that it matters what it is divided by.
   bool HasMeans() const;
 
   // The elements without the terms of a part; nothing is known of those that have no formula. Means

@@ -132,7 +132,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     }
   }
 
-  // Whether chance alone gives the few elements such values for one of so many changes.
+  // Returns whether chance alone gives the few elements such values for one of so many changes.
   bool IsByChance(const Hypothesis& hypothesis, double changes) {
     const auto varied = hypothesis.compute(few_.wrong);
     double chance = changes;
@@ -268,7 +268,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return From("shifted:" + text, "shifted by " + text, source);
   }
 
-  // Whether right elements outside of the box are shifted, too.
+  // Returns whether right elements outside of the box are shifted, too.
   bool HoldsElsewhere(const Dims& shift) const {
     const auto shifted = Places({PlaceKind::kShifted, {shift.begin(), shift.end()}});
     return AreAll(evidence_.right, [&](int64_t element) {

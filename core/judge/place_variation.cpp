@@ -77,7 +77,7 @@ std::vector<TermAxis> AxesOfFirstOutput(const Computation& computation) {
   return ReducedAxesOf(computation, 0, SomeOf(OutputSizes(computation, 0)));
 }
 
-// Whether a box lies in a tensor, also when it is moved.
+// Returns whether a box lies in a tensor, also when it is moved.
 bool LiesIn(std::span<const Stretch> box, const Dims& sizes, std::span<const int64_t> distance) {
   if (box.size() != sizes.size()) return false;
   for (size_t d = 0; d < box.size(); ++d) {
@@ -88,7 +88,7 @@ bool LiesIn(std::span<const Stretch> box, const Dims& sizes, std::span<const int
   return true;
 }
 
-// Whether the numbers are distances between places of a tensor.
+// Returns whether the numbers are distances between places of a tensor.
 bool AreDistances(std::span<const int64_t> numbers, const Dims& sizes) {
   return std::ranges::equal(
       numbers, sizes, [](int64_t number, int64_t size) { return -size < number && number < size; });

@@ -66,7 +66,7 @@ struct PlaceVariation {
   bool is_of_taps = false;   // these are taps of windows
   bool is_counted = false;   // though means divide by their number, too
 
-  // Whether right elements are in other places.
+  // Returns whether right elements are in other places.
   bool Moves(const OperatorDesc& op) const;
 
   // Returns, if this moves elements, the number of the one that stands at an index; -1 beyond an
@@ -80,7 +80,7 @@ struct PlaceVariation {
   // Returns the input of which this leaves out a part; none if it fits none.
   std::optional<size_t> InputOf(const Computation& computation, size_t output) const;
 
-  // Whether an output of the changed computation has such places.
+  // Returns whether an output of the changed computation has such places.
   bool Fits(const Computation& computation, size_t output) const;
 
   // Elements of an output that this fits; `compute` finds them as they would be otherwise.

@@ -44,8 +44,8 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     return most == counts.end() || most->second < 2 ? std::nullopt : std::optional(most->first);
   }
 
-  // Whether nearly all should have one value: where a device has another one, which memory does not
-  // have of itself, it has written.
+  // Returns whether nearly all should have one value: where a device has another one, which memory
+  // does not have of itself, it has written.
   bool IsAnotherValue() const {
     if (IsUntouchedPattern()) return false;
     const auto right = MostFrequent(evidence_.expected, elements_);
@@ -79,7 +79,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
 
   bool IsUnwritten(int64_t element) const { return evidence_.actual.Bytes(element) == value_; }
 
-  // Whether hardly any wrong element of a part has another value, the sign of zeros aside.
+  // Returns whether hardly any wrong element of a part has another value, the sign of zeros aside.
   template <typename IsIn>
   bool IsAlone(IsIn&& is_in) const {
     constexpr size_t kOneOtherOf = 50;

@@ -21,7 +21,7 @@ std::string WithoutDetails(const std::string& id) {
   return id.substr(0, id.find(':'));
 }
 
-// Whether a variation changes what is computed, and not only inputs or results.
+// Returns whether a variation changes what is computed, and not only inputs or results.
 bool IsWithin(const ArithmeticVariation& variation) {
   return variation.kind != ArithmeticKind::kFlushSubnormals &&
          (variation.kind != ArithmeticKind::kInputs ||
@@ -73,7 +73,7 @@ size_t OutputCount(const OperatorDesc& op) {
   return TensorSlots(op, TensorRole::kOutput).size();
 }
 
-// Whether a variation with any details can make a difference to an output.
+// Returns whether a variation with any details can make a difference to an output.
 bool Concerns(const ArithmeticVariation& variation, const Computation& computation) {
   for (size_t output = 0; output < OutputCount(computation.op); ++output) {
     const auto all = ArithmeticVariationsOf(computation.op, computation.inputs, output);

@@ -28,7 +28,7 @@ class VariedRun {
 
   bool empty() const { return ids_.empty(); }
 
-  // Whether results are rounded toward zero, as those in bfloat16 are to be then, too.
+  // Returns whether results are rounded toward zero, as those in bfloat16 are to be then, too.
   bool RoundsTowardZero() const;
 
   // Each by itself.

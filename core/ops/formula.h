@@ -157,7 +157,7 @@ class Formula {
 
   // --- reading -----------------------------------------------------------------------------------
 
-  // Whether the formula, also what an abridged one lacks of it, would have too many nodes.
+  // Returns whether the formula, also what an abridged one lacks of it, would have too many nodes.
   bool is_too_long() const { return is_too_long_ || WholeSize() > int64_t{kMostNodes}; }
   bool is_abridged() const { return left_out_ > 0; }
   // Returns how many nodes there are, or about how many there would be if nothing had been left

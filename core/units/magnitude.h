@@ -42,7 +42,7 @@ struct Magnitude {
 // Returns how far a number may have been moved by its rounding to FLOAT16.
 double HalfUlpOfFloat16(double x);
 
-// Whether a node is an element, a number or a product of such.
+// Returns whether a node is an element, a number or a product of such.
 bool IsOfElements(const Formula& formula, Formula::Node node);
 
 struct MagnitudeArithmetic {
@@ -108,7 +108,7 @@ std::vector<InfiniteResult> EvaluateInfiniteResults(const OperatorDesc& op, Inpu
 void AddCoordinateSizes(const OperatorDesc& op, InputViews inputs, const Dims& sizes,
                         std::vector<double>& scale);
 
-// Whether an operator samples regions of images, or passes gradients of samples back.
+// Returns whether an operator samples regions of images, or passes gradients of samples back.
 bool SamplesRegions(const OperatorDesc& op);
 
 // Does the same for such an operator: adds the larger coordinate times the difference on either
@@ -132,7 +132,7 @@ class MagnitudeRun {
   // False if no signs of the inputs make all terms of the sums positive.
   bool is_possible() const { return is_possible_; }
 
-  // Whether there are numbers such as Alpha.
+  // Returns whether there are numbers such as Alpha.
   bool has_parameters() const { return !parameters_.empty(); }
 
   // By row-major number of the element; infinite beyond the type.

@@ -95,7 +95,7 @@ struct AbridgedFormula {
         last(FormulaOf(op, {output, element, Dims::Filled(element.size(), 1)}, formula)) {}
 };
 
-// Whether two formulas differ in nothing but numbers.
+// Finds out whether two formulas differ in nothing but numbers.
 class Likeness {
  public:
   Likeness(const Formula& a, const Formula& b) : a_(a), b_(b) {}
@@ -129,7 +129,8 @@ class Likeness {
   bool has_other_number_ = false;
 };
 
-// Whether the numbers of a field are numbers of the formula, rather than of the places of elements.
+// Returns whether the numbers of a field are numbers of the formula, rather than of the places of
+// elements.
 bool IsParameter(const OperatorDesc& op, size_t field, InputViews inputs, size_t output,
                  const Dims& element) {
   OperatorDesc two = op, three = op;
@@ -275,7 +276,7 @@ std::vector<double> MagnitudeRun::Run(const OperatorDesc& op, InputViews inputs)
 
 namespace {
 
-// Whether elements of integers are read, and no others.
+// Returns whether elements of integers are read, and no others.
 bool IsOfIntegers(const Formula& formula, Node node) {
   std::vector<bool> is_read(formula.inputs().size());
   MarkInputs(formula, node, is_read);

@@ -115,8 +115,8 @@ class UnitsOfOutput {
                                                        : ErrorUnits::Bound::kGenerous;
   }
 
-  // Whether parts of a sum or product may be infinite, or 0, in one order of its steps and not in
-  // another.
+  // Returns whether parts of a sum or product may be infinite, or 0, in one order of its steps and
+  // not in another.
   bool HasOrders() const {
     const bool is_sum_of_one_sign = character_.is_of_one_sign && character_.is_polynomial;
     return character_.rounds && !IsElementWise() &&
@@ -145,7 +145,7 @@ class UnitsOfOutput {
     }
   }
 
-  // Whether a sum of all elements of an input may be beyond the type.
+  // Returns whether a sum of all elements of an input may be beyond the type.
   bool MayExceedBeforeDivisors() const {
     if (IsNetwork(op_)) return false;
     const double most = FormOf(units_.unit_type).Most();
@@ -169,17 +169,18 @@ class UnitsOfOutput {
     return largest;
   }
 
-  // Whether a function is applied to a scaled value with a bias, or a gate to a sum, of whose
-  // magnitudes it says nothing.
+  // Returns whether a function is applied to a scaled value with a bias, or a gate to a sum, of
+  // whose magnitudes it says nothing.
   bool HasMixedSum() const {
     return IsNetwork(op_) || (IsElementWise() && character_.has_mixed_sum);
   }
 
-  // Whether a run on magnitudes is not worth the time that it takes to tell that there is none, as
-  // is mostly so where sums are in functions.
+  // Returns whether a run on magnitudes is not worth the time that it takes to tell that there is
+  // none, as is mostly so where sums are in functions.
   bool IsLongFunction() const { return character_.has_function && is_long_; }
 
-  // Whether products are multiplied by numbers, before which they may leave the range of the type.
+  // Returns whether products are multiplied by numbers, before which they may leave the range of
+  // the type.
   bool IsWeighted() const {
     return HasCoordinates() || (character_.is_polynomial && character_.has_weights);
   }
@@ -223,7 +224,7 @@ class UnitsOfOutput {
     units_.unscaled = before;
   }
 
-  // Whether weights come from coordinates, which a device rounds, too.
+  // Returns whether weights come from coordinates, which a device rounds, too.
   bool HasCoordinates() const {
     const auto* computed = std::get_if<Computed>(&op_.info().family);
     return computed != nullptr &&
@@ -269,7 +270,7 @@ class UnitsOfOutput {
     return whole;
   }
 
-  // Whether all elements have equally many terms because of what the operator is.
+  // Returns whether all elements have equally many terms because of what the operator is.
   bool IsUniform() const {
     const Computed* computed = ComputedOnParts(op_);
     return IsElementWise() || std::holds_alternative<Reduction>(op_.info().family) ||

@@ -57,9 +57,9 @@ struct ErrorUnits {
   int64_t TermsOf(int64_t element) const;
   // The most units of a right device that keeps sums in a float type; UNKNOWN: in `unit_type`.
   std::optional<double> AllowedSums(int64_t element, DataType sums = DataType::kUnknown) const;
-  // Whether any value is right, beside a pole or where only FLOAT16 is infinite.
+  // Returns whether any value is right, beside a pole or where only FLOAT16 is infinite.
   bool MayBeAnything(int64_t element) const;
-  // Whether partial sums may be beyond that type, so that infinity and NaN may be right.
+  // Returns whether partial sums may be beyond that type, so that infinity and NaN may be right.
   bool MayOverflow(int64_t element, DataType sums = DataType::kUnknown) const;
 
  private:

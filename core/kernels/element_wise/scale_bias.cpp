@@ -29,9 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // never halfway between two FLOAT16, and it is on the same side of every midpoint as the exact
 // result, so it can be rounded once more.
 //
-// Whether a result is exact shows by rounding it both down and up. If only the processor's rounding
-// mode can be set, it is set to round down, and rounding up is negating the negated result rounded
-// down.
+// A result that is the same rounded down and up is exact. If only the processor's rounding mode can
+// be set, it is set to round down, and rounding up is negating the negated result rounded down.
 class OddScaleBias {
  public:
   using D = hn::ScalableTag<float>;

@@ -118,7 +118,7 @@ HWY_INLINE HalfBitsVec LoadHalfBits(const Half* x) {
 
 #if HWY_TARGET <= HWY_AVX3
 
-// Whether terms can be summed as integers.
+// Terms of these can be summed as integers.
 template <SumMap kMap, typename T>
 inline constexpr bool kAsIntegers = std::is_same_v<T, Half>&& kMap != SumMap::kSquare;
 

@@ -159,7 +159,7 @@ HWY_INLINE hn::Vec<D> SumOfTwoVectors(D d, const T* x, Range<D>& range) {
   return hn::Add(terms.low, terms.high);
 }
 
-// Whether other rows follow, so that whole vectors may be read.
+// Whole vectors may be read if other rows follow.
 enum class Rows { kFollowed, kLast };
 
 // Sums `count` adjacent elements; lanes of the last vector beyond them hold terms that change

@@ -121,11 +121,11 @@ HWY_INLINE RoundedVector<D> EndExactly(D d, const ThreeVectorSum<D>& sum, int64_
   return {RoundTo<T>(d, near), hn::Or(is_exact, hn::Gt(hn::Abs(difference), sum.error))};
 }
 
-// Whether a sum is exact for any terms: FLOAT16 values are multiples of 2^-24 below 2^16.
+// Sums of these are exact for any terms: FLOAT16 values are multiples of 2^-24 below 2^16.
 template <typename T, SumMap kMap>
 constexpr bool kAlwaysExact = std::is_same_v<T, Half>&& kMap != SumMap::kSquare;
 
-// Whether a range is worth tracking. Sums of squares of FLOAT32 are rarely exact, and almost never
+// Their ranges are worth tracking. Sums of squares of FLOAT32 are rarely exact, and almost never
 // halfway between two results.
 template <typename T, SumMap kMap>
 constexpr bool kMayBeExact = std::is_same_v<T, float>&& kMap != SumMap::kSquare;
@@ -179,7 +179,7 @@ HWY_INLINE RoundedVector<D> EndShort(D d, const SumAndError<D>& of_terms, int64_
   return EndVector<kFinalizer, T>(d, of_terms, count);
 }
 
-// Whether SumExactly needs the terms, and not only the rows.
+// SumExactly needs the terms of these, and not only the rows.
 template <typename T, SumMap kMap>
 constexpr bool kNeedsTerms = kAlwaysExact<T, kMap> || kMap == SumMap::kItself;
 
