@@ -14,7 +14,6 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
 from program import DMLOP, ROOT, X, ProgramTest
 
 CASES = 60

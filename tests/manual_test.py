@@ -14,8 +14,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "app"))
-from maps_test import decode_png
+from png_reader import decode_png
 from program import DMLOP, GROUPS, ROOT, X, ProgramTest, manual_of, operators, start
 
 TUTORIAL = ROOT / "man/dmlop-tutorial.7"

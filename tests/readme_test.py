@@ -13,8 +13,7 @@ import numpy as np
 
 sys.dont_write_bytecode = True
 TESTS = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(TESTS / "app"))
-from maps_test import decode_png
+from png_reader import decode_png
 from program import DMLOP, ROOT, ProgramTest
 
 ROW = re.compile(r"\|(.+)\|(.+)\|(.+)\|")

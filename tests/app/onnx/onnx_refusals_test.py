@@ -6,14 +6,13 @@ import json
 import re
 import sys
 import unittest
-from pathlib import Path
 
 import numpy as np
 
 sys.dont_write_bytecode = True
-from onnx_test import F3, RELU, OnnxProgramTest, constant, graph, model, node, outputs, value
-from program import X
-from tensor_files_test import field, varint
+from onnx_messages import F3, RELU, constant, field, graph, model, node, outputs, value, varint
+from onnx_test import OnnxProgramTest
+from program import ROOT, X
 
 
 class OnnxRefusalsTest(OnnxProgramTest):
@@ -109,7 +108,7 @@ class OnnxRefusalsTest(OnnxProgramTest):
 
     def test_odd_tensors_are_refused_or_taken_by_every_operator(self):
         """Each operator reads one tensor as all of its inputs: a scalar, an empty one, one of too many dimensions."""
-        rows = (Path(__file__).resolve().parents[2] / "core/onnx").glob("rows_*.cpp")
+        rows = (ROOT / "core/onnx").glob("rows_*.cpp")
         operators = sorted(set(re.findall(r'^ +\{"([A-Z]\w+)", "\d', "".join(path.read_text() for path in rows), re.M)))
         self.assertGreater(len(operators), 150)
         attributes = {"axis": 0, "block_size": 2, "blocksize": 2, "channels_last": 1, "equation": "a", "hidden_size": 1, "K": 1, "N": 1, "kernel_shape": [2, 2], "kv_num_heads": 1,

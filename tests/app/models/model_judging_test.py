@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from onnx_test import constant, model, node, outputs, value
+from onnx_messages import constant, model, node, outputs, value
 from program import ProgramTest
 
 CHANCE = np.random.default_rng(1)

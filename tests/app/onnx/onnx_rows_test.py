@@ -7,9 +7,8 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from onnx_test import constant, model, node, text, value
+from onnx_messages import constant, field, model, node, text, value
 from program import ProgramTest
-from tensor_files_test import field
 
 F, I = np.float32, np.int64
 

@@ -10,36 +10,9 @@ import zlib
 import numpy as np
 
 sys.dont_write_bytecode = True
+from onnx_messages import TYPES, field, packed, tensor, varint
 from program import COPY, X, ProgramTest
 
-
-def varint(number):
-    number &= 2**64 - 1
-    text = bytearray()
-    while number > 127:
-        text.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*text, number])
-
-
-def field(number, content):
-    """A field of a message: an integer, or bytes."""
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def packed(numbers):
-    return b"".join(map(varint, numbers))
-
-
-def tensor(data_type, shape, *fields, packs_shape=True):
-    sizes = field(1, packed(shape)) if packs_shape else b"".join(field(1, size) for size in shape)
-    return sizes + field(2, data_type) + b"".join(fields)
-
-
-# ONNX's number of each type, and NumPy's name.
-TYPES = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 10: "f2", 11: "f8", 12: "u4", 13: "u8"}
 HALVES = np.array([1, -2.5, np.inf], "f2")
 
 # What it is, the message, and its elements.

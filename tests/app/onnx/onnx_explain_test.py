@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from onnx_test import F3, constant, model, node, outputs, value
+from onnx_messages import F3, constant, model, node, outputs, value
 from program import X, ProgramTest
 
 
