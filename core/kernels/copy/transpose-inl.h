@@ -53,11 +53,11 @@ HWY_INLINE void TransposeBlock(T* to, int64_t to_stride, const T* from, int64_t 
                                int64_t last) {
   constexpr int64_t kN = kSide<T>;
   const hn::Full128<T> d;
-  hn::Vec<hn::Full128<T> > rows[kN];
+  hn::Vec<hn::Full128<T>> rows[kN];
   for (int64_t i = 0; i < kN; ++i) rows[i] = hn::LoadU(d, from + std::min(i, last) * from_stride);
   // Shuffling the rows like two halves of a pack of cards, log2(kN) times, is a transposition.
   for (int64_t round = 1; round < kN; round *= 2) {
-    hn::Vec<hn::Full128<T> > shuffled[kN];
+    hn::Vec<hn::Full128<T>> shuffled[kN];
     for (int64_t i = 0; i < kN / 2; ++i) {
       shuffled[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + kN / 2]);
       shuffled[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + kN / 2]);

@@ -22,7 +22,7 @@ namespace {
 // overflow or underflow.
 template <class D>
 HWY_INLINE hn::Vec<D> Number(D d, const ElementParameters& parameters, size_t index) {
-  return hn::Set(d, static_cast<hn::TFromD<D> >(parameters.numbers[index]));
+  return hn::Set(d, static_cast<hn::TFromD<D>>(parameters.numbers[index]));
 }
 
 struct MultiplyAddOf {
@@ -174,7 +174,7 @@ struct DequantizedOf {
 };
 
 // Divides an exact sum and rounds the quotient to odd.
-template <class D, class V = hn::Vec<D> >
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE V OddQuotient(D d, Sum<V> dividend, V divisor) {
   const V quotient = hn::Div(dividend.head, divisor);
   const Sum<V> parts = Halves<26>(d, quotient);

@@ -52,7 +52,7 @@ struct Clamping {
   template <class D, class V>
   HWY_INLINE hn::Vec<D> operator()(D d, V x) const {
     // When demoting to 8 bits, Highway takes values above the range of int16_t for negative ones.
-    constexpr int32_t kMax = std::numeric_limits<hn::TFromD<D> >::max();
+    constexpr int32_t kMax = std::numeric_limits<hn::TFromD<D>>::max();
     return hn::DemoteTo(d, hn::Min(x, hn::Set(hn::DFromV<V>(), kMax)));
   }
 };
@@ -67,7 +67,7 @@ struct SmallToFloats {
 // Splits 64-bit integers into two halves, exact in FLOAT64. Each is placed in the low bits of a
 // number whose last place has the weight of that half.
 template <bool kSigned, class D>
-HWY_INLINE Sum<hn::Vec<D> > HalvesOf(D d, hn::Vec<hn::RebindToUnsigned<D> > x) {
+HWY_INLINE Sum<hn::Vec<D>> HalvesOf(D d, hn::Vec<hn::RebindToUnsigned<D>> x) {
   const hn::RebindToUnsigned<D> du;
   const auto low = hn::Or(hn::And(x, hn::Set(du, 0xFFFFFFFF)), hn::Set(du, 0x4330ull << 48));
   const auto flipped = hn::Xor(hn::ShiftRight<32>(x), hn::Set(du, kSigned ? 1u << 31 : 0));

@@ -34,7 +34,7 @@ struct QuotientOf {
   }
   template <typename T>
   HWY_INLINE T operator()(T a, T b) const {
-    return Guarded<QuotientOf>(a, b, static_cast<T>(0 - static_cast<std::make_unsigned_t<T> >(a)));
+    return Guarded<QuotientOf>(a, b, static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a)));
   }
 };
 

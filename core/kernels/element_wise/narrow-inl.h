@@ -35,10 +35,10 @@ struct DoublesToOddFloats {
 };
 
 // Returns the results as bits; any NaN becomes the default one.
-HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Wide> > RoundedTo(Half, WideVec x) {
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, Wide>> RoundedTo(Half, WideVec x) {
   return FloatsToHalves()(hn::Rebind<uint16_t, Wide>(), DoublesToOddFloats()(Narrow(), x));
 }
-HWY_INLINE hn::Vec<hn::Rebind<uint32_t, Wide> > RoundedTo(float, WideVec x) {
+HWY_INLINE hn::Vec<hn::Rebind<uint32_t, Wide>> RoundedTo(float, WideVec x) {
   return hn::BitCast(hn::Rebind<uint32_t, Wide>(), ToResults(Wide(), x));
 }
 

@@ -36,7 +36,7 @@ HWY_INLINE Sum<V> ExactSumOf(V a, V b) {
 }
 
 // The tail of an infinity is NaN, and is ignored.
-template <class D, class V = hn::Vec<D> >
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE V ToOdd(D d, Sum<V> sum) {
   const hn::RebindToSigned<D> di;
   const auto bits = hn::BitCast(di, sum.head);
@@ -51,7 +51,7 @@ HWY_INLINE V ToOdd(D d, Sum<V> sum) {
 }
 
 // Returns a + b + c, rounded to odd.
-template <class D, class V = hn::Vec<D> >
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE V OddSumOf(D d, V a, V b, V c) {
   const Sum<V> ab = ExactSumOf(a, b);
   const Sum<V> abc = ExactSumOf(ab.head, c);
@@ -64,7 +64,7 @@ HWY_INLINE V OddSumOf(D d, V a, V b, V c) {
 }
 
 // Splits off the low `kBits` of the 53 bits of x; both parts are exact.
-template <int kBits, class D, class V = hn::Vec<D> >
+template <int kBits, class D, class V = hn::Vec<D>>
 HWY_INLINE Sum<V> Halves(D d, V x) {
   const hn::RebindToUnsigned<D> du;
   const auto mask = hn::Set(du, ~uint64_t{0} << kBits);
@@ -73,7 +73,7 @@ HWY_INLINE Sum<V> Halves(D d, V x) {
 }
 
 // Returns `exact` unless `plain` is zero, infinite or NaN, which it is whenever the result is.
-template <class D, class V = hn::Vec<D> >
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE V UnlessSpecial(D d, V exact, V plain) {
   const auto is_special = hn::Or(hn::Eq(plain, hn::Zero(d)), hn::Not(hn::IsFinite(plain)));
   return hn::IfThenElse(is_special, plain, exact);

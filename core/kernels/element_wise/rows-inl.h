@@ -132,7 +132,7 @@ constexpr ElementWiseRow Approximated(ElementWiseFunction function) {
 
 // Converts a mask to a vector of ones and zeros.
 template <class D, class M>
-HWY_INLINE hn::Vec<hn::RebindToUnsigned<D> > OneOrZero(D, M mask) {
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> OneOrZero(D, M mask) {
   const hn::RebindToUnsigned<D> du;
   return hn::IfThenElseZero(hn::RebindMask(du, mask), hn::Set(du, 1));
 }
@@ -140,7 +140,7 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D> > OneOrZero(D, M mask) {
 // Returns a >= b, which Highway lacks for integers.
 template <class V>
 HWY_INLINE auto IsAtLeast(V a, V b) {
-  if constexpr (std::is_integral_v<hn::TFromV<V> >) {
+  if constexpr (std::is_integral_v<hn::TFromV<V>>) {
     return hn::Not(hn::Lt(a, b));
   } else {
     return hn::Ge(a, b);
@@ -150,7 +150,7 @@ HWY_INLINE auto IsAtLeast(V a, V b) {
 // The larger and the smaller operand. A number wins against NaN, and -0 is less than +0.
 template <class D, class V>
 HWY_INLINE V MaxOf(D, V a, V b) {
-  if constexpr (std::is_integral_v<hn::TFromD<D> >) {
+  if constexpr (std::is_integral_v<hn::TFromD<D>>) {
     return hn::Max(a, b);
   } else {
     // Zeros of different sign are equal; the bits that they share are those of +0.
@@ -161,7 +161,7 @@ HWY_INLINE V MaxOf(D, V a, V b) {
 }
 template <class D, class V>
 HWY_INLINE V MinOf(D, V a, V b) {
-  if constexpr (std::is_integral_v<hn::TFromD<D> >) {
+  if constexpr (std::is_integral_v<hn::TFromD<D>>) {
     return hn::Min(a, b);
   } else {
     const V smaller =

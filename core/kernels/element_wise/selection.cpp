@@ -84,7 +84,7 @@ struct GradientOfPositive {
 template <class F, typename T>
 constexpr ElementWiseRow Gradient(ElementWiseFunction function,
                                   DataTypeSet types = {kDataTypeOf<T>}) {
-  constexpr DataType kBits = kDataTypeOf<hwy::MakeUnsigned<T> >;
+  constexpr DataType kBits = kDataTypeOf<hwy::MakeUnsigned<T>>;
   ElementWiseRow row = Row<F, T, 2>(function, types);
   row.in[1] = row.out = kBits;
   return row;

@@ -17,7 +17,7 @@ namespace {
 struct MagnitudeOf {
   template <class D, class V>
   HWY_INLINE V operator()(D, const ElementParameters&, V x) const {
-    if constexpr (std::is_integral_v<hn::TFromD<D> >) {
+    if constexpr (std::is_integral_v<hn::TFromD<D>>) {
       const V sign = hn::BroadcastSignBit(x);  // the most negative number stays as it is
       return hn::Sub(hn::Xor(x, sign), sign);
     } else {
@@ -29,7 +29,7 @@ struct MagnitudeOf {
 struct OppositeOf {
   template <class D, class V>
   HWY_INLINE V operator()(D d, const ElementParameters&, V x) const {
-    if constexpr (std::is_integral_v<hn::TFromD<D> >) {
+    if constexpr (std::is_integral_v<hn::TFromD<D>>) {
       return hn::Sub(hn::Zero(d), x);
     } else {
       return hn::Xor(x, hn::SignBit(d));

@@ -159,7 +159,7 @@ HWY_INLINE VectorSum<D> TwoSumOf(D, hn::Vec<D> a, hn::Vec<D> b) {
 }
 
 template <bool kIsFine, class D>
-HWY_INLINE void AddError(D d, hn::Vec<D> error, CompensatedSum<hn::Vec<D> >& total) {
+HWY_INLINE void AddError(D d, hn::Vec<D> error, CompensatedSum<hn::Vec<D>>& total) {
   if constexpr (kIsFine) {
     const auto errors = TwoSumOf(d, total.errors, error);
     total.errors = errors.sum;
@@ -171,7 +171,7 @@ HWY_INLINE void AddError(D d, hn::Vec<D> error, CompensatedSum<hn::Vec<D> >& tot
 }
 
 template <bool kIsFine, class D>
-HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total) {
+HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D>>& total) {
   const auto sum = TwoSumOf(d, total.sum, term);
   total.sum = sum.sum;
   AddError<kIsFine>(d, sum.error, total);
@@ -179,8 +179,8 @@ HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D> >& total
 
 // Adds a partial sum. Its errors do not become terms, which might change the sign of a zero.
 template <bool kIsFine, class D>
-HWY_INLINE void AddSum(D d, const CompensatedSum<hn::Vec<D> >& sum,
-                       CompensatedSum<hn::Vec<D> >& total) {
+HWY_INLINE void AddSum(D d, const CompensatedSum<hn::Vec<D>>& sum,
+                       CompensatedSum<hn::Vec<D>>& total) {
   total.magnitudes = hn::Add(total.magnitudes, sum.magnitudes);
   AddError<kIsFine>(d, sum.errors, total);
   AddTerm<kIsFine>(d, sum.sum, total);

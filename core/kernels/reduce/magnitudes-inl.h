@@ -59,7 +59,7 @@ struct Magnitudes {
 
 // The magnitudes of the elements in a vector of sums; D is a tag of double.
 template <class D>
-using Range = Magnitudes<hn::Rebind<float, D> >;
+using Range = Magnitudes<hn::Rebind<float, D>>;
 
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -22,7 +22,7 @@ namespace dmlop::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 // Highway's software conversion takes infinities for the largest numbers.
 template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D d, hn::Vec<D> x) {
+HWY_INLINE hn::Vec<hn::Rebind<float, D>> ToFloats(D d, hn::Vec<D> x) {
   HWY_ALIGN double wide[hn::MaxLanes(D())];
   HWY_ALIGN float narrow[hn::MaxLanes(D())];
   hn::Store(x, d, wide);
@@ -31,7 +31,7 @@ HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D d, hn::Vec<D> x) {
 }
 #else
 template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToFloats(D, hn::Vec<D> x) {
+HWY_INLINE hn::Vec<hn::Rebind<float, D>> ToFloats(D, hn::Vec<D> x) {
   return hn::DemoteTo(hn::Rebind<float, D>(), x);
 }
 #endif
@@ -83,7 +83,7 @@ HWY_INLINE hn::Vec<Floats> Canonical(Floats floats, hn::Vec<Floats> x) {
   return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(floats, hn::Set(bits, 0x7FC00000u)), x);
 }
 template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<float, D> > ToResults(D d, hn::Vec<D> x) {
+HWY_INLINE hn::Vec<hn::Rebind<float, D>> ToResults(D d, hn::Vec<D> x) {
   return Canonical(hn::Rebind<float, D>(), ToFloats(d, x));
 }
 

@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
 
 template <SumMap kMap, class D>
-HWY_INLINE hn::Vec<D> WideTerm(D d, hn::Vec<hn::Rebind<float, D> > x) {
+HWY_INLINE hn::Vec<D> WideTerm(D d, hn::Vec<hn::Rebind<float, D>> x) {
   const auto wide = hn::PromoteTo(d, x);
   if constexpr (kMap == SumMap::kMagnitude) return hn::Abs(wide);
   if constexpr (kMap == SumMap::kSquare) return hn::Mul(wide, wide);
@@ -86,7 +86,7 @@ using VectorsOf = TwoVectors<kMap>;
 #else
 template <SumMap kMap, typename T>
 using VectorsOf = std::conditional_t<kMap == SumMap::kSquare && std::is_same_v<T, Half>,
-                                     TwoVectorsOfSquares, TwoVectors<kMap> >;
+                                     TwoVectorsOfSquares, TwoVectors<kMap>>;
 #endif
 
 // Returns the sum of eight terms, `step` elements apart.

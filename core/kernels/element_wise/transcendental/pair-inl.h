@@ -27,14 +27,14 @@ struct Pair {
 };
 
 // Returns a + b exactly if |a| >= |b|, or if a is 0 or a multiple of b's last place.
-template <class V, class D = hn::DFromV<V> >
+template <class V, class D = hn::DFromV<V>>
 HWY_INLINE Pair<D> SumOf(V a, V b) {
   const V sum = hn::Add(a, b);
   return {sum, hn::Sub(b, hn::Sub(sum, a))};
 }
 
 // Returns a + b, whichever is larger, exactly.
-template <class V, class D = hn::DFromV<V> >
+template <class V, class D = hn::DFromV<V>>
 HWY_INLINE Pair<D> SumOfAny(V a, V b) {
   const V sum = hn::Add(a, b);
   const V other = hn::Sub(sum, a);
@@ -64,7 +64,7 @@ HWY_INLINE Pair<D> IfThenElse(M mask, Pair<D> yes, Pair<D> no) {
 }
 
 // Returns a * b exactly.
-template <class V, class D = hn::DFromV<V> >
+template <class V, class D = hn::DFromV<V>>
 HWY_INLINE Pair<D> ProductOf(V a, V b) {
   const V product = hn::Mul(a, b);
   return {product, hn::MulSub(a, b, product)};
@@ -125,12 +125,12 @@ constexpr PairTable<kEntries> EntriesOf(const double (&values)[16]) {
 
 // The low bits of `index` choose an entry.
 template <class D>
-HWY_INLINE hn::Vec<D> Entry(D d, const float* entries, hn::Vec<Bits<D> > index) {
+HWY_INLINE hn::Vec<D> Entry(D d, const float* entries, hn::Vec<Bits<D>> index) {
   const auto low = hn::And(index, hn::Set(Bits<D>(), static_cast<int32_t>(hn::MaxLanes(d)) - 1));
   return hn::TableLookupLanes(hn::LoadU(d, entries), hn::IndicesFromVec(d, low));
 }
 template <class D, size_t kEntries>
-HWY_INLINE Pair<D> Entry(D d, const PairTable<kEntries>& table, hn::Vec<Bits<D> > index) {
+HWY_INLINE Pair<D> Entry(D d, const PairTable<kEntries>& table, hn::Vec<Bits<D>> index) {
   return {Entry(d, table.heads, index), Entry(d, table.tails, index)};
 }
 
@@ -151,7 +151,7 @@ struct LongPairTable {
 template <class D>
 class LongEntry {
  public:
-  HWY_INLINE LongEntry(D d, hn::Vec<Bits<D> > index)
+  HWY_INLINE LongEntry(D d, hn::Vec<Bits<D>> index)
       : index_(index),
         bit3_(hn::BitCast(d, hn::ShiftLeft<28>(index))),
         bit4_(hn::BitCast(d, hn::ShiftLeft<27>(index))) {}
@@ -181,7 +181,7 @@ class LongEntry {
   }
 #endif
 
-  hn::Vec<Bits<D> > index_;
+  hn::Vec<Bits<D>> index_;
   hn::Vec<D> bit3_, bit4_;
 };
 
