@@ -11,7 +11,6 @@
 
 #include "app/files/output.h"
 #include "core/base/error.h"
-#include "core/io/file.h"
 #include "core/io/tensor_file.h"
 #include "core/model/model_resources.h"
 

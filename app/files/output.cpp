@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/files/output.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <utility>
 
 #include "app/text/table_text.h"
 #include "core/base/error.h"

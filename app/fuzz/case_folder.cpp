@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"

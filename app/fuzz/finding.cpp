@@ -12,7 +12,6 @@
 
 #include "app/files/output.h"
 #include "app/shell_word.h"
-#include "app/text/comparison_text.h"
 #include "core/base/text.h"
 #include "core/fuzz/setting.h"
 

@@ -9,7 +9,6 @@
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/document/operator_case.h"
-#include "core/graph/graph.h"
 #include "core/io/picture_file.h"
 #include "core/model/model_resources.h"
 #include "core/onnx/onnx_import.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <span>
 #include <type_traits>
 
 #include "core/base/error.h"

@@ -7,8 +7,6 @@
 #include <cctype>
 #include <filesystem>
 
-#include "app/files/output.h"
-#include "app/graph/graph_model.h"
 #include "app/options/option_kinds.h"
 #include "app/shell_word.h"
 #include "core/base/error.h"

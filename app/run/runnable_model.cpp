@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <memory>
 #include <set>
 
@@ -15,7 +14,6 @@
 #include "core/base/error.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
-#include "core/model/model_run.h"
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {

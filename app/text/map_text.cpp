@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/files/output.h"

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "app/text/table_text.h"
-#include "core/ops/words.h"
 
 namespace dmlop {
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "core/arithmetic/formula_numbers.h"
 #include "core/ops/operator.h"

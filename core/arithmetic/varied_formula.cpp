@@ -2,7 +2,6 @@
 // Evaluates formulas as variations change them: with other sums, factors and steps, and without
 // terms.
 #include <algorithm>
-#include <utility>
 
 #include "core/arithmetic/element_formula.h"
 #include "core/arithmetic/formula_numbers.h"

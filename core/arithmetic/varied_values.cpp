@@ -5,12 +5,9 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <utility>
 
-#include "core/arithmetic/computation.h"
 #include "core/arithmetic/element_formula.h"
-#include "core/arithmetic/float_format.h"
 #include "core/arithmetic/sum_orders.h"
 #include "core/base/parallel.h"
 #include "core/ops/fused.h"

@@ -24,7 +24,6 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/progress.h"

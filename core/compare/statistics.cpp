@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <mutex>
 #include <numeric>
 #include <type_traits>
-#include <vector>
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"

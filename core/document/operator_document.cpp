@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "core/base/spelling.h"
-#include "core/document/value_reader.h"
 #include "core/io/file.h"
 
 namespace dmlop {

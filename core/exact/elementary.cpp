@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/exact/double_double.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/half.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/exact/exact_sum.h"
 
-#include <algorithm>
-#include <cassert>
-#include <cstddef>
 #include <optional>
 
 #include "core/exact/double_double.h"

@@ -2,9 +2,7 @@
 #include "core/exact/rounding.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
-#include <cmath>
 #include <cstddef>
 #include <type_traits>
 

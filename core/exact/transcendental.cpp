@@ -4,9 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "core/exact/double_double.h"
 #include "core/exact/elementary.h"
-#include "core/exact/functions.h"
 
 namespace dmlop {
 

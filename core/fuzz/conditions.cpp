@@ -5,12 +5,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <optional>
 #include <set>
-#include <utility>
 
-#include "core/fuzz/setting.h"
 #include "core/fuzz/studies.h"
 
 namespace dmlop {

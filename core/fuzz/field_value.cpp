@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/arithmetic/computation.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

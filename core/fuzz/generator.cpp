@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
-#include <utility>
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"

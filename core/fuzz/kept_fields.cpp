@@ -10,7 +10,6 @@
 #include "core/document/document_json.h"
 #include "core/document/operator_document.h"
 #include "core/fuzz/case_change.h"
-#include "core/fuzz/field_value.h"
 
 namespace dmlop {
 namespace {

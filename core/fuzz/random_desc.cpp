@@ -3,15 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "core/fuzz/elements.h"
-#include "core/ops/operator.h"
 
 namespace dmlop {
 

@@ -8,8 +8,6 @@
 #include <span>
 #include <utility>
 
-#include "core/ops/operator.h"
-
 namespace dmlop {
 
 namespace {

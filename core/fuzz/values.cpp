@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/fuzz/elements.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "core/base/text.h"

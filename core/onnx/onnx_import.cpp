@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "core/io/file.h"
 #include "core/onnx/onnx_builder.h"
 #include "core/onnx/onnx_functions.h"
-#include "core/onnx/onnx_node.h"
 
 namespace dmlop {
 namespace {

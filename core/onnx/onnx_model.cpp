@@ -5,17 +5,11 @@
 
 #include <algorithm>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <protozero/pbf_reader.hpp>
-#include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/text.h"

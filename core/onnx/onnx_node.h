@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <concepts>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/formula.h"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>

@@ -2,7 +2,6 @@
 #include "core/ops/pieces.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/base/integers.h"
 #include "core/tensor/nibbles.h"

@@ -2,7 +2,6 @@
 // The properties of a formula that do not depend on the values of elements.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 

@@ -2,11 +2,7 @@
 #include "core/units/magnitude.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numbers>
-#include <numeric>
-#include <vector>
 
 #include "core/arithmetic/float_format.h"
 #include "core/exact/transcendental.h"

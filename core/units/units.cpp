@@ -13,7 +13,6 @@
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 #include "core/units/formula_character.h"
-#include "core/units/magnitude.h"
 
 namespace dmlop {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/kernels/matrix/integer_tile.h"
-#include "core/kernels/matrix/product.h"
 
 namespace dmlop {
 

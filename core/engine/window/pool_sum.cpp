@@ -15,7 +15,6 @@
 #include "core/exact/exact_sum.h"
 #include "core/exact/rounding.h"
 #include "core/kernels/reduce/sum_finalizers.h"
-#include "core/kernels/window/pool_row.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/window/pool_windows.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "core/engine/reduce/reduce_run.h"

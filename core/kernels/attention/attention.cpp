@@ -232,8 +232,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 AttentionKernels AttentionKernelsFor() {
-  constexpr IsaForms<AttentionKernels()> kForms = DMLOP_ISA_FORMS(MakeKernels);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(MakeKernels)();
 }
 
 }  // namespace dmlop

@@ -173,26 +173,16 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-namespace {
-
-using CopyForms = IsaForms<std::remove_pointer_t<CopyTileFunction>>;
-constexpr CopyForms kCopyTile1 = DMLOP_ISA_FORMS(CopyTile1);
-constexpr CopyForms kCopyTile2 = DMLOP_ISA_FORMS(CopyTile2);
-constexpr CopyForms kCopyTile4 = DMLOP_ISA_FORMS(CopyTile4);
-constexpr CopyForms kCopyTile8 = DMLOP_ISA_FORMS(CopyTile8);
-
-}  // namespace
-
 CopyTileFunction CopyTileFor(size_t element_width) {
   switch (element_width) {
     case 1:
-      return Choose(kCopyTile1);
+      return DMLOP_CHOOSE(CopyTile1);
     case 2:
-      return Choose(kCopyTile2);
+      return DMLOP_CHOOSE(CopyTile2);
     case 4:
-      return Choose(kCopyTile4);
+      return DMLOP_CHOOSE(CopyTile4);
     case 8:
-      return Choose(kCopyTile8);
+      return DMLOP_CHOOSE(CopyTile8);
     default:
       assert(false);
       return nullptr;

@@ -70,13 +70,8 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-namespace {
-constexpr IsaForms<std::remove_pointer_t<ShortRowsFunction>> kCopyShortRows =
-    DMLOP_ISA_FORMS(CopyShortRows);
-}  // namespace
-
 ShortRowsFunction ShortRowsForIsa() {
-  return Choose(kCopyShortRows);
+  return DMLOP_CHOOSE(CopyShortRows);
 }
 
 }  // namespace dmlop

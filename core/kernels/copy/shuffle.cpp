@@ -147,12 +147,8 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-namespace {
-constexpr IsaForms<std::remove_pointer_t<ShuffleFunction>> kShuffle = DMLOP_ISA_FORMS(Shuffle);
-}  // namespace
-
 ShuffleFunction ShuffleForIsa() {
-  return Choose(kShuffle);
+  return DMLOP_CHOOSE(Shuffle);
 }
 
 }  // namespace dmlop

@@ -55,13 +55,8 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-namespace {
-constexpr IsaForms<std::remove_pointer_t<StreamRowsFunction>> kStreamRows =
-    DMLOP_ISA_FORMS(StreamRows);
-}  // namespace
-
 StreamRowsFunction StreamRowsForIsa() {
-  return Choose(kStreamRows);
+  return DMLOP_CHOOSE(StreamRows);
 }
 
 void FlushStreams() {

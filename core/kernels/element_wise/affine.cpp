@@ -283,8 +283,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 std::span<const ElementWiseRow> AffineRows() {
-  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(AffineTable);
-  return Choose(kTables)();
+  return DMLOP_CHOOSE(AffineTable)();
 }
 
 }  // namespace dmlop

@@ -51,9 +51,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 RoundFunction* RoundFunctionFor(DataType type) {
-  static constexpr IsaForms<RoundFunction> kFloat32Rows = DMLOP_ISA_FORMS(RoundRow<float>);
-  static constexpr IsaForms<RoundFunction> kFloat16Rows = DMLOP_ISA_FORMS(RoundRow<Half>);
-  return Choose(type == DataType::kFloat32 ? kFloat32Rows : kFloat16Rows);
+  return type == DataType::kFloat32 ? DMLOP_CHOOSE(RoundRow<float>) : DMLOP_CHOOSE(RoundRow<Half>);
 }
 
 }  // namespace dmlop

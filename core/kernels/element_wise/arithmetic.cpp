@@ -157,8 +157,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 std::span<const ElementWiseRow> ArithmeticRows() {
-  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(ArithmeticTable);
-  return Choose(kTables)();
+  return DMLOP_CHOOSE(ArithmeticTable)();
 }
 
 }  // namespace dmlop

@@ -217,8 +217,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 RowFunction* ConversionRowFor(ConversionRow row) {
-  static constexpr IsaForms<RowFunction* const*()> kTables = DMLOP_ISA_FORMS(ConversionTable);
-  return Choose(kTables)()[static_cast<size_t>(row)];
+  return DMLOP_CHOOSE(ConversionTable)()[static_cast<size_t>(row)];
 }
 
 }  // namespace dmlop

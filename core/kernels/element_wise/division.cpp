@@ -103,8 +103,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 std::span<const ElementWiseRow> DivisionRows() {
-  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(DivisionTable);
-  return Choose(kTables)();
+  return DMLOP_CHOOSE(DivisionTable)();
 }
 
 }  // namespace dmlop

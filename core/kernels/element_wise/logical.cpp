@@ -173,8 +173,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 std::span<const ElementWiseRow> LogicalRows() {
-  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(LogicalTable);
-  return Choose(kTables)();
+  return DMLOP_CHOOSE(LogicalTable)();
 }
 
 }  // namespace dmlop

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/kernels/simd/isa.h"
-#include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

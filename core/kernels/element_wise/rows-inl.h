@@ -11,7 +11,6 @@
 #include <hwy/highway.h>
 
 #include <limits>
-#include <span>
 #include <type_traits>
 #include <utility>
 

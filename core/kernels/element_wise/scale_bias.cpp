@@ -11,11 +11,9 @@
 
 #include <algorithm>
 #include <cfenv>
-#include <cstdint>
 #include <limits>
 
 #include "core/kernels/simd/dispatch.h"
-#include "core/tensor/half.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -316,16 +314,10 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-namespace {
-template <typename T>
-constexpr IsaForms<std::remove_pointer_t<ScaleBiasFunction>> kScaleBiasRow =
-    DMLOP_ISA_FORMS(ScaleBiasRow<T>);
-}  // namespace
-
 ScaleBiasFunction ScaleBiasFor(DataType type) {
   ScaleBiasFunction function = nullptr;
   VisitDataType(Join<Floats, Integers32, Integers16, Integers8>(), type,
-                [&]<typename T>() { function = Choose(kScaleBiasRow<T>); });
+                [&]<typename T>() { function = DMLOP_CHOOSE(ScaleBiasRow<T>); });
   return function;
 }
 

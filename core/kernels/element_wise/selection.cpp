@@ -153,8 +153,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 std::span<const ElementWiseRow> SelectionRows() {
-  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(SelectionTable);
-  return Choose(kTables)();
+  return DMLOP_CHOOSE(SelectionTable)();
 }
 
 }  // namespace dmlop

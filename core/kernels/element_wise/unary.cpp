@@ -204,8 +204,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 std::span<const ElementWiseRow> UnaryRows() {
-  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(UnaryTable);
-  return Choose(kTables)();
+  return DMLOP_CHOOSE(UnaryTable)();
 }
 
 }  // namespace dmlop

@@ -29,9 +29,7 @@ namespace dmlop {
 
 template <typename T>
 AddPlacesFunction<T> AddPlacesForIsa() {
-  constexpr IsaForms<std::remove_pointer_t<AddPlacesFunction<T>>> kForms =
-      DMLOP_ISA_FORMS(AddPlaces<T>);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(AddPlaces<T>);
 }
 
 template AddPlacesFunction<int32_t> AddPlacesForIsa();

@@ -302,36 +302,25 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 IntegerTileShape CurrentIntegerTile() {
-  static constexpr IsaForms<IntegerTileShape()> kForms = DMLOP_ISA_FORMS(Shape);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(Shape)();
 }
 
 void AddTile(int64_t rows, const int16_t* left, const int16_t* right, int64_t pairs, int32_t* sums,
              int64_t stride) {
-  static constexpr IsaForms<void(int64_t, const int16_t*, const int16_t*, int64_t, int32_t*,
-                                 int64_t)>
-      kForms = DMLOP_ISA_FORMS(AddProducts);
-  Choose(kForms)(rows, left, right, pairs, sums, stride);
+  DMLOP_CHOOSE(AddProducts)(rows, left, right, pairs, sums, stride);
 }
 
 void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
                int64_t width, int16_t* panel) {
-  static constexpr IsaForms<void(const ByteLines&, int64_t, int64_t, const int16_t*, int64_t,
-                                 int16_t*)>
-      kForms = DMLOP_ISA_FORMS(Pack);
-  Choose(kForms)(from, lines, count, zero_points, width, panel);
+  DMLOP_CHOOSE(Pack)(from, lines, count, zero_points, width, panel);
 }
 
 void WidenBytes(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to) {
-  static constexpr IsaForms<void(const ByteLines&, int64_t, int16_t, int16_t*)> kForms =
-      DMLOP_ISA_FORMS(Widen);
-  Choose(kForms)(from, count, zero_point, to);
+  DMLOP_CHOOSE(Widen)(from, count, zero_point, to);
 }
 
 void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel) {
-  static constexpr IsaForms<void(const int16_t*, const int16_t*, int64_t, int16_t*)> kForms =
-      DMLOP_ISA_FORMS(Interleave);
-  Choose(kForms)(first, second, width, panel);
+  DMLOP_CHOOSE(Interleave)(first, second, width, panel);
 }
 
 }  // namespace dmlop

@@ -150,9 +150,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 PackFunction* PackFunctionFor(DataType type) {
-  static constexpr IsaForms<PackFunction> kFloats = DMLOP_ISA_FORMS(PackFloats);
-  static constexpr IsaForms<PackFunction> kHalves = DMLOP_ISA_FORMS(PackHalves);
-  return Choose(type == DataType::kFloat16 ? kHalves : kFloats);
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(PackHalves) : DMLOP_CHOOSE(PackFloats);
 }
 
 }  // namespace dmlop

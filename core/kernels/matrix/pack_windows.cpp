@@ -79,9 +79,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 PackTapFunction* PackTapFunctionFor(DataType type) {
-  static constexpr IsaForms<PackTapFunction> kFloats = DMLOP_ISA_FORMS(PackFloatTap);
-  static constexpr IsaForms<PackTapFunction> kHalves = DMLOP_ISA_FORMS(PackHalfTap);
-  return Choose(type == DataType::kFloat16 ? kHalves : kFloats);
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(PackHalfTap) : DMLOP_CHOOSE(PackFloatTap);
 }
 
 }  // namespace dmlop

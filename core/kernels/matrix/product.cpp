@@ -294,23 +294,19 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 ProductKernels ProductKernelsNow() {
-  static constexpr IsaForms<ProductKernels()> kForms = DMLOP_ISA_FORMS(Kernels);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(Kernels)();
 }
 
 PreciseDotFunction* PreciseDotFunctionNow() {
-  static constexpr IsaForms<PreciseDotFunction> kForms = DMLOP_ISA_FORMS(PreciseDot);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(PreciseDot);
 }
 
 PreciseDotFunction* FineDotFunctionNow() {
-  static constexpr IsaForms<PreciseDotFunction> kForms = DMLOP_ISA_FORMS(FineDot);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(FineDot);
 }
 
 ExactDotFunction* ExactDotFunctionNow() {
-  static constexpr IsaForms<ExactDotFunction> kForms = DMLOP_ISA_FORMS(ExactDot);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(ExactDot);
 }
 
 }  // namespace dmlop

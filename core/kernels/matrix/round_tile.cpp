@@ -191,9 +191,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 RoundingFunction* RoundingFunctionFor(DataType type) {
-  static constexpr IsaForms<RoundingFunction> kFloats = DMLOP_ISA_FORMS(RoundFloats);
-  static constexpr IsaForms<RoundingFunction> kHalves = DMLOP_ISA_FORMS(RoundHalves);
-  return Choose(type == DataType::kFloat16 ? kHalves : kFloats);
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(RoundHalves) : DMLOP_CHOOSE(RoundFloats);
 }
 
 }  // namespace dmlop

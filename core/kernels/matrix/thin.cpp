@@ -203,14 +203,11 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 ThinFunction* ThinFunctionFor(DataType type) {
-  static constexpr IsaForms<ThinFunction> kFloats = DMLOP_ISA_FORMS(ThinFloats);
-  static constexpr IsaForms<ThinFunction> kHalves = DMLOP_ISA_FORMS(ThinHalves);
-  return Choose(type == DataType::kFloat16 ? kHalves : kFloats);
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(ThinHalves) : DMLOP_CHOOSE(ThinFloats);
 }
 
 RowsFunction* RowsFunctionNow() {
-  static constexpr IsaForms<RowsFunction> kForms = DMLOP_ISA_FORMS(MultiplyRowsOfLines);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(MultiplyRowsOfLines);
 }
 
 }  // namespace dmlop

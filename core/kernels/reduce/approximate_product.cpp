@@ -283,8 +283,7 @@ namespace dmlop {
 
 template <typename T>
 ApproximateProductKernels<T> ApproximateProductKernelsFor(bool tracked) {
-  constexpr IsaForms<ApproximateProductKernels<T>(bool)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(tracked);
+  return DMLOP_CHOOSE(MakeKernels<T>)(tracked);
 }
 
 template ApproximateProductKernels<float> ApproximateProductKernelsFor(bool);

@@ -354,15 +354,12 @@ namespace dmlop {
 
 template <typename T>
 ApproximateSumKernels<T> ApproximateSumKernelsFor(SumMap map) {
-  constexpr IsaForms<ApproximateSumKernels<T>(SumMap)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(map);
+  return DMLOP_CHOOSE(MakeKernels<T>)(map);
 }
 
 template <typename T>
 FinalizeSumsFunction<T> FinalizeSumsFor(SumMap map, SumFinalizer finalizer) {
-  constexpr IsaForms<FinalizeSumsFunction<T>(SumMap, SumFinalizer)> kForms =
-      DMLOP_ISA_FORMS(MakeFinalize<T>);
-  return Choose(kForms)(map, finalizer);
+  return DMLOP_CHOOSE(MakeFinalize<T>)(map, finalizer);
 }
 
 template ApproximateSumKernels<float> ApproximateSumKernelsFor(SumMap map);

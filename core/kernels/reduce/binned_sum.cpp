@@ -8,8 +8,6 @@
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
 
-#include <algorithm>
-
 #include "core/kernels/reduce/bin_vectors-inl.h"
 #include "core/kernels/reduce/columns-inl.h"
 #include "core/kernels/reduce/sum_maps-inl.h"
@@ -168,8 +166,7 @@ namespace dmlop {
 
 template <typename T>
 BinnedSumKernels<T> BinnedSumKernelsFor(SumMap map) {
-  constexpr IsaForms<BinnedSumKernels<T>(SumMap)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(map);
+  return DMLOP_CHOOSE(MakeKernels<T>)(map);
 }
 
 template BinnedSumKernels<float> BinnedSumKernelsFor(SumMap map);

@@ -221,8 +221,7 @@ namespace dmlop {
 
 template <typename T>
 ErrorKernels<T> ErrorKernelsFor() {
-  constexpr IsaForms<ErrorKernels<T>()> kForms = DMLOP_ISA_FORMS(Kernels<T>);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(Kernels<T>)();
 }
 
 template ErrorKernels<double> ErrorKernelsFor();

@@ -2,7 +2,6 @@
 #include "core/kernels/reduce/exp_sum.h"
 
 #include <cmath>
-#include <type_traits>
 
 #include "core/exact/elementary.h"
 
@@ -455,8 +454,7 @@ namespace dmlop {
 
 template <typename T>
 ExpSumKernels<T> ExpSumKernelsFor() {
-  constexpr IsaForms<ExpSumKernels<T>()> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(MakeKernels<T>)();
 }
 
 template ExpSumKernels<float> ExpSumKernelsFor();

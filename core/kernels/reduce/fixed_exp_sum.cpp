@@ -206,8 +206,7 @@ namespace dmlop {
 
 template <typename T>
 FixedExpSumKernels<T> FixedExpSumKernelsFor() {
-  constexpr IsaForms<FixedExpSumKernels<T>()> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(MakeKernels<T>)();
 }
 
 template FixedExpSumKernels<float> FixedExpSumKernelsFor();

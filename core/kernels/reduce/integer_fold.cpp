@@ -117,8 +117,7 @@ namespace dmlop {
 
 template <typename T>
 IntegerFoldKernels<T> IntegerFoldKernelsFor(IntegerFold fold) {
-  constexpr IsaForms<IntegerFoldKernels<T>(IntegerFold)> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(fold);
+  return DMLOP_CHOOSE(MakeKernels<T>)(fold);
 }
 
 template IntegerFoldKernels<uint32_t> IntegerFoldKernelsFor(IntegerFold fold);

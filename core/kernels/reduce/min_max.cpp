@@ -234,14 +234,12 @@ namespace dmlop {
 
 template <typename T>
 MinMaxKernels<T> MinMaxKernelsFor() {
-  constexpr IsaForms<MinMaxKernels<T>()> kForms = DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(MakeKernels<T>)();
 }
 
 template <typename T>
 MinMaxIndexKernels<T> MinMaxIndexKernelsFor() {
-  constexpr IsaForms<MinMaxIndexKernels<T>()> kForms = DMLOP_ISA_FORMS(MakeIndexKernels<T>);
-  return Choose(kForms)();
+  return DMLOP_CHOOSE(MakeIndexKernels<T>)();
 }
 
 template MinMaxKernels<float> MinMaxKernelsFor();

@@ -304,9 +304,7 @@ namespace dmlop {
 
 template <typename T>
 ShortSumKernels<T> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer) {
-  constexpr IsaForms<ShortSumKernels<T>(SumMap, SumFinalizer)> kForms =
-      DMLOP_ISA_FORMS(MakeKernels<T>);
-  return Choose(kForms)(map, finalizer);
+  return DMLOP_CHOOSE(MakeKernels<T>)(map, finalizer);
 }
 
 template ShortSumKernels<float> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer);

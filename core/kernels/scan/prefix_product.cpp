@@ -128,8 +128,7 @@ namespace dmlop {
 
 template <typename T>
 PrefixProductKernel<T>* PrefixProductKernelFor() {
-  static constexpr IsaForms<PrefixProductKernel<T>> kForms = DMLOP_ISA_FORMS(MultiplyPrefixes<T>);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(MultiplyPrefixes<T>);
 }
 
 template PrefixProductKernel<float>* PrefixProductKernelFor();

@@ -5,6 +5,8 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "core/kernels/simd/isa.h"
 
 namespace dmlop {
@@ -27,3 +29,11 @@ Function* Choose(const IsaForms<Function>& forms) {
     HWY_CHOOSE_AVX3(function), HWY_CHOOSE_AVX2(function), HWY_CHOOSE_SSE4(function), \
         HWY_CHOOSE_NEON(function), HWY_CHOOSE_FALLBACK(function)                     \
   }
+
+// Chooses the form of such a function for the current instruction set.
+#define DMLOP_CHOOSE(function)                                                  \
+  [] {                                                                          \
+    using Function = std::remove_pointer_t<decltype(&HWY_NAMESPACE::function)>; \
+    static constexpr IsaForms<Function> kForms = DMLOP_ISA_FORMS(function);     \
+    return Choose(kForms);                                                      \
+  }()

@@ -49,13 +49,8 @@ HWY_AFTER_NAMESPACE();
 
 namespace dmlop {
 
-namespace {
-constexpr IsaForms<std::remove_pointer_t<MultiplyAddsFunction>> kMultiplyAdds =
-    DMLOP_ISA_FORMS(MultiplyAdds);
-}  // namespace
-
 MultiplyAddsFunction MultiplyAddsForIsa() {
-  return Choose(kMultiplyAdds);
+  return DMLOP_CHOOSE(MultiplyAdds);
 }
 
 }  // namespace dmlop

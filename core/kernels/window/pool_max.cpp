@@ -71,8 +71,7 @@ namespace dmlop {
 
 template <typename T>
 PoolMaxKernel<T> PoolMaxKernelFor() {
-  constexpr IsaForms<void(const PoolRow<T>&, KeyOf<T>, T*)> kForms = DMLOP_ISA_FORMS(FindMaxima<T>);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(FindMaxima<T>);
 }
 
 template PoolMaxKernel<float> PoolMaxKernelFor();
@@ -83,9 +82,7 @@ template PoolMaxKernel<int32_t> PoolMaxKernelFor();
 template PoolMaxKernel<int64_t> PoolMaxKernelFor();
 
 PoolWinnerKernel PoolWinnerKernelFor() {
-  constexpr IsaForms<void(const PoolRow<float>&, int32_t*, int32_t*)> kForms =
-      DMLOP_ISA_FORMS(FindWinners);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(FindWinners);
 }
 
 }  // namespace dmlop

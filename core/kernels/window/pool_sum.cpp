@@ -82,16 +82,12 @@ namespace dmlop {
 
 template <typename T>
 PoolSumKernel<T> PoolSumKernelFor(SumMap map, SumFinalizer finalizer) {
-  constexpr IsaForms<PoolSumKernel<T>(SumMap, SumFinalizer)> kForms =
-      DMLOP_ISA_FORMS(MakeKernel<T>);
-  return Choose(kForms)(map, finalizer);
+  return DMLOP_CHOOSE(MakeKernel<T>)(map, finalizer);
 }
 
 template <typename T>
 IntegerPoolSumKernel<T> IntegerPoolSumKernelFor() {
-  constexpr IsaForms<void(const PoolRow<T>&, int64_t*)> kForms =
-      DMLOP_ISA_FORMS(SumIntegerPoolRow<T>);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(SumIntegerPoolRow<T>);
 }
 
 template IntegerPoolSumKernel<int8_t> IntegerPoolSumKernelFor();

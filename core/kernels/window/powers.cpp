@@ -182,15 +182,12 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 void RaiseAll(std::span<double> bases, double exponent) {
-  constexpr IsaForms<void(double*, int64_t, double)> kForms = DMLOP_ISA_FORMS(RaiseEach);
-  Choose(kForms)(bases.data(), std::ssize(bases), exponent);
+  DMLOP_CHOOSE(RaiseEach)(bases.data(), std::ssize(bases), exponent);
 }
 
 template <typename T>
 PoolNormKernel<T> PoolNormKernelFor() {
-  constexpr IsaForms<void(const PoolRow<T>&, const TapLoops&, uint32_t, double*)> kForms =
-      DMLOP_ISA_FORMS(NormPoolRow<T>);
-  return Choose(kForms);
+  return DMLOP_CHOOSE(NormPoolRow<T>);
 }
 
 template PoolNormKernel<float> PoolNormKernelFor();

@@ -13,9 +13,6 @@
 
 #include <bit>
 #include <cstddef>
-#include <limits>
-
-#include "core/kernels/element_wise/row.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {

@@ -12,7 +12,6 @@
 #define DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_QUICK_INL_H_
 #endif
 
-#include <cmath>
 #include <limits>
 
 #include "core/kernels/element_wise/transcendental/quick_pieces-inl.h"

@@ -124,8 +124,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 std::span<const ElementWiseRow> TranscendentalRows() {
-  static constexpr IsaForms<RowTable> kTables = DMLOP_ISA_FORMS(TranscendentalTable);
-  return Choose(kTables)();
+  return DMLOP_CHOOSE(TranscendentalTable)();
 }
 
 }  // namespace dmlop
