@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/exact/transcendental.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <iterator>
 
 #include "core/exact/elementary.h"
 
@@ -182,180 +184,129 @@ DoubleDouble Swish(double x, double a) {
   return Logistic(scaled) * x;
 }
 
-DoubleDouble Evaluate(F function, const TranscendentalArguments& arguments) {
-  const auto [x, a, b] = arguments;
-  switch (function) {
-    case F::kExp:
-      return Exp({x, 0});
-    case F::kLog:
-      return Log({x, 0});
-    case F::kSin:
-      return Sine(x);
-    case F::kCos:
-      return Cosine(x);
-    case F::kTan:
-      return Tangent(x);
-    case F::kAsin:
-      return ArcSine(x);
-    case F::kAcos:
-      return Angle(OtherLeg(x), {x, 0});
-    case F::kAtan:
-      return WithSignOf(x, Angle({std::fabs(x), 0}, kUnity));
-    case F::kSinh:
-      return HyperbolicSine(x);
-    case F::kCosh:
-      return HyperbolicCosine(x);
-    case F::kTanh:
-      return HyperbolicTangent({x, 0});
-    case F::kAsinh:
-      return AreaSine(x);
-    case F::kAcosh:
-      return AreaCosine(x);
-    case F::kAtanh:
-      return AreaTangent(x);
-    case F::kErf:
-      return ErrorFunction(x);
-    case F::kSigmoid:
-      return Logistic({x, 0});
-    case F::kGelu:
-      return Gelu(x);
-    case F::kElu:
-      return Expm1({x, 0}) * a;
-    case F::kCelu:
-      return ContinuousUnit(x, a);
-    case F::kScaledElu:
-      return ScaledUnit(x, a, b);
-    case F::kScaledTanh:
-      return HyperbolicTangent(TwoProduct(x, b)) * a;
-    case F::kSoftplus:
-      return Softplus(x, a);
-    case F::kParametricSoftplus:
-      return SoftMaximum(TwoProduct(x, b)) * a;
-    case F::kSwish:
-      return Swish(x, a);
-    case F::kConstantPow:
-    case F::kPow:
-      return SnapToShort(WithSignOf(std::fmod(a, 2) != 0 ? x : 1, Power(x, a)));
-    case F::kAtanYx:
-      return WithSignOf(x, Angle({std::fabs(x), 0}, {a, 0}));
-    default:
-      assert(false);
-      return {};
-  }
-}
-
-}  // namespace
-
-HeadTail ExactTranscendental(ElementWiseFunction function,
-                             const TranscendentalArguments& arguments) {
-  if (IsSpecial(function, arguments)) return {SpecialValue(function, arguments), 0};
-  return Evaluate(function, arguments);
-}
-
 // --- special values ------------------------------------------------------------------------------
 
-namespace {
+double SpecialContinuousUnit(TranscendentalArguments v) {
+  return (v.x > 0 ? v.x : 0.0) + std::fmin(0.0, v.a * std::expm1(v.x / v.a)) + 0.0;
+}
 
-using F = ElementWiseFunction;
+double SpecialScaledUnit(TranscendentalArguments v) {
+  if (v.x > 0) return v.b * v.x;
+  return v.b * (std::isinf(v.a) ? v.a * std::exp(v.x) - v.a : v.a * std::expm1(v.x) + 0.0);
+}
+
+double SpecialSoftMaximum(TranscendentalArguments v) {
+  return v.a * (v.a == 0 && std::isfinite(v.b * v.x) ? 1 : std::log1p(std::exp(v.b * v.x)));
+}
+
+// --- the functions -------------------------------------------------------------------------------
+
+using Arguments = TranscendentalArguments;
+
+constexpr auto kIsZero = [](Arguments v) { return v.x == 0; };
+constexpr auto kIsPoint = [](Arguments v) { return v.x == 0 || v.a == 0; };
+constexpr auto kIsAnyZero = [](Arguments v) { return v.x == 0 || v.a == 0 || v.b == 0; };
+
+// For finite arguments; others are special.
+struct Function {
+  F function;
+  bool (*is_special)(Arguments v);
+  double (*special)(Arguments v);
+  DoubleDouble (*value)(Arguments v);  // where it is not special
+};
+
+constexpr auto kIsSpecialPower = [](Arguments v) {
+  return v.x == 0 || v.a == 0 || std::fabs(v.x) == 1 || (v.x < 0 && v.a != std::trunc(v.a));
+};
+constexpr auto kSpecialPower = [](Arguments v) { return std::pow(v.x, v.a); };
+constexpr auto kPower = [](Arguments v) {
+  return SnapToShort(WithSignOf(std::fmod(v.a, 2) != 0 ? v.x : 1, Power(v.x, v.a)));
+};
+
+constexpr DoubleDouble Exact(double x) {
+  return {x, 0};
+}
+
+constexpr Function kFunctions[] = {
+    {F::kExp, kIsZero, [](Arguments v) { return std::exp(v.x); },
+     [](Arguments v) { return Exp(Exact(v.x)); }},
+    {F::kLog, [](Arguments v) { return v.x <= 0; }, [](Arguments v) { return std::log(v.x); },
+     [](Arguments v) { return Log(Exact(v.x)); }},
+    {F::kSin, kIsZero, [](Arguments v) { return std::sin(v.x); },
+     [](Arguments v) { return Sine(v.x); }},
+    {F::kCos, kIsZero, [](Arguments v) { return std::cos(v.x); },
+     [](Arguments v) { return Cosine(v.x); }},
+    {F::kTan, kIsZero, [](Arguments v) { return std::tan(v.x); },
+     [](Arguments v) { return Tangent(v.x); }},
+    {F::kAsin, [](Arguments v) { return v.x == 0 || std::fabs(v.x) > 1; },
+     [](Arguments v) { return std::asin(v.x); }, [](Arguments v) { return ArcSine(v.x); }},
+    {F::kAcos, [](Arguments v) { return std::fabs(v.x) >= 1; },
+     [](Arguments v) { return std::acos(v.x); },
+     [](Arguments v) { return Angle(OtherLeg(v.x), Exact(v.x)); }},
+    {F::kAtan, kIsZero, [](Arguments v) { return std::atan(v.x); },
+     [](Arguments v) { return WithSignOf(v.x, Angle(Exact(std::fabs(v.x)), kUnity)); }},
+    {F::kSinh, kIsZero, [](Arguments v) { return std::sinh(v.x); },
+     [](Arguments v) { return HyperbolicSine(v.x); }},
+    {F::kCosh, kIsZero, [](Arguments v) { return std::cosh(v.x); },
+     [](Arguments v) { return HyperbolicCosine(v.x); }},
+    {F::kTanh, kIsZero, [](Arguments v) { return std::tanh(v.x); },
+     [](Arguments v) { return HyperbolicTangent(Exact(v.x)); }},
+    {F::kAsinh, kIsZero, [](Arguments v) { return std::asinh(v.x); },
+     [](Arguments v) { return AreaSine(v.x); }},
+    {F::kAcosh, [](Arguments v) { return v.x <= 1; }, [](Arguments v) { return std::acosh(v.x); },
+     [](Arguments v) { return AreaCosine(v.x); }},
+    {F::kAtanh, [](Arguments v) { return v.x == 0 || std::fabs(v.x) >= 1; },
+     [](Arguments v) { return std::atanh(v.x); }, [](Arguments v) { return AreaTangent(v.x); }},
+    {F::kErf, kIsZero, [](Arguments v) { return std::erf(v.x); },
+     [](Arguments v) { return ErrorFunction(v.x); }},
+    {F::kSigmoid, kIsZero, [](Arguments v) { return 1 / (1 + std::exp(-v.x)); },
+     [](Arguments v) { return Logistic(Exact(v.x)); }},
+    {F::kGelu, kIsZero, [](Arguments v) { return 0.5 * v.x * (1 + std::erf(v.x)); },
+     [](Arguments v) { return Gelu(v.x); }},
+    {F::kElu, [](Arguments v) { return v.x >= 0 || v.a == 0; },
+     [](Arguments v) { return v.x >= 0 ? v.x : v.a * std::expm1(v.x); },
+     [](Arguments v) { return Expm1(Exact(v.x)) * v.a; }},
+    {F::kCelu, kIsPoint, SpecialContinuousUnit,
+     [](Arguments v) { return ContinuousUnit(v.x, v.a); }},
+    {F::kScaledElu, kIsAnyZero, SpecialScaledUnit,
+     [](Arguments v) { return ScaledUnit(v.x, v.a, v.b); }},
+    {F::kScaledTanh, kIsAnyZero, [](Arguments v) { return v.a * std::tanh(v.b * v.x); },
+     [](Arguments v) { return HyperbolicTangent(TwoProduct(v.x, v.b)) * v.a; }},
+    {F::kSoftplus, [](Arguments v) { return v.a == 0; },
+     [](Arguments v) { return std::log1p(std::exp(v.a * v.x)) / v.a; },
+     [](Arguments v) { return Softplus(v.x, v.a); }},
+    {F::kParametricSoftplus, [](Arguments v) { return v.a == 0; }, SpecialSoftMaximum,
+     [](Arguments v) { return SoftMaximum(TwoProduct(v.x, v.b)) * v.a; }},
+    {F::kSwish, kIsZero, [](Arguments v) { return v.x / (1 + std::exp(-v.a * v.x)); },
+     [](Arguments v) { return Swish(v.x, v.a); }},
+    {F::kConstantPow, kIsSpecialPower, kSpecialPower, kPower},
+    {F::kPow, kIsSpecialPower, kSpecialPower, kPower},
+    {F::kAtanYx, kIsPoint, [](Arguments v) { return std::atan2(v.x, v.a); },
+     [](Arguments v) { return WithSignOf(v.x, Angle(Exact(std::fabs(v.x)), Exact(v.a))); }},
+};
+
+const Function& RowOf(F function) {
+  const auto* const row = std::ranges::find(kFunctions, function, &Function::function);
+  assert(row != std::end(kFunctions));
+  return *row;
+}
 
 }  // namespace
-
-double SpecialValue(ElementWiseFunction function, const TranscendentalArguments& arguments) {
-  const auto [x, a, b] = arguments;
-  switch (function) {
-    case F::kExp:
-      return std::exp(x);
-    case F::kLog:
-      return std::log(x);
-    case F::kSin:
-      return std::sin(x);
-    case F::kCos:
-      return std::cos(x);
-    case F::kTan:
-      return std::tan(x);
-    case F::kAsin:
-      return std::asin(x);
-    case F::kAcos:
-      return std::acos(x);
-    case F::kAtan:
-      return std::atan(x);
-    case F::kSinh:
-      return std::sinh(x);
-    case F::kCosh:
-      return std::cosh(x);
-    case F::kTanh:
-      return std::tanh(x);
-    case F::kAsinh:
-      return std::asinh(x);
-    case F::kAcosh:
-      return std::acosh(x);
-    case F::kAtanh:
-      return std::atanh(x);
-    case F::kErf:
-      return std::erf(x);
-    case F::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-    case F::kGelu:
-      return 0.5 * x * (1 + std::erf(x));
-    case F::kElu:
-      return x >= 0 ? x : a * std::expm1(x);
-    case F::kCelu:
-      return (x > 0 ? x : 0.0) + std::fmin(0.0, a * std::expm1(x / a)) + 0.0;
-    case F::kScaledElu:
-      if (x > 0) return b * x;
-      return b * (std::isinf(a) ? a * std::exp(x) - a : a * std::expm1(x) + 0.0);
-    case F::kScaledTanh:
-      return a * std::tanh(b * x);
-    case F::kSoftplus:
-      return std::log1p(std::exp(a * x)) / a;
-    case F::kParametricSoftplus:
-      return a * (a == 0 && std::isfinite(b * x) ? 1 : std::log1p(std::exp(b * x)));
-    case F::kSwish:
-      return x / (1 + std::exp(-a * x));
-    case F::kConstantPow:
-    case F::kPow:
-      return std::pow(x, a);
-    case F::kAtanYx:
-      return std::atan2(x, a);
-    default:
-      return x;
-  }
-}
 
 bool IsSpecial(ElementWiseFunction function, const TranscendentalArguments& arguments) {
   const auto [x, a, b] = arguments;
   if (!std::isfinite(x) || !std::isfinite(a) || !std::isfinite(b)) return true;
-  switch (function) {
-    case F::kLog:
-      return x <= 0;
-    case F::kAcosh:
-      return x <= 1;
-    case F::kAsin:
-      return x == 0 || std::fabs(x) > 1;
-    case F::kAcos:
-      return std::fabs(x) >= 1;
-    case F::kAtanh:
-      return x == 0 || std::fabs(x) >= 1;
-    case F::kElu:
-      return x >= 0 || a == 0;
-    case F::kCelu:
-      return x == 0 || a == 0;
-    case F::kScaledElu:
-      return x == 0 || a == 0 || b == 0;
-    case F::kScaledTanh:
-      return x == 0 || a == 0 || b == 0;
-    case F::kSoftplus:
-      return a == 0;
-    case F::kParametricSoftplus:
-      return a == 0;
-    case F::kConstantPow:
-    case F::kPow:
-      return x == 0 || a == 0 || std::fabs(x) == 1 || (x < 0 && a != std::trunc(a));
-    case F::kAtanYx:
-      return x == 0 || a == 0;
-    default:
-      return x == 0;
-  }
+  return RowOf(function).is_special(arguments);
+}
+
+double SpecialValue(ElementWiseFunction function, const TranscendentalArguments& arguments) {
+  return RowOf(function).special(arguments);
+}
+
+HeadTail ExactTranscendental(ElementWiseFunction function,
+                             const TranscendentalArguments& arguments) {
+  if (IsSpecial(function, arguments)) return {SpecialValue(function, arguments), 0};
+  return RowOf(function).value(arguments);
 }
 
 // --- elements ------------------------------------------------------------------------------------
