@@ -22,7 +22,6 @@
 #include "core/document/operator_case.h"
 
 namespace dmlop {
-
 namespace {
 
 // One diagnosis, from the command line to the text. Member functions are in the order in which they

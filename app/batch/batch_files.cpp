@@ -26,7 +26,6 @@
 #include "core/ops/operator.h"
 
 namespace dmlop {
-
 namespace {
 
 const Field* TensorFieldCalled(const OperatorInfo& info, std::string_view name) {

@@ -13,7 +13,6 @@
 #include "core/graph/graph_run.h"
 
 namespace dmlop {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -17,7 +17,6 @@
 #include "core/io/output_file.h"
 
 namespace dmlop {
-
 namespace {
 
 std::string CsvLine(const std::vector<std::string>& fields) {

@@ -27,7 +27,6 @@
 #include "core/tensor/sample_values.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr int kCalls = 5;            // the median of which counts

@@ -26,7 +26,6 @@
 #include "core/tensor/element.h"
 
 namespace dmlop {
-
 namespace {
 
 bool IsByWebnn(const ComparisonRules& rules, const OperatorDocument& document) {

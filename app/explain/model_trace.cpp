@@ -22,7 +22,6 @@
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
-
 namespace {
 
 // The value in a view of a buffer, in which 4-bit elements are packed.

@@ -15,7 +15,6 @@
 #include "core/model/model_resources.h"
 
 namespace dmlop {
-
 namespace {
 
 bool Exclude(const FileUse& a, const FileUse& b) {

@@ -21,7 +21,6 @@
 #include "core/io/temporary_file.h"
 
 namespace dmlop {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -23,7 +23,6 @@
 #include "core/io/signals.h"
 
 namespace dmlop {
-
 namespace {
 
 namespace fs = std::filesystem;

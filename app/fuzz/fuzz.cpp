@@ -19,7 +19,6 @@
 #include "core/base/text.h"
 
 namespace dmlop {
-
 namespace {
 
 namespace fs = std::filesystem;

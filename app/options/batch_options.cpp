@@ -9,7 +9,6 @@
 #include "core/ops/words.h"
 
 namespace dmlop {
-
 namespace {
 
 Shard ParseShard(const std::string& text) {

@@ -17,7 +17,6 @@
 #include "core/tensor/nibbles.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr size_t kLeastDigits = 4;

@@ -10,7 +10,6 @@
 #include "app/text/table_text.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr std::pair<FieldKind, std::string_view> kKinds[] = {

@@ -12,7 +12,6 @@
 #include "core/base/text.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr size_t kLeastFirst = 8;

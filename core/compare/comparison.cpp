@@ -18,7 +18,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 
 bool IsFirst(int64_t index, const Comparison& comparison) {

@@ -11,7 +11,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 
 template <typename T>
@@ -74,15 +73,6 @@ namespace {
 
 using FloatTypes = Join<TypeList<double>, Floats>;
 
-template <typename T>
-auto Comparable(T value) {
-  if constexpr (std::is_integral_v<T>) {
-    return value;
-  } else {
-    return AsDouble(value);
-  }
-}
-
 template <typename Wide>
 void Count(Wide actual, Wide expected, Bias& bias) {
   const bool is_above = actual > expected;
@@ -104,7 +94,7 @@ Bias CountAll(const ConstTensorView& actual, const ConstTensorView& expected) {
   const Dims& sizes = expected.layout.sizes;
   Dims index = Dims::Filled(expected.layout.rank(), 0);
   for (int64_t i = 0; i < expected.layout.element_count(); ++i) {
-    Count(Comparable(ElementAt<T>(actual, index)), Comparable(ElementAt<E>(expected, index)), bias);
+    Count(Widen(ElementAt<T>(actual, index)), Widen(ElementAt<E>(expected, index)), bias);
     Advance(sizes, index);
   }
   return bias;

@@ -38,11 +38,6 @@ Json ScalarJson(const Scalar& scalar) {
 
 Json FieldsJson(const OperatorDesc& op);
 
-Json ActivationJson(const OperatorDesc& activation) {
-  return {{"type", fmt::format("{}{}", kOperatorPrefix, activation.name())},
-          {"desc", FieldsJson(activation)}};
-}
-
 // Writes a value that is present.
 class ValueWriter {
  public:
@@ -78,9 +73,9 @@ class ValueWriter {
   }
   Json operator()(const Scalar& scalar) const { return ScalarJson(scalar); }
   Json operator()(const std::vector<OperatorDesc>& activations) const {
-    if (field_.kind == FieldKind::kActivation) return ActivationJson(activations.front());
+    if (field_.kind == FieldKind::kActivation) return OperatorJson(activations.front());
     Json array = Json::array();
-    for (const OperatorDesc& activation : activations) array.push_back(ActivationJson(activation));
+    for (const OperatorDesc& activation : activations) array.push_back(OperatorJson(activation));
     return array;
   }
 

@@ -13,7 +13,6 @@
 #include "core/document/operator_case.h"
 
 namespace dmlop {
-
 namespace {
 
 struct NamedArray {

@@ -14,7 +14,6 @@
 #include "core/io/file.h"
 
 namespace dmlop {
-
 namespace {
 
 // The fields of a tensor or an activation may be one level down.

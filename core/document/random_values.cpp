@@ -28,12 +28,6 @@ constexpr int64_t kGrain = int64_t{1} << 14;
 
 constexpr uint64_t kStep = 0x9E3779B97F4A7C15u;
 
-constexpr uint64_t Mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
 // Returns floor(bits * n / 2^64); n = 0 stands for 2^64.
 uint64_t Below(uint64_t n, uint64_t bits) {
   __extension__ using Wide = unsigned __int128;

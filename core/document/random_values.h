@@ -35,6 +35,12 @@
 
 namespace dmlop {
 
+constexpr uint64_t Mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
 // --- one or two numbers --------------------------------------------------------------------------
 
 // DxDispatch's initializers {"value": v} and {"valueStart": s, "valueDelta": d}, which give many

@@ -18,7 +18,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 
 // The members of DML_SCALAR_UNION.

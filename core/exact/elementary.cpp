@@ -13,7 +13,6 @@
 #include "core/tensor/half.h"
 
 namespace dmlop {
-
 namespace {
 
 // ln 2 has two parts; kLn2High ends in 20 zero bits, so its product with an exponent is exact.

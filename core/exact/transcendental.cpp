@@ -9,7 +9,6 @@
 #include "core/exact/elementary.h"
 
 namespace dmlop {
-
 namespace {
 
 using F = ElementWiseFunction;

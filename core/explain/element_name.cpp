@@ -14,7 +14,6 @@
 #include "core/base/text.h"
 
 namespace dmlop {
-
 namespace {
 
 class Parser {

@@ -7,7 +7,6 @@
 #include "core/fuzz/conditions.h"
 
 namespace dmlop {
-
 namespace {
 
 // The form that conditions of a kind have in JSON.

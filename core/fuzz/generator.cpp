@@ -9,6 +9,7 @@
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
+#include "core/document/random_values.h"
 
 namespace dmlop {
 namespace {
@@ -56,12 +57,6 @@ void SeparatePlaces(OperatorDesc& op) {
   }
 }
 
-uint64_t Mixed(uint64_t number) {
-  number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9u;
-  number = (number ^ (number >> 27)) * 0x94D049BB133111EBu;
-  return number ^ (number >> 31);
-}
-
 }  // namespace
 
 CaseGenerator::CaseGenerator(const OperatorInfo& info, CaseBounds bounds, uint64_t seed)
@@ -74,9 +69,9 @@ CaseGenerator::CaseGenerator(const OperatorInfo& info, CaseBounds bounds, uint64
               .layouts = bounds_.packed_only ? LayoutForms::kPacked : LayoutForms::kUsual,
               .open = bounds_.open},
       kept_(info, bounds_.kept),
-      seed_(Mixed(seed + 1)),
+      seed_(Mix(seed + 1)),
       next_size_(kLeastPool) {
-  for (const char c : info.name) seed_ = Mixed(seed_ + static_cast<unsigned char>(c) + 1);
+  for (const char c : info.name) seed_ = Mix(seed_ + static_cast<unsigned char>(c) + 1);
   if (kept_.exist()) Fill();
 }
 
@@ -199,7 +194,7 @@ size_t CaseGenerator::FirstLeft() {
 // --- draws ---------------------------------------------------------------------------------------
 
 std::optional<CaseGenerator::DrawnDesc> CaseGenerator::Draw(uint64_t number) const {
-  RandomEngine engine(Mixed(seed_ + number));
+  RandomEngine engine(Mix(seed_ + number));
   const Entropy from(engine);
   OperatorDesc op = DrawBareDesc(from, kept_.begun(), limits_);
   const bool may_be_valid = kept_.Settle(op, bounds_.level);
@@ -216,7 +211,7 @@ std::optional<CaseGenerator::DrawnDesc> CaseGenerator::Draw(uint64_t number) con
 }
 
 std::optional<Computation> CaseGenerator::ValuesOf(const DrawnDesc& drawn, uint64_t draw) const {
-  return DrawInputs(drawn.op, drawn.classes, Mixed(seed_ + draw), bounds_.open);
+  return DrawInputs(drawn.op, drawn.classes, Mix(seed_ + draw), bounds_.open);
 }
 
 bool CaseGenerator::IsWithin(const OperatorDesc& op) const {

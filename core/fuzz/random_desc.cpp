@@ -10,7 +10,6 @@
 #include "core/fuzz/elements.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr int64_t kUsualElements = 400;

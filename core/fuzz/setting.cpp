@@ -9,7 +9,6 @@
 #include <utility>
 
 namespace dmlop {
-
 namespace {
 
 bool IsDigit(char c) {

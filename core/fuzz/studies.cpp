@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace dmlop {
-
 namespace {
 
 constexpr int64_t kFewestDraws = 2;

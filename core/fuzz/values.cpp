@@ -8,7 +8,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 
 using enum InputClass;

@@ -4,7 +4,6 @@
 #include "core/graph/graph_file.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr auto kGraphInput = field::Input("input");

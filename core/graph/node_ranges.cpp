@@ -10,7 +10,6 @@
 #include "core/ops/pieces.h"
 
 namespace dmlop {
-
 namespace {
 
 // Returns whether rows that are not repeated follow one another: then some rows are a contiguous

@@ -16,7 +16,6 @@
 #include "core/io/file.h"
 
 namespace dmlop {
-
 namespace {
 
 namespace fs = std::filesystem;

@@ -12,7 +12,6 @@
 #include "core/base/error.h"
 
 namespace dmlop {
-
 namespace {
 
 std::atomic<size_t> kept_open = 0;

@@ -20,7 +20,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 Layout LayoutOf(const NpyHeader& header) {
   return {header.shape,

@@ -13,7 +13,6 @@
 #include "core/ops/words.h"
 
 namespace dmlop {
-
 namespace {
 
 // Names what a dispatchable is instead of an operator of DirectML; empty if it is one.

@@ -7,7 +7,6 @@
 #include "core/ops/words.h"
 
 namespace dmlop {
-
 namespace {
 
 // WebNN has only one of the norms by which windows are pooled.

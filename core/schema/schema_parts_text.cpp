@@ -11,7 +11,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 
 // The part that a text stands for; null if it is none.

@@ -13,7 +13,6 @@
 #include "core/schema/schema_parts.h"
 
 namespace dmlop {
-
 namespace {
 
 // Matches a document with "dispatchables", or with another part of a model and no operator's type.

@@ -8,7 +8,6 @@
 #include "core/base/text.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr std::array<std::string_view, 14> kNames = {

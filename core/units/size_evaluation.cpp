@@ -18,7 +18,6 @@
 #include "core/units/formula_character.h"
 
 namespace dmlop {
-
 namespace {
 
 using Node = Formula::Node;

@@ -8,7 +8,6 @@
 #include "core/base/integers.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr int64_t kMaxShuffledBytes = 16;  // per row of a copy, on average

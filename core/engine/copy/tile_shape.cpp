@@ -5,7 +5,6 @@
 #include "core/kernels/copy/stream.h"
 
 namespace dmlop {
-
 namespace {
 
 // A call of a vector kernel does not pay for fewer elements.

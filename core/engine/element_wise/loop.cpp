@@ -17,7 +17,6 @@
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {
-
 namespace {
 
 // Functions of FLOAT16 are computed by a table: there are only 65,536 arguments.

@@ -14,7 +14,6 @@
 #include "core/tensor/loop_nest.h"
 
 namespace dmlop {
-
 namespace {
 
 template <template <typename> typename Rule, typename Types, typename... Parameters>

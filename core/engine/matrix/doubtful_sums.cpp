@@ -168,10 +168,6 @@ double ElementAt(const MatrixAddend& addend, int64_t row_offset, int64_t column_
   return element * addend.factor;
 }
 
-int64_t OffsetAt(const Layout& layout, int64_t i) {
-  return OffsetOf(layout, IndexOf(layout.sizes, i));
-}
-
 // An extracted line, and the offset at which its elements of the output begin.
 struct LineAtHand {
   std::span<const double> elements;
@@ -216,7 +212,7 @@ class LinesAtHand {
     return {{elements, length},
             AreFinite({elements, length}),
             lines_.HasAbsent(line),
-            OffsetAt(outputs_, line)};
+            OffsetOfElement(outputs_, line)};
   }
 
   // Adds 1 to each exponent: only that of a number that is not finite carries. Unlike a comparison,
@@ -267,8 +263,8 @@ class CarefulProduct {
     if (row.has_absent || column.has_absent) LeaveOutAbsent(factors);
     addends_.clear();
     for (const MatrixAddend& addend : terms_.addends) {
-      addends_.push_back(ElementAt(addend, OffsetAt(addend.at.rows, place.row),
-                                   OffsetAt(addend.at.columns, place.column)));
+      addends_.push_back(ElementAt(addend, OffsetOfElement(addend.at.rows, place.row),
+                                   OffsetOfElement(addend.at.columns, place.column)));
     }
     data_[row.output_offset + column.output_offset] = formula_.Result(factors, addends_);
   }

@@ -8,7 +8,6 @@
 #include "core/kernels/matrix/integer_tile.h"
 
 namespace dmlop {
-
 namespace {
 
 int64_t LineCount(const ConstTensorView& input, const std::vector<LineAxis>& axes) {

@@ -7,7 +7,6 @@
 #include "core/engine/normalization/slice_function.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr size_t kOutput = kMaxSliceInputs;

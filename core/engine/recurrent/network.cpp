@@ -2,7 +2,6 @@
 #include "core/engine/recurrent/network.h"
 
 namespace dmlop {
-
 namespace {
 
 template <typename T>

@@ -13,7 +13,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr int64_t kGrainOutputs = 1 << 10;

@@ -389,14 +389,14 @@ class Scan {
       State<T>& state = states[s];
       const HeadTail parts = state.Split(units[s]);
       if (parts.tail == 0) {
-        state.Set(SumRows<kWrites>(places[s], begin, end, parts.head, Rounded));
+        state.Set(SumRows<kWrites>(places[s], begin, end, parts.head, FromDouble<T>));
         continue;
       }
       // From here on, a tie between two neighbouring results is a multiple of the unit.
       const double large = 0x1p26 * units[s];
       const double sum = SumRows<kWrites>(places[s], begin, end, parts.head, [&](double so_far) {
         return std::fabs(so_far) < large ? state.ValueWith(so_far - parts.head)
-                                         : Rounded(Toward(parts.tail, so_far));
+                                         : FromDouble<T>(Toward(parts.tail, so_far));
       });
       state.AddExact(sum - parts.head);
     }
@@ -420,14 +420,6 @@ class Scan {
     const uint64_t bits = std::bit_cast<uint64_t>(sum);
     const uint64_t outward = (rest > 0) == (sum > 0) ? 1 : ~uint64_t{0};
     return std::bit_cast<double>(bits + outward);
-  }
-
-  static T Rounded(double finite) {
-    if constexpr (std::is_same_v<T, Half>) {
-      return ToHalf(finite);
-    } else {
-      return static_cast<T>(finite);
-    }
   }
 
   bool is_exclusive_;

@@ -10,7 +10,6 @@
 #include "core/kernels/copy/stream.h"
 
 namespace dmlop {
-
 namespace {
 
 constexpr size_t kMaxMoves = 1 << 8;  // per plan, so that it stays in the second-level cache

@@ -7,11 +7,9 @@
 
 #include "core/kernels/reduce/powers_of_two.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/attention/attention.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/simd/dispatch.h"
@@ -228,7 +226,6 @@ AttentionKernels MakeKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 AttentionKernels AttentionKernelsFor() {
@@ -236,5 +233,4 @@ AttentionKernels AttentionKernelsFor() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

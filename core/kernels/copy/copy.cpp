@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/copy/copy.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/copy/copy.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
+
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -190,5 +189,4 @@ CopyTileFunction CopyTileFor(size_t element_width) {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

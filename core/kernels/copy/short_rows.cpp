@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/copy/copy.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/copy/short_rows.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -67,7 +65,6 @@ int64_t CopyShortRows(std::span<const RowsCopy> copies) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 ShortRowsFunction ShortRowsForIsa() {
@@ -75,5 +72,4 @@ ShortRowsFunction ShortRowsForIsa() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/copy/copy.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/copy/shuffle.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -144,7 +142,6 @@ void Shuffle(const ShuffleProgram& program, int64_t blocks, std::byte* to,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 ShuffleFunction ShuffleForIsa() {
@@ -152,5 +149,4 @@ ShuffleFunction ShuffleForIsa() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/copy/stream.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/copy/stream.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
+
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -52,7 +51,6 @@ void StreamRows(int64_t rows, int64_t row_bytes, std::byte* to, int64_t to_pitch
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 StreamRowsFunction StreamRowsForIsa() {
@@ -85,5 +83,4 @@ void StreamBuffer::WriteLines() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/element_wise/affine.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <type_traits>
@@ -279,7 +277,6 @@ std::span<const ElementWiseRow> AffineTable() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 std::span<const ElementWiseRow> AffineRows() {
@@ -287,5 +284,4 @@ std::span<const ElementWiseRow> AffineRows() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/element_wise/approximations.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/element_wise/row.h"
@@ -47,7 +45,6 @@ HWY_ATTR int64_t RoundRow(double relative_error, int64_t count, std::byte* to,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 RoundFunction* RoundFunctionFor(DataType type) {
@@ -55,5 +52,4 @@ RoundFunction* RoundFunctionFor(DataType type) {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/element_wise/arithmetic.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/element_wise/row.h"
@@ -153,7 +151,6 @@ std::span<const ElementWiseRow> ArithmeticTable() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 std::span<const ElementWiseRow> ArithmeticRows() {
@@ -161,5 +158,4 @@ std::span<const ElementWiseRow> ArithmeticRows() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

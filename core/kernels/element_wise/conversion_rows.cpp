@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/element_wise/conversion_rows.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/element_wise/convert.h"
@@ -213,7 +211,6 @@ RowFunction* const* ConversionTable() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 RowFunction* ConversionRowFor(ConversionRow row) {
@@ -221,5 +218,4 @@ RowFunction* ConversionRowFor(ConversionRow row) {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts FLOAT32 vectors to FLOAT16, moved as their bits, for kernel sources. Included once for
-// each instruction set, hence the unusual guard.
+// Converts FLOAT32 vectors to FLOAT16, moved as their bits, for kernel sources.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_HALVES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_HALVES_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_HALVES_INL_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/element_wise/logical.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/element_wise/row.h"
@@ -169,7 +167,6 @@ std::span<const ElementWiseRow> LogicalTable() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 std::span<const ElementWiseRow> LogicalRows() {
@@ -177,5 +174,4 @@ std::span<const ElementWiseRow> LogicalRows() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

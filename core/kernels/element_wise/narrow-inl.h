@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds FLOAT64 vectors once to FLOAT32 or FLOAT16, for kernel sources. Included once for each
-// instruction set, hence the unusual guard.
+// Rounds FLOAT64 vectors once to FLOAT32 or FLOAT16, for kernel sources.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_NARROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_NARROW_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_NARROW_INL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds exact results to odd in FLOAT64, for kernel sources. Included once for each instruction
-// set, hence the unusual guard.
+// Rounds exact results to odd in FLOAT64, for kernel sources.
 //
 // If a result is not representable, it becomes the one of its two FLOAT64 neighbors whose last bit
 // is set. That lies on the same side of every rounding boundary of FLOAT32, FLOAT16 and integers as

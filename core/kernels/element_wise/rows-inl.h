@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a function, for kernel sources. Included once for each instruction set, hence the unusual
-// guard.
+// Rows of a function, for kernel sources.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_ROWS_INL_H_

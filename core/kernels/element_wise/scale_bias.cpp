@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/element_wise/scale_bias.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/element_wise/scale_bias.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
+
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -322,5 +321,4 @@ ScaleBiasFunction ScaleBiasFor(DataType type) {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads vectors from stored elements, and stores them, for kernel sources. Included once for each
-// instruction set, hence the unusual guard.
+// Loads vectors from stored elements, and stores them, for kernel sources.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_STORED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_STORED_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_STORED_INL_H_

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/element_wise/unary.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/element_wise/row.h"
@@ -200,7 +198,6 @@ std::span<const ElementWiseRow> UnaryTable() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 std::span<const ElementWiseRow> UnaryRows() {
@@ -208,5 +205,4 @@ std::span<const ElementWiseRow> UnaryRows() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/index/index_value.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/index/places.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/simd/dispatch.h"
@@ -24,7 +22,6 @@ void AddPlaces(int64_t count, const T* HWY_RESTRICT indices, int64_t size, int64
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -38,5 +35,4 @@ template AddPlacesFunction<int64_t> AddPlacesForIsa();
 template AddPlacesFunction<uint64_t> AddPlacesForIsa();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

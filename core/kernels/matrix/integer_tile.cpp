@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/matrix/integer_tile.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/matrix/integer_tile.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -298,7 +296,6 @@ void Widen(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 IntegerTileShape CurrentIntegerTile() {
@@ -324,5 +321,4 @@ void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

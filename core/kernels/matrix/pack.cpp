@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/matrix/pack.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/matrix/pack.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/matrix/product.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/matrix/product.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/exact/double_double.h"
+#include "core/kernels/reduce/accumulator-inl.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/prefetch.h"
 
@@ -145,25 +144,12 @@ struct CompensatedSum {
   V sum, errors, magnitudes;
 };
 
-template <class D>
-struct VectorSum {
-  hn::Vec<D> sum, error;
-};
-
-template <class D>
-HWY_INLINE VectorSum<D> TwoSumOf(D, hn::Vec<D> a, hn::Vec<D> b) {
-  const auto sum = hn::Add(a, b);
-  const auto b_part = hn::Sub(sum, a);
-  const auto a_part = hn::Sub(sum, b_part);
-  return {sum, hn::Add(hn::Sub(a, a_part), hn::Sub(b, b_part))};
-}
-
 template <bool kIsFine, class D>
 HWY_INLINE void AddError(D d, hn::Vec<D> error, CompensatedSum<hn::Vec<D>>& total) {
   if constexpr (kIsFine) {
-    const auto errors = TwoSumOf(d, total.errors, error);
-    total.errors = errors.sum;
-    total.magnitudes = hn::Add(total.magnitudes, hn::Abs(errors.error));
+    const auto errors = AddExactly(d, total.errors, error);
+    total.errors = errors.head;
+    total.magnitudes = hn::Add(total.magnitudes, hn::Abs(errors.tail));
   } else {
     total.errors = hn::Add(total.errors, error);
     total.magnitudes = hn::Add(total.magnitudes, hn::Abs(error));
@@ -172,9 +158,9 @@ HWY_INLINE void AddError(D d, hn::Vec<D> error, CompensatedSum<hn::Vec<D>>& tota
 
 template <bool kIsFine, class D>
 HWY_INLINE void AddTerm(D d, hn::Vec<D> term, CompensatedSum<hn::Vec<D>>& total) {
-  const auto sum = TwoSumOf(d, total.sum, term);
-  total.sum = sum.sum;
-  AddError<kIsFine>(d, sum.error, total);
+  const auto sum = AddExactly(d, total.sum, term);
+  total.sum = sum.head;
+  AddError<kIsFine>(d, sum.tail, total);
 }
 
 // Adds a partial sum. Its errors do not become terms, which might change the sign of a zero.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widens rows of elements to FLOAT64, for kernel sources. Included once for each instruction set,
-// hence the unusual guard.
+// Widens rows of elements to FLOAT64, for kernel sources.
 #if defined(DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_
 #undef DMLOP_KERNELS_MATRIX_WIDEN_ROW_INL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that kernels of slices share, for kernel sources. Included once for each instruction
-// set, hence the unusual guard.
+// The parts that kernels of slices share, for kernel sources.
 //
 // A slice is processed in blocks, and a sum has a part for each position in a block, whatever the
 // vector size. No operation is fused, because not every instruction set has fused ones. So all of

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/normalization/normalize.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -340,7 +338,6 @@ const NormalizeKernels<T>& NormalizeTable() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -354,5 +351,4 @@ template const NormalizeKernels<float>& NormalizeKernelsFor<float>();
 template const NormalizeKernels<Half>& NormalizeKernelsFor<Half>();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/normalization/softmax.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -157,7 +155,6 @@ const SoftmaxKernels<T>& SoftmaxTable() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -170,5 +167,4 @@ template const SoftmaxKernels<float>& SoftmaxKernelsFor<float>();
 template const SoftmaxKernels<Half>& SoftmaxKernelsFor<Half>();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <type_traits>
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/approximate_product.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/columns-inl.h"
@@ -278,7 +276,6 @@ ApproximateProductKernels<T> MakeKernels(bool tracked) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -290,5 +287,4 @@ template ApproximateProductKernels<float> ApproximateProductKernelsFor(bool);
 template ApproximateProductKernels<Half> ApproximateProductKernelsFor(bool);
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

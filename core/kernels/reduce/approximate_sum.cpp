@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/reduce/approximate_sum.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/approximate_sum.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -349,7 +347,6 @@ ApproximateSumKernels<T> MakeKernels(SumMap map) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -368,5 +365,4 @@ template FinalizeSumsFunction<float> FinalizeSumsFor(SumMap map, SumFinalizer fi
 template FinalizeSumsFunction<Half> FinalizeSumsFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/reduce/binned_sum.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/binned_sum.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/bin_vectors-inl.h"
@@ -161,7 +159,6 @@ BinnedSumKernels<T> MakeKernels(SumMap map) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -173,5 +170,4 @@ template BinnedSumKernels<float> BinnedSumKernelsFor(SumMap map);
 template BinnedSumKernels<Half> BinnedSumKernelsFor(SumMap map);
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/reduce/block_errors.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/block_errors.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -216,7 +214,6 @@ ErrorKernels<T> Kernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -237,5 +234,4 @@ template ErrorKernels<int8_t> ErrorKernelsFor();
 template ErrorKernels<uint8_t> ErrorKernelsFor();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -5,11 +5,10 @@
 
 #include "core/exact/elementary.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/exp_sum.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
+
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -449,7 +448,6 @@ ExpSumKernels<T> MakeKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -461,5 +459,4 @@ template ExpSumKernels<float> ExpSumKernelsFor();
 template ExpSumKernels<Half> ExpSumKernelsFor();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

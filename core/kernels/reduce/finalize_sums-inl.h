@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finalizes sums to results if a bound shows that the rounding is resolved, for kernel sources.
-// Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_FINALIZE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_FINALIZE_SUMS_INL_H_
 #undef DMLOP_KERNELS_FINALIZE_SUMS_INL_H_

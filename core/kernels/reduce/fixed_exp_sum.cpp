@@ -8,11 +8,9 @@
 
 #include "core/kernels/reduce/powers_of_two.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/fixed_exp_sum.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/columns-inl.h"
@@ -201,7 +199,6 @@ FixedExpSumKernels<T> MakeKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -213,5 +210,4 @@ template FixedExpSumKernels<float> FixedExpSumKernelsFor();
 template FixedExpSumKernels<Half> FixedExpSumKernelsFor();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

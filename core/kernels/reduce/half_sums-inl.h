@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds up rows and columns of FLOAT16 as integers, for kernel sources with AVX-512. Included once
-// for each instruction set, hence the unusual guard.
+// Adds up rows and columns of FLOAT16 as integers, for kernel sources with AVX-512.
 #if defined(DMLOP_KERNELS_HALF_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_HALF_SUMS_INL_H_
 #undef DMLOP_KERNELS_HALF_SUMS_INL_H_

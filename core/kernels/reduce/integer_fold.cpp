@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/reduce/integer_fold.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/integer_fold.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <type_traits>
@@ -112,7 +110,6 @@ IntegerFoldKernels<T> MakeKernels(IntegerFold fold) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -124,5 +121,4 @@ template IntegerFoldKernels<uint32_t> IntegerFoldKernelsFor(IntegerFold fold);
 template IntegerFoldKernels<uint64_t> IntegerFoldKernelsFor(IntegerFold fold);
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

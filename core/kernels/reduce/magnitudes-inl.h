@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest and the smallest magnitudes of floats, for kernel sources. Included once for each
-// instruction set, hence the unusual guard.
+// The largest and the smallest magnitudes of floats, for kernel sources.
 #if defined(DMLOP_KERNELS_MAGNITUDES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_MAGNITUDES_INL_H_
 #undef DMLOP_KERNELS_MAGNITUDES_INL_H_

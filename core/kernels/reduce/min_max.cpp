@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/reduce/min_max.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/min_max.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <utility>
@@ -229,7 +227,6 @@ MinMaxIndexKernels<T> MakeIndexKernels() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -256,5 +253,4 @@ template MinMaxKernels<int8_t> MinMaxKernelsFor();
 template MinMaxIndexKernels<int8_t> MinMaxIndexKernelsFor();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

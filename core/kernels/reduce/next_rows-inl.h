@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A few rows of a tile, and prefetches of the next ones, for kernel sources. Included once for each
-// instruction set, hence the unusual guard.
+// A few rows of a tile, and prefetches of the next ones, for kernel sources.
 #if defined(DMLOP_KERNELS_NEXT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_NEXT_ROWS_INL_H_
 #undef DMLOP_KERNELS_NEXT_ROWS_INL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of the keys by which MIN and MAX compare, for kernel sources. Included once for each
-// instruction set, hence the unusual guard.
+// Vectors of the keys by which MIN and MAX compare, for kernel sources.
 #if defined(DMLOP_KERNELS_ORDERED_KEYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ORDERED_KEYS_INL_H_
 #undef DMLOP_KERNELS_ORDERED_KEYS_INL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products in binary64 with their rounding errors and a separate exponent, for kernel sources.
-// Included once for each instruction set, hence the unusual guard.
 #if defined(DMLOP_KERNELS_PRODUCT_PARTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_PRODUCT_PARTS_INL_H_
 #undef DMLOP_KERNELS_PRODUCT_PARTS_INL_H_

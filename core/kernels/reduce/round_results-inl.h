@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds vectors of binary64 to results, for kernel sources. Included once for each instruction
-// set, hence the unusual guard.
+// Rounds vectors of binary64 to results, for kernel sources.
 #if defined(DMLOP_KERNELS_ROUND_RESULTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ROUND_RESULTS_INL_H_
 #undef DMLOP_KERNELS_ROUND_RESULTS_INL_H_

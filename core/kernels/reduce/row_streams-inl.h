@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads rows of adjacent elements a block at a time, for kernel sources. Included once for each
-// instruction set, hence the unusual guard.
+// Reads rows of adjacent elements a block at a time, for kernel sources.
 #if defined(DMLOP_KERNELS_ROW_STREAMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ROW_STREAMS_INL_H_
 #undef DMLOP_KERNELS_ROW_STREAMS_INL_H_

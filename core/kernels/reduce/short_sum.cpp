@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/reduce/approximate_sum.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/reduce/short_sum.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/columns-inl.h"
@@ -299,7 +297,6 @@ ShortSumKernels<T> MakeKernels(SumMap map, SumFinalizer finalizer) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -311,5 +308,4 @@ template ShortSumKernels<float> ShortSumKernelsFor(SumMap map, SumFinalizer fina
 template ShortSumKernels<Half> ShortSumKernelsFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of short sums, and how it becomes results, for kernel sources. Included once for each
-// instruction set, hence the unusual guard.
+// The state of short sums, and how it becomes results, for kernel sources.
 #if defined(DMLOP_KERNELS_SHORT_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_SHORT_TERMS_INL_H_
 #undef DMLOP_KERNELS_SHORT_TERMS_INL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of terms of sums, for kernel sources. Included once for each instruction set, hence the
-// unusual guard.
+// Vectors of terms of sums, for kernel sources.
 #if defined(DMLOP_KERNELS_SUM_MAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_SUM_MAPS_INL_H_
 #undef DMLOP_KERNELS_SUM_MAPS_INL_H_

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/scan/prefix_product.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/scan/prefix_product.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <type_traits>
@@ -123,7 +121,6 @@ void MultiplyPrefixes(T* x, int64_t rows, int64_t columns, bool is_exclusive,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -135,5 +132,4 @@ template PrefixProductKernel<float>* PrefixProductKernelFor();
 template PrefixProductKernel<Half>* PrefixProductKernelFor();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

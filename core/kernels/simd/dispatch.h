@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses, for kernel sources, which compiled form of a function to call. Highway's own dispatch
 // would need its shared library, whose start-up takes longer than a small operator.
+//
+// Highway's foreach_target.h, which must come before highway.h, compiles a kernel source once for
+// each instruction set. Headers called -inl.h are included as often, hence their unusual guards.
 #pragma once
 
 #include <hwy/highway.h>

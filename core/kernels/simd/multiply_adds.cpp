@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/simd/multiply_adds.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/simd/multiply_adds.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <type_traits>
@@ -46,7 +44,6 @@ double MultiplyAdds(int64_t count) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 MultiplyAddsFunction MultiplyAddsForIsa() {
@@ -54,5 +51,4 @@ MultiplyAddsFunction MultiplyAddsForIsa() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

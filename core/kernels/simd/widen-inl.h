@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads FLOAT32 and FLOAT16 elements as vectors of FLOAT64, for kernel sources. Included once for
-// each instruction set, hence the unusual guard.
+// Loads FLOAT32 and FLOAT16 elements as vectors of FLOAT64, for kernel sources.
 #if defined(DMLOP_KERNELS_WIDEN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_WIDEN_INL_H_
 #undef DMLOP_KERNELS_WIDEN_INL_H_

@@ -4,11 +4,9 @@
 // Highway's assertions would call its library, which nothing else needs.
 #define HWY_IS_DEBUG_BUILD 0
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/weighted/weighted_row.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -284,7 +282,6 @@ bool SumRow(const WeightedRow<T>& shared, T* results, uint8_t* unresolved) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -299,5 +296,4 @@ template WeightedRowKernel<int8_t>* WeightedRowKernelFor();
 template WeightedRowKernel<uint8_t>* WeightedRowKernelFor();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

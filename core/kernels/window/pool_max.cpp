@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/window/pool_row.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/window/pool_max.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/ordered_keys-inl.h"
@@ -66,7 +64,6 @@ void FindWinners(const PoolRow<float>& row, int32_t* keys, int32_t* taps) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -86,5 +83,4 @@ PoolWinnerKernel PoolWinnerKernelFor() {
 }
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/window/pool_row.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/window/pool_sum.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include "core/kernels/reduce/short_terms-inl.h"
@@ -77,7 +75,6 @@ PoolSumKernel<T> MakeKernel(SumMap map, SumFinalizer finalizer) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 template <typename T>
@@ -96,5 +93,4 @@ template PoolSumKernel<float> PoolSumKernelFor(SumMap map, SumFinalizer finalize
 template PoolSumKernel<Half> PoolSumKernelFor(SumMap map, SumFinalizer finalizer);
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kernels/window/powers.h"
 
-// Compiled once per instruction set; see the Highway documentation on foreach_target.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/kernels/window/powers.cpp"
 #include <hwy/foreach_target.h>
-// Must come after foreach_target.h.
 #include <hwy/highway.h>
 
 #include <limits>
@@ -178,7 +176,6 @@ void NormPoolRow(const PoolRow<T>& row, const TapLoops& taps, uint32_t exponent,
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
 namespace dmlop {
 
 void RaiseAll(std::span<double> bases, double exponent) {
@@ -194,5 +191,4 @@ template PoolNormKernel<float> PoolNormKernelFor();
 template PoolNormKernel<Half> PoolNormKernelFor();
 
 }  // namespace dmlop
-
-#endif  // HWY_ONCE
+#endif

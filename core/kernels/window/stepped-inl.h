@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads vectors of elements some steps apart, and walks rows of windows by vectors, for kernel
-// sources. Included once for each instruction set, hence the unusual guard.
+// sources.
 #if defined(DMLOP_KERNELS_STEPPED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_STEPPED_INL_H_
 #undef DMLOP_KERNELS_STEPPED_INL_H_

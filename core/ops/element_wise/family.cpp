@@ -9,7 +9,6 @@
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
-
 namespace {
 
 // Copies elements without a change of type, and scales them if there are factors.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Approximations of the functions that return angles. Included once for each instruction set, hence
-// the unusual guard.
+// Approximations of the functions that return angles.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ANGLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ANGLE_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ANGLE_INL_H_

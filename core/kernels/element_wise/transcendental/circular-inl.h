@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Approximations of SIN, COS and TAN. Included once for each instruction set, hence
-// the unusual guard.
+// Approximations of SIN, COS and TAN.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_CIRCULAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_CIRCULAR_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_CIRCULAR_INL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Approximations of functions based on the error function. Included once for each instruction set,
-// hence the unusual guard.
+// Approximations of functions based on the error function.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ERROR_FUNCTION_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_ERROR_FUNCTION_INL_H_

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Approximations of functions based on logarithms. Included once for each instruction set, hence
-// the unusual guard.
+// Approximations of functions based on logarithms.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_LOGARITHM_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_LOGARITHM_INL_H_

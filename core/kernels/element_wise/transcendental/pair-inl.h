@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic with pairs of FLOAT32, which have about 48 bits in lanes half as wide as those of
-// FLOAT64. Included once for each instruction set, hence the unusual guard.
+// FLOAT64.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_PAIR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_PAIR_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_PAIR_INL_H_

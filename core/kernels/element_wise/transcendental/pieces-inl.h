@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions in 32 pieces, each a polynomial of its own. The compiler computes the tables. Included
-// once for each instruction set, hence the unusual guard.
+// Functions in 32 pieces, each a polynomial of its own. The compiler computes the tables.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_PIECES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_PIECES_INL_H_
 #undef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_PIECES_INL_H_

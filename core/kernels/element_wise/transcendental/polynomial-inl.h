@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that approximations of transcendental functions share. Included once for each
-// instruction set, hence the unusual guard.
+// The parts that approximations of transcendental functions share.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_POLYNOMIAL_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_POLYNOMIAL_INL_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Approximations in pairs of FLOAT32 that decide the rounding of nearly all results. Each splits
-// its argument, looks a part of the result up, and adds a short polynomial. Included once for each
-// instruction set, hence the unusual guard.
+// its argument, looks a part of the result up, and adds a short polynomial.
 //
 // The errors are those of the last few operations in FLOAT32 on what is small beside the result.
 // They are larger than any that was found with arguments of all exponents.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Approximations in pairs of FLOAT32 by pieces, for AVX-512: AVX2 takes seven instructions for what
-// that looks up in one. Included once for each instruction set, hence the unusual guard.
+// that looks up in one.
 #if defined(DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_QUICK_PIECES_INL_H_) == \
     defined(HWY_TARGET_TOGGLE)
 #ifdef DMLOP_KERNELS_ELEMENT_WISE_TRANSCENDENTAL_QUICK_PIECES_INL_H_
