@@ -12,7 +12,6 @@
 
 #include <type_traits>
 
-#include "core/kernels/element_wise/halves-inl.h"
 #include "core/kernels/element_wise/narrow-inl.h"
 #include "core/kernels/simd/widen-inl.h"
 

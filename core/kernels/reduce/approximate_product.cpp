@@ -11,7 +11,6 @@
 
 #include "core/kernels/reduce/columns-inl.h"
 #include "core/kernels/reduce/product_parts-inl.h"
-#include "core/kernels/reduce/row_streams-inl.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/widen-inl.h"
 

@@ -15,7 +15,6 @@
 #include "core/kernels/reduce/columns-inl.h"
 #include "core/kernels/reduce/finalize_sums-inl.h"
 #include "core/kernels/reduce/half_sums-inl.h"
-#include "core/kernels/reduce/row_streams-inl.h"
 #include "core/kernels/reduce/sum_maps-inl.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/widen-inl.h"

@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "core/kernels/reduce/columns-inl.h"
-#include "core/kernels/reduce/row_streams-inl.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -10,7 +10,6 @@
 
 #include "core/kernels/reduce/columns-inl.h"
 #include "core/kernels/reduce/ordered_keys-inl.h"
-#include "core/kernels/reduce/row_streams-inl.h"
 #include "core/kernels/simd/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();

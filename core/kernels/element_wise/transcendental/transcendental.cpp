@@ -8,9 +8,7 @@
 
 #include "core/kernels/element_wise/row.h"
 #include "core/kernels/element_wise/rows-inl.h"
-#include "core/kernels/element_wise/transcendental/angle-inl.h"
 #include "core/kernels/element_wise/transcendental/circular-inl.h"
-#include "core/kernels/element_wise/transcendental/error_function-inl.h"
 #include "core/kernels/element_wise/transcendental/exponential-inl.h"
 #include "core/kernels/element_wise/transcendental/logarithm-inl.h"
 #include "core/kernels/element_wise/transcendental/quick-inl.h"
