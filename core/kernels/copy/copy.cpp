@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "core/kernels/copy/transpose-inl.h"
@@ -150,42 +151,18 @@ void CopyTileOf(const CopyTile& tile, std::byte* to, const std::byte* from) {
   }
 }
 
-void CopyTile1(const CopyTile& tile, std::byte* to, const std::byte* from) {
-  CopyTileOf<uint8_t>(tile, to, from);
-}
-void CopyTile2(const CopyTile& tile, std::byte* to, const std::byte* from) {
-  CopyTileOf<uint16_t>(tile, to, from);
-}
-void CopyTile4(const CopyTile& tile, std::byte* to, const std::byte* from) {
-  CopyTileOf<uint32_t>(tile, to, from);
-}
-void CopyTile8(const CopyTile& tile, std::byte* to, const std::byte* from) {
-  CopyTileOf<uint64_t>(tile, to, from);
-}
-
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
-#include <cassert>
-
 namespace dmlop {
 
 CopyTileFunction CopyTileFor(size_t element_width) {
-  switch (element_width) {
-    case 1:
-      return DMLOP_CHOOSE(CopyTile1);
-    case 2:
-      return DMLOP_CHOOSE(CopyTile2);
-    case 4:
-      return DMLOP_CHOOSE(CopyTile4);
-    case 8:
-      return DMLOP_CHOOSE(CopyTile8);
-    default:
-      assert(false);
-      return nullptr;
-  }
+  if (element_width == 1) return DMLOP_CHOOSE(CopyTileOf<uint8_t>);
+  if (element_width == 2) return DMLOP_CHOOSE(CopyTileOf<uint16_t>);
+  if (element_width == 4) return DMLOP_CHOOSE(CopyTileOf<uint32_t>);
+  assert(element_width == 8);
+  return DMLOP_CHOOSE(CopyTileOf<uint64_t>);
 }
 
 }  // namespace dmlop

@@ -100,18 +100,11 @@ void Pack(const Blocks& blocks, const ShuffleTerm* terms) {
 
 template <bool kOnto>
 void PackTerms(size_t count, const Blocks& blocks, const ShuffleTerm* terms) {
-  switch (count) {
-    case 0:
-      return Pack<0, kOnto>(blocks, terms);
-    case 1:
-      return Pack<1, kOnto>(blocks, terms);
-    case 2:
-      return Pack<2, kOnto>(blocks, terms);
-    case 3:
-      return Pack<3, kOnto>(blocks, terms);
-    default:
-      return Pack<4, kOnto>(blocks, terms);
-  }
+  if (count == 0) return Pack<0, kOnto>(blocks, terms);
+  if (count == 1) return Pack<1, kOnto>(blocks, terms);
+  if (count == 2) return Pack<2, kOnto>(blocks, terms);
+  if (count == 3) return Pack<3, kOnto>(blocks, terms);
+  Pack<4, kOnto>(blocks, terms);
 }
 
 // Packs a single block; tables are loaded as they are needed.

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "core/kernels/matrix/widen_row-inl.h"
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/prefetch.h"
+#include "core/kernels/window/stepped-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace dmlop::HWY_NAMESPACE {
@@ -24,6 +24,20 @@ inline bool AreNeighbours(const int64_t* offsets, int64_t count) {
 
 inline int64_t InnerOffset(const PackCall& call, int64_t k) {
   return call.inner == nullptr ? k : call.inner[k];
+}
+
+// The last vector overlaps the one before it, instead of a remainder loop.
+template <typename T>
+HWY_INLINE void WidenRow(const T* from, int64_t count, double* to) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  if (count < lanes) {
+    for (int64_t i = 0; i < count; ++i) to[i] = WidenElement(from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += lanes) {
+    const int64_t at = HWY_MIN(i, count - lanes);
+    hn::StoreU(LoadWide(from + at), Wide(), to + at);
+  }
 }
 
 // Packs lines that are adjacent in memory, and prefetches those that come next.
@@ -134,11 +148,54 @@ void Pack(const PackCall& call) {
   }
 }
 
-void PackFloats(const PackCall& call) {
-  Pack<float>(call);
+// --- windows -------------------------------------------------------------------------------------
+
+// Widens the elements of each channel by kVectors vectors, of which the last may overlap the one
+// before; by as many as it takes if kVectors is 0.
+template <int64_t kVectors, int64_t kStep, typename T>
+HWY_INLINE void WidenChannels(const WindowTapCall& call) {
+  const hn::Rebind<float, Wide> floats;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  const int64_t vectors = kVectors > 0 ? kVectors : (call.count + lanes - 1) / lanes;
+  const int64_t last = call.count - lanes;
+  const T* from = reinterpret_cast<const T*>(call.data);
+  double* to = call.to + call.before;
+  for (int64_t c = 0; c < call.channels; ++c, from += call.channel_stride, to += call.width) {
+#pragma GCC unroll 3
+    for (int64_t v = 0; v < vectors; ++v) {
+      const int64_t at = v + 1 < vectors ? v * lanes : last;
+      const auto x = LoadSteppedFloats<kStep>(floats, from + at * call.stride, call.stride);
+      hn::StoreU(hn::PromoteTo(Wide(), x), Wide(), to + at);
+    }
+  }
 }
-void PackHalves(const PackCall& call) {
-  Pack<Half>(call);
+
+// Rows of panels have up to three vectors.
+template <int64_t kStep, typename T>
+HWY_INLINE void WidenAnyChannels(const WindowTapCall& call) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  if (call.count <= lanes) return WidenChannels<1, kStep, T>(call);
+  if (call.count <= 2 * lanes) return WidenChannels<2, kStep, T>(call);
+  if (call.count <= 3 * lanes) return WidenChannels<3, kStep, T>(call);
+  WidenChannels<0, kStep, T>(call);
+}
+
+template <typename T>
+void PackTap(const WindowTapCall& call) {
+  double* to = call.to;
+  for (int64_t c = 0; c < call.channels && call.before + call.after > 0; ++c, to += call.width) {
+    std::fill_n(to, call.before, 0.0);
+    std::fill_n(to + call.before + call.count, call.after, 0.0);
+  }
+  if (call.count >= static_cast<int64_t>(hn::Lanes(Wide()))) {
+    return WithStep(call.stride,
+                    [&]<int64_t kStep>() HWY_ATTR { WidenAnyChannels<kStep, T>(call); });
+  }
+  const T* from = reinterpret_cast<const T*>(call.data);
+  to = call.to + call.before;
+  for (int64_t c = 0; c < call.channels; ++c, from += call.channel_stride, to += call.width) {
+    for (int64_t i = 0; i < call.count; ++i) to[i] = WidenElement(from[i * call.stride]);
+  }
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -148,7 +205,11 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 PackFunction* PackFunctionFor(DataType type) {
-  return type == DataType::kFloat16 ? DMLOP_CHOOSE(PackHalves) : DMLOP_CHOOSE(PackFloats);
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(Pack<Half>) : DMLOP_CHOOSE(Pack<float>);
+}
+
+PackTapFunction* PackTapFunctionFor(DataType type) {
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(PackTap<Half>) : DMLOP_CHOOSE(PackTap<float>);
 }
 
 }  // namespace dmlop

@@ -175,13 +175,6 @@ void RoundTile(const RoundingCall& call, uint32_t* doubts) {
   RoundAny<T>(call, doubts);
 }
 
-void RoundFloats(const RoundingCall& call, uint32_t* doubts) {
-  RoundTile<float>(call, doubts);
-}
-void RoundHalves(const RoundingCall& call, uint32_t* doubts) {
-  RoundTile<Half>(call, doubts);
-}
-
 }  // namespace dmlop::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -189,7 +182,8 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 RoundingFunction* RoundingFunctionFor(DataType type) {
-  return type == DataType::kFloat16 ? DMLOP_CHOOSE(RoundHalves) : DMLOP_CHOOSE(RoundFloats);
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(RoundTile<Half>)
+                                    : DMLOP_CHOOSE(RoundTile<float>);
 }
 
 }  // namespace dmlop

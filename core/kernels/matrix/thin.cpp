@@ -147,13 +147,6 @@ void Thin(const ThinCall& call) {
   }
 }
 
-void ThinFloats(const ThinCall& call) {
-  Thin<float>(call);
-}
-void ThinHalves(const ThinCall& call) {
-  Thin<Half>(call);
-}
-
 // Sets the sums of kVectors vectors of lines from line i on.
 template <int64_t kVectors>
 HWY_INLINE void MultiplyVectors(int64_t i, int64_t depth, const double* const* rows,
@@ -202,7 +195,7 @@ HWY_AFTER_NAMESPACE();
 namespace dmlop {
 
 ThinFunction* ThinFunctionFor(DataType type) {
-  return type == DataType::kFloat16 ? DMLOP_CHOOSE(ThinHalves) : DMLOP_CHOOSE(ThinFloats);
+  return type == DataType::kFloat16 ? DMLOP_CHOOSE(Thin<Half>) : DMLOP_CHOOSE(Thin<float>);
 }
 
 RowsFunction* RowsFunctionNow() {
