@@ -16,62 +16,68 @@ constexpr FloatFormat kSumFormats[] = {FloatFormat::kFloat32, FloatFormat::kFloa
 
 // --- names ---------------------------------------------------------------------------------------
 
-// The beginning of an id, and its meaning.
+// The beginning of an id, and its meaning; "{}" is a format.
 struct KindNames {
-  std::string id, text;
+  std::string_view id, text;
 };
 
-KindNames NamesOf(const Variation& variation) {
-  const FloatFormatInfo format = InfoOf(variation.format);
-  switch (variation.kind) {
-    case Kind::kInputs:
-      return {fmt::format("inputs-{}", format.id_name),
-              fmt::format("inputs rounded to {}", format.name)};
-    case Kind::kSums:
-      return {fmt::format("sums-{}", format.id_name), fmt::format("sums in {}", format.name)};
-    case Kind::kProductRounded:
-      return {"product-rounded", "the sum of products rounded before the addend"};
-    case Kind::kSteps:
-      return {fmt::format("{}-steps", format.id_name),
-              fmt::format("each step rounded to {}", format.name)};
-    case Kind::kThrough:
-      return {fmt::format("through-{}", format.id_name),
-              fmt::format("results rounded to {} on their way", format.name)};
-    case Kind::kTowardZero:
-      return {"toward-zero", "results rounded toward zero"};
-    case Kind::kFlushSubnormals:
-      return {"flush-subnormals", "subnormal"};
-    case Kind::kNanPasses:
-      return {"nan-passes", "maxima and minima are NaN if an operand is"};
-    case Kind::kStartsAtZero:
-      return {"starts-at-zero", "maxima begin with 0"};
-    case Kind::kLastOfEquals:
-      return {"last-of-equals", "the other end of equal elements wins"};
-    case Kind::kFastFunctions:
-      return {"fast-functions", "functions of few correct digits"};
-    case Kind::kSaturated:
-      return {"saturated", "what is beyond the type becomes its nearest number"};
-    default:
-      return {"wrapped", "integers beyond the type wrap"};
-  }
+constexpr KindNames kKindNames[] = {
+    // by ArithmeticKind
+    {"inputs-{}", "inputs rounded to {}"},
+    {"sums-{}", "sums in {}"},
+    {"product-rounded", "the sum of products rounded before the addend"},
+    {"{}-steps", "each step rounded to {}"},
+    {"through-{}", "results rounded to {} on their way"},
+    {"toward-zero", "results rounded toward zero"},
+    {"flush-subnormals", "subnormal"},
+    {"nan-passes", "maxima and minima are NaN if an operand is"},
+    {"starts-at-zero", "maxima begin with 0"},
+    {"last-of-equals", "the other end of equal elements wins"},
+    {"fast-functions", "functions of few correct digits"},
+    {"saturated", "what is beyond the type becomes its nearest number"},
+    {"wrapped", "integers beyond the type wrap"},
+};
+
+const KindNames& NamesOf(Kind kind) {
+  return kKindNames[static_cast<size_t>(kind)];
+}
+
+std::string WithFormat(std::string_view text, std::string_view format) {
+  return fmt::format(fmt::runtime(text), format);
 }
 
 // A detail of an id, and in words.
-using Detail = KindNames;
+struct Detail {
+  std::string id{}, text{};
+};
 
-Detail DetailOf(RoundedInputs inputs) {
-  switch (inputs) {
-    case RoundedInputs::kAll:
-      return {"all", "those that are added, too"};
-    case RoundedInputs::kFirstFactor:
-      return {"first", "only the first"};
-    case RoundedInputs::kWeights:
-      return {"weights", "only weights"};
-    case RoundedInputs::kWithComputed:
-      return {"computed", "factors that are computed, too"};
-    default:
-      return {};
-  }
+// The details that enumerators stand for, in their order.
+constexpr KindNames kRoundedInputs[] = {{},
+                                        {"all", "those that are added, too"},
+                                        {"first", "only the first"},
+                                        {"weights", "only weights"},
+                                        {"computed", "factors that are computed, too"}};
+constexpr KindNames kTermOrders[] = {{},
+                                     {"backwards", "from the last term"},
+                                     {"padded", "with zeros of padding"},
+                                     {"by-channel", "channel by channel with zeros of padding"}};
+constexpr KindNames kAddendOrders[] = {
+    {}, {"rounded-addend", "the addend, too"}, {"addend-first", "from the addend on"}};
+constexpr KindNames kFlushedParts[] = {{"outputs", "results become 0"},
+                                       {"inputs", "inputs count as 0"},
+                                       {"", "inputs count as 0, and results become 0"}};
+constexpr KindNames kCutOffs[] = {
+    {}, {"after-zero-point", "with the zero point"}, {"floor", "negative ones away from it"}};
+constexpr KindNames kWrappedParts[] = {
+    {},
+    {"differences", "those of differences in the type of their operands"},
+    {"sums", "those of sums in the type of their operands"},
+    {"int16", "those of sums in INT16"}};
+
+template <typename Enum>
+Detail DetailOf(std::span<const KindNames> names, Enum value) {
+  const auto& [id, text] = names[static_cast<size_t>(value)];
+  return {std::string(id), std::string(text)};
 }
 
 std::vector<Detail> DetailsOfInputs(const Variation& v) {
@@ -82,7 +88,7 @@ std::vector<Detail> DetailsOfInputs(const Variation& v) {
   } else if (v.format == FloatFormat::kTf32 && v.mode == RoundingMode::kTiesToEven) {
     details.push_back({"ties-to-even", "ties to even"});
   }
-  details.push_back(DetailOf(v.inputs));
+  details.push_back(DetailOf(kRoundedInputs, v.inputs));
   return details;
 }
 
@@ -102,30 +108,6 @@ Detail OrderOf(const Variation& v) {
   }
 }
 
-Detail DetailOf(TermOrder terms) {
-  switch (terms) {
-    case TermOrder::kBackwards:
-      return {"backwards", "from the last term"};
-    case TermOrder::kWithPadding:
-      return {"padded", "with zeros of padding"};
-    case TermOrder::kByChannel:
-      return {"by-channel", "channel by channel with zeros of padding"};
-    default:
-      return {};
-  }
-}
-
-Detail DetailOf(AddendOrder addend) {
-  switch (addend) {
-    case AddendOrder::kRounded:
-      return {"rounded-addend", "the addend, too"};
-    case AddendOrder::kFirst:
-      return {"addend-first", "from the addend on"};
-    default:
-      return {};
-  }
-}
-
 std::vector<Detail> DetailsOfSums(const Variation& v) {
   std::vector<Detail> details = {OrderOf(v)};
   if (v.order == SumOrder::kLanesOfNeighbours) {
@@ -135,44 +117,9 @@ std::vector<Detail> DetailsOfSums(const Variation& v) {
     details.push_back({"unfused", "products rounded"});
   }
   if (v.adds_blocks_in_float32) details.push_back({"in-float32", "these added in FLOAT32"});
-  details.push_back(DetailOf(v.terms));
-  details.push_back(DetailOf(v.addend));
+  details.push_back(DetailOf(kTermOrders, v.terms));
+  details.push_back(DetailOf(kAddendOrders, v.addend));
   return details;
-}
-
-Detail DetailOfFlush(FlushedPart part) {
-  switch (part) {
-    case FlushedPart::kOutputs:
-      return {"outputs", "results become 0"};
-    case FlushedPart::kInputs:
-      return {"inputs", "inputs count as 0"};
-    default:
-      return {"", "inputs count as 0, and results become 0"};
-  }
-}
-
-Detail DetailOf(CutOff cut_off) {
-  switch (cut_off) {
-    case CutOff::kAfterZeroPoint:
-      return {"after-zero-point", "with the zero point"};
-    case CutOff::kFloor:
-      return {"floor", "negative ones away from it"};
-    default:
-      return {};
-  }
-}
-
-Detail DetailOf(WrappedPart wrapped) {
-  switch (wrapped) {
-    case WrappedPart::kDifferences:
-      return {"differences", "those of differences in the type of their operands"};
-    case WrappedPart::kSums:
-      return {"sums", "those of sums in the type of their operands"};
-    case WrappedPart::kSumsInInt16:
-      return {"int16", "those of sums in INT16"};
-    default:
-      return {};
-  }
 }
 
 std::vector<Detail> DetailsOf(const Variation& v) {
@@ -186,11 +133,11 @@ std::vector<Detail> DetailsOf(const Variation& v) {
               v.has_whole_sums ? Detail{"whole-sums", "sums once"} : Detail{},
               v.divides_first ? Detail{"quotients-first", "products after divisions"} : Detail{}};
     case Kind::kTowardZero:
-      return {DetailOf(v.cut_off)};
+      return {DetailOf(kCutOffs, v.cut_off)};
     case Kind::kFlushSubnormals:
-      return {DetailOfFlush(v.flushed)};
+      return {DetailOf(kFlushedParts, v.flushed)};
     default:
-      return {DetailOf(v.wrapped)};
+      return {DetailOf(kWrappedParts, v.wrapped)};
   }
 }
 
@@ -344,12 +291,14 @@ std::vector<Variation> MakeAll() {
 }  // namespace
 
 std::string ArithmeticVariation::id() const {
-  return Joined(NamesOf(*this).id, DetailsOf(*this), &Detail::id, ":", ",");
+  const std::string begin = WithFormat(NamesOf(kind).id, InfoOf(format).id_name);
+  return Joined(begin, DetailsOf(*this), &Detail::id, ":", ",");
 }
 
 std::string ArithmeticVariation::text() const {
   const std::string_view first = kind == Kind::kFlushSubnormals ? " " : ", ";
-  return Joined(NamesOf(*this).text, DetailsOf(*this), &Detail::text, first, ", ");
+  const std::string begin = WithFormat(NamesOf(kind).text, InfoOf(format).name);
+  return Joined(begin, DetailsOf(*this), &Detail::text, first, ", ");
 }
 
 std::span<const ArithmeticVariation> AllArithmeticVariations() {
