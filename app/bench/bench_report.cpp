@@ -19,10 +19,6 @@
 namespace dmlop {
 namespace {
 
-std::string CsvLine(const std::vector<std::string>& fields) {
-  return fmt::format("{}\r\n", fmt::join(fields, ","));
-}
-
 std::string GovernorText(const Machine& machine) {
   return machine.governor.empty() ? "none" : machine.governor;
 }
@@ -130,7 +126,9 @@ class Csv : public ResultText {
   explicit Csv(const BenchPlan& plan) : machine_(plan.machine) {}
 
   std::string Begin() override { return std::string(kCsvHeader); }
-  std::string Row(const BenchRow& row) override { return CsvLine(CsvFields(row, machine_)); }
+  std::string Row(const BenchRow& row) override {
+    return fmt::format("{}\r\n", fmt::join(CsvFields(row, machine_), ","));
+  }
 
  private:
   const Machine machine_;

@@ -31,10 +31,6 @@ bool KeepOneMoreOpen() {
   return false;
 }
 
-std::string LinkOf(int descriptor) {
-  return fmt::format("/proc/self/fd/{}", descriptor);
-}
-
 // Files without a name get one through /proc, which may be missing in a container.
 bool CanNameLater() {
   static const bool can = access("/proc/self/fd", X_OK) == 0;
@@ -122,7 +118,8 @@ void TemporaryFile::Close() {
 }
 
 bool TemporaryFile::LinkTo(const std::string& path) const {
-  const std::string from = has_name() ? hidden_path() : LinkOf(descriptor_);
+  const std::string from =
+      has_name() ? hidden_path() : fmt::format("/proc/self/fd/{}", descriptor_);
   return linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 

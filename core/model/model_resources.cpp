@@ -73,10 +73,6 @@ size_t StreamLimit(const ModelResource& resource, bool npy) {
   return std::min(size, most) + (npy ? kMaxNpyHeaderSize : 0);
 }
 
-uint64_t RoundedUpTo4(uint64_t bytes) {
-  return (bytes + 3) / 4 * 4;
-}
-
 // If the path has an offset, the file may go on after what the buffer takes.
 void TakePart(const ModelResource& resource, const std::string& path,
               ModelResources::SourceFile& source) {
@@ -220,7 +216,7 @@ void ModelResources::SetSize(size_t resource, const ValueReader& values) {
   Shape& shape = shapes_[resource];
   shape.size = of.size_in_bytes;
   if (!shape.is_known) return;
-  if (!shape.size) shape.size = RoundedUpTo4(shape.initial_bytes);
+  if (!shape.size) shape.size = (shape.initial_bytes + 3) / 4 * 4;
   const CheckedU64 needed = CheckedAdd(of.initial_values_offset_in_bytes, shape.initial_bytes);
   if (needed && *needed <= *shape.size) return;
   const auto size = of.place.Find("sizeInBytes");

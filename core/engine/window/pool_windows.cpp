@@ -8,10 +8,6 @@
 namespace dmlop {
 namespace {
 
-PoolSegment SegmentAt(const WindowAxis& dim, int64_t output) {
-  return {output, 1, dim.PresentTaps(output), dim.CountedTaps(output)};
-}
-
 bool HasSameTaps(const PoolSegment& a, const PoolSegment& b) {
   return a.taps.begin == b.taps.begin && a.taps.end == b.taps.end && a.counted == b.counted;
 }
@@ -21,7 +17,7 @@ bool HasSameTaps(const PoolSegment& a, const PoolSegment& b) {
 std::vector<PoolSegment> SegmentsOf(const WindowAxis& dim, int64_t begin, int64_t count) {
   std::vector<PoolSegment> segments;
   for (int64_t output = begin; output < begin + count; ++output) {
-    const PoolSegment next = SegmentAt(dim, output);
+    const PoolSegment next = {output, 1, dim.PresentTaps(output), dim.CountedTaps(output)};
     if (segments.empty() || !HasSameTaps(segments.back(), next)) {
       segments.push_back(next);
     } else {

@@ -158,9 +158,6 @@ class Execution {
   }
 
  private:
-  HeadSizes QuerySizes() const {
-    return {shapes_.batches, shapes_.query_heads, shapes_.queries, shapes_.size};
-  }
   HeadSizes KeySizes(int64_t size) const {
     return {shapes_.batches, shapes_.key_heads, shapes_.fresh, size};
   }
@@ -175,7 +172,8 @@ class Execution {
   }
 
   void FindHeads() {
-    call_.query = HeadsOf(kQuerySources, QuerySizes());
+    call_.query = HeadsOf(kQuerySources,
+                          {shapes_.batches, shapes_.query_heads, shapes_.queries, shapes_.size});
     keys_ = HeadsOf(kKeySources, KeySizes(shapes_.size));
     values_ = HeadsOf(kValueSources, KeySizes(shapes_.value_size));
   }
