@@ -3,6 +3,7 @@
 // descriptor gives them. Source: the structs of DirectML.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -120,6 +121,12 @@ std::optional<size_t> LengthOf(const FieldValue& value);
 // A field whose values have type T; it is the key to a descriptor's value.
 template <typename T>
 struct FieldOf : Field {};
+
+// The fields of an operator, in DirectML's order.
+template <typename... T>
+constexpr std::array<const Field*, sizeof...(T)> Fields(const T&... fields) {
+  return {&fields...};
+}
 
 namespace field {
 

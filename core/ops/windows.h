@@ -50,9 +50,9 @@ inline constexpr Limits kSpatial = {.min = 1,
                                     .count_rule = "UNF-1"};
 inline constexpr auto kWindowSizes = field::Uints("WindowSizes", kSpatial);
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
-inline constexpr const Field* kFields[] = {
-    &kInputTensor,     &kOutputTensor,      &kDimensionCount,        &kWindowSizes,
-    &kWindows.strides, &kWindows.dilations, &kWindows.start_padding, &kWindows.end_padding};
+inline constexpr auto kFields =
+    Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindowSizes, kWindows.strides,
+           kWindows.dilations, kWindows.start_padding, kWindows.end_padding);
 
 // The windows along the spatial dimensions of a tensor with the sizes (N, C, S...).
 std::vector<WindowAxis> AxesOf(const OperatorDesc& op, std::span<const uint32_t> sizes);

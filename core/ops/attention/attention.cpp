@@ -433,44 +433,14 @@ std::vector<SourceMap> Sources(const OperatorDesc& op) {
 
 namespace {
 
-constexpr const Field* kFields[] = {&kQuery,
-                                    &kKey,
-                                    &kValue,
-                                    &kStackedQueryKey,
-                                    &kStackedKeyValue,
-                                    &kStackedQueryKeyValue,
-                                    &kBias,
-                                    &kMask,
-                                    &kPositionBias,
-                                    &kPastKey,
-                                    &kPastValue,
-                                    &kOutputTensor,
-                                    &kPresentKey,
-                                    &kPresentValue,
-                                    &kScale,
-                                    &kMaskFilterValue,
-                                    &kHeadCount,
-                                    &kMaskType};
-constexpr const Field* kFields1[] = {&kQuery,
-                                     &kKey,
-                                     &kValue,
-                                     &kStackedQueryKey,
-                                     &kStackedKeyValue,
-                                     &kStackedQueryKeyValue,
-                                     &kBias,
-                                     &kMask,
-                                     &kPositionBias,
-                                     &kPastKey,
-                                     &kPastValue,
-                                     &kPastLengths,
-                                     &kOutputTensor,
-                                     &kPresentKey,
-                                     &kPresentValue,
-                                     &kScale,
-                                     &kMaskFilterValue,
-                                     &kQueryHeadCount,
-                                     &kKeyValueHeadCount,
-                                     &kMaskType};
+constexpr auto kFields =
+    Fields(kQuery, kKey, kValue, kStackedQueryKey, kStackedKeyValue, kStackedQueryKeyValue, kBias,
+           kMask, kPositionBias, kPastKey, kPastValue, kOutputTensor, kPresentKey, kPresentValue,
+           kScale, kMaskFilterValue, kHeadCount, kMaskType);
+constexpr auto kFields1 =
+    Fields(kQuery, kKey, kValue, kStackedQueryKey, kStackedKeyValue, kStackedQueryKeyValue, kBias,
+           kMask, kPositionBias, kPastKey, kPastValue, kPastLengths, kOutputTensor, kPresentKey,
+           kPresentValue, kScale, kMaskFilterValue, kQueryHeadCount, kKeyValueHeadCount, kMaskType);
 int64_t Operations(const OperatorDesc& op) {
   const Shapes shapes = ShapesOf(op);
   return SaturatedProduct({shapes.batches, shapes.query_heads, shapes.queries, shapes.keys,

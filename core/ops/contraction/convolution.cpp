@@ -22,20 +22,10 @@
 namespace dmlop::convolution {
 namespace {
 
-constexpr const Field* kFields[] = {&kInputTensor,
-                                    &kFilterTensor,
-                                    &kBiasTensor,
-                                    &kOutputTensor,
-                                    &kMode,
-                                    &kDirection,
-                                    &kDimensionCount,
-                                    &kWindows.strides,
-                                    &kWindows.dilations,
-                                    &kWindows.start_padding,
-                                    &kWindows.end_padding,
-                                    &kOutputPadding,
-                                    &kGroupCount,
-                                    &kActivation};
+constexpr auto kFields =
+    Fields(kInputTensor, kFilterTensor, kBiasTensor, kOutputTensor, kMode, kDirection,
+           kDimensionCount, kWindows.strides, kWindows.dilations, kWindows.start_padding,
+           kWindows.end_padding, kOutputPadding, kGroupCount, kActivation);
 
 // --- rules ---------------------------------------------------------------------------------------
 

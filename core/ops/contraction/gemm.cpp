@@ -25,8 +25,8 @@ constexpr auto kCTensor = field::Optional(field::Input("CTensor"));
 constexpr auto kTransA = field::Enum("TransA", kTransforms);
 constexpr auto kTransB = field::Enum("TransB", kTransforms);
 constexpr auto kActivation = field::FusedActivation(ActivationHost::kMatrices);
-constexpr const Field* kFields[] = {&kATensor, &kBTensor, &kCTensor, &kOutputTensor, &kTransA,
-                                    &kTransB,  &kAlpha,   &kBeta,    &kActivation};
+constexpr auto kFields = Fields(kATensor, kBTensor, kCTensor, kOutputTensor, kTransA, kTransB,
+                                kAlpha, kBeta, kActivation);
 
 constexpr std::string_view kMatrix = "{.., M, N}";
 constexpr TensorShape kTensors[] = {

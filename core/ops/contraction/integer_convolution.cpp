@@ -298,17 +298,9 @@ FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula
 
 // --- CONVOLUTION_INTEGER -------------------------------------------------------------------------
 
-constexpr const Field* kIntegerFields[] = {&kInputTensor,
-                                           &kInputZeroPoint,
-                                           &kFilter,
-                                           &kFilterZeroPoint,
-                                           &kSums,
-                                           &kDimensionCount,
-                                           &kWindows.strides,
-                                           &kWindows.dilations,
-                                           &kWindows.start_padding,
-                                           &kWindows.end_padding,
-                                           &kGroupCount};
+constexpr auto kIntegerFields = Fields(kInputTensor, kInputZeroPoint, kFilter, kFilterZeroPoint,
+                                       kSums, kDimensionCount, kWindows.strides, kWindows.dilations,
+                                       kWindows.start_padding, kWindows.end_padding, kGroupCount);
 constexpr std::array<const FieldOf<TensorDesc>*, 2> kZeroPoints = {&kInputZeroPoint,
                                                                    &kFilterZeroPoint};
 
@@ -330,22 +322,10 @@ FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formul
 
 // --- QUANTIZED_LINEAR_CONVOLUTION ----------------------------------------------------------------
 
-constexpr const Field* kQuantizedFields[] = {&kInputTensor,
-                                             &kInputScale,
-                                             &kInputZeroPoint,
-                                             &kFilter,
-                                             &kFilterScale,
-                                             &kFilterZeroPoint,
-                                             &kBias,
-                                             &kOutputScale,
-                                             &kOutputZeroPoint,
-                                             &kIntegers,
-                                             &kDimensionCount,
-                                             &kWindows.strides,
-                                             &kWindows.dilations,
-                                             &kWindows.start_padding,
-                                             &kWindows.end_padding,
-                                             &kGroupCount};
+constexpr auto kQuantizedFields =
+    Fields(kInputTensor, kInputScale, kInputZeroPoint, kFilter, kFilterScale, kFilterZeroPoint,
+           kBias, kOutputScale, kOutputZeroPoint, kIntegers, kDimensionCount, kWindows.strides,
+           kWindows.dilations, kWindows.start_padding, kWindows.end_padding, kGroupCount);
 
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kIntegers, *op[kInputTensor].data_type);

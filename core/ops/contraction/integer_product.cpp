@@ -114,7 +114,7 @@ FormulaNode Sums(const OperatorDesc& op, const Field& b_zero_point, const Region
 
 // --- MATRIX_MULTIPLY_INTEGER ---------------------------------------------------------------------
 
-constexpr const Field* kIntegerFields[] = {&kATensor, &kAZeroPoint, &kB, &kLateBZeroPoint, &kSums};
+constexpr auto kIntegerFields = Fields(kATensor, kAZeroPoint, kB, kLateBZeroPoint, kSums);
 
 void InferInteger(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kSums, DataType::kInt32);
@@ -135,8 +135,8 @@ FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formul
 
 // --- MATRIX_MULTIPLY_INTEGER_TO_FLOAT ------------------------------------------------------------
 
-constexpr const Field* kFloatFields[] = {&kATensor, &kAScale,     &kAZeroPoint, &kB,
-                                         &kBScale,  &kBZeroPoint, &kBias,       &kSums};
+constexpr auto kFloatFields =
+    Fields(kATensor, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kBias, kSums);
 
 bool IsByte(DataType type) {
   return types::kInt8s.Contains(type);
@@ -210,9 +210,8 @@ FormulaNode FloatMeaning(const OperatorDesc& op, const Region& element, Formula&
 
 // --- QUANTIZED_LINEAR_MATRIX_MULTIPLY ------------------------------------------------------------
 
-constexpr const Field* kQuantizedFields[] = {&kATensor,     &kAScale,          &kAZeroPoint,
-                                             &kB,           &kBScale,          &kBZeroPoint,
-                                             &kOutputScale, &kOutputZeroPoint, &kIntegers};
+constexpr auto kQuantizedFields = Fields(kATensor, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint,
+                                         kOutputScale, kOutputZeroPoint, kIntegers);
 constexpr std::array<const FieldOf<TensorDesc>*, 6> kQuantizedParameters = {
     &kAScale, &kAZeroPoint, &kBScale, &kBZeroPoint, &kOutputScale, &kOutputZeroPoint};
 

@@ -24,7 +24,7 @@ Tolerance IdentityTolerance(const OperatorDesc& op) {
 constexpr std::string_view kRoundingModes[] = {"HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO",
                                                "TOWARD_INFINITY"};
 constexpr auto kRoundingMode = field::Enum("RoundingMode", {"DML_ROUNDING_MODE_", kRoundingModes});
-constexpr const Field* kRoundFields[] = {&kInputTensor, &kOutputTensor, &kRoundingMode};
+constexpr auto kRoundFields = Fields(kInputTensor, kOutputTensor, kRoundingMode);
 
 void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
   constexpr F kFunctions[] = {F::kRoundHalvesToEven, F::kRoundTowardZero, F::kRoundHalvesAway};
@@ -35,12 +35,12 @@ void SetRounding(const OperatorDesc& op, ElementWiseCall& call) {
 
 // Arithmetic with two inputs, A and B.
 
-constexpr const Field* kAdd1Fields[] = {&kATensor, &kBTensor, &kOutputTensor, &kFusedActivation};
+constexpr auto kAdd1Fields = Fields(kATensor, kBTensor, kOutputTensor, kFusedActivation);
 
 // --- ELEMENT_WISE_IF -----------------------------------------------------------------------------
 
 constexpr auto kConditionTensor = field::Input("ConditionTensor", TypeVariable::kU);
-constexpr const Field* kIfFields[] = {&kConditionTensor, &kATensor, &kBTensor, &kOutputTensor};
+constexpr auto kIfFields = Fields(kConditionTensor, kATensor, kBTensor, kOutputTensor);
 
 std::vector<ConstTensorView> IfOperands(const OperatorDesc&, InputViews inputs, ElementWiseCall&) {
   return {inputs[1], inputs[2], inputs[0]};
@@ -48,7 +48,7 @@ std::vector<ConstTensorView> IfOperands(const OperatorDesc&, InputViews inputs, 
 
 // --- CAST ----------------------------------------------------------------------------------------
 
-constexpr const Field* kCastFields[] = {&kInputTensor, &kOtherOutput};
+constexpr auto kCastFields = Fields(kInputTensor, kOtherOutput);
 
 Tolerance CastTolerance(const OperatorDesc& op) {
   return {.ulp = IsFloat(*op[kOtherOutput].data_type) ? 1u : 0u};
@@ -59,8 +59,7 @@ Tolerance CastTolerance(const OperatorDesc& op) {
 constexpr auto kScale = field::Float("Scale");
 constexpr auto kChannelCount = field::Count("ChannelCount");
 constexpr auto kBias = field::Floats("Bias");
-constexpr const Field* kScaleFields[] = {&kInputTensor, &kOutputTensor, &kScale, &kChannelCount,
-                                         &kBias};
+constexpr auto kScaleFields = Fields(kInputTensor, kOutputTensor, kScale, kChannelCount, kBias);
 
 void InferScale(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
@@ -84,8 +83,7 @@ std::vector<ConstTensorView> ScaleOperands(const OperatorDesc& op, InputViews in
 
 constexpr auto kValueStart = field::ScalarOf("ValueStart");
 constexpr auto kValueDelta = field::Wrapping(field::ScalarOf("ValueDelta"));
-constexpr const Field* kSequenceFields[] = {&kOutputTensor, &kValueDataType, &kValueStart,
-                                            &kValueDelta};
+constexpr auto kSequenceFields = Fields(kOutputTensor, kValueDataType, kValueStart, kValueDelta);
 
 // The output's sizes follow from nothing else.
 void InferSequence(const OperatorDesc&, Inference&) {}
@@ -120,10 +118,10 @@ void SetTypedBounds(const OperatorDesc& op, ElementWiseCall& call) {
 
 // --- functions of an element ---------------------------------------------------------------------
 
-constexpr const Field* kThresholdFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias, &kMin};
-constexpr const Field* kClipFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias, &kMin, &kMax};
-constexpr const Field* kClip1Fields[] = {&kInputTensor,    &kOutputTensor, &kScaleBias,
-                                         &kMinMaxDataType, &kTypedMin,     &kTypedMax};
+constexpr auto kThresholdFields = Fields(kInputTensor, kOutputTensor, kScaleBias, kMin);
+constexpr auto kClipFields = Fields(kInputTensor, kOutputTensor, kScaleBias, kMin, kMax);
+constexpr auto kClip1Fields =
+    Fields(kInputTensor, kOutputTensor, kScaleBias, kMinMaxDataType, kTypedMin, kTypedMax);
 
 constexpr OperatorInfo Clip(std::string_view name, std::span<const Field* const> fields,
                             ElementWise family) {
@@ -140,10 +138,9 @@ constexpr OperatorInfo FusableClip(OperatorInfo info) {
 
 // --- gradients -----------------------------------------------------------------------------------
 
-constexpr const Field* kClipGradFields[] = {&kInputTensor, &kInputGradient, &kOutputGradient, &kMin,
-                                            &kMax};
-constexpr const Field* kClipGrad1Fields[] = {&kInputTensor,    &kInputGradient, &kOutputGradient,
-                                             &kMinMaxDataType, &kTypedMin,      &kTypedMax};
+constexpr auto kClipGradFields = Fields(kInputTensor, kInputGradient, kOutputGradient, kMin, kMax);
+constexpr auto kClipGrad1Fields =
+    Fields(kInputTensor, kInputGradient, kOutputGradient, kMinMaxDataType, kTypedMin, kTypedMax);
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("ELEMENT_WISE_IDENTITY", {kScaledFields, "ID-1", InferIdentity},

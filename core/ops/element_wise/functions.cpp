@@ -17,8 +17,7 @@ constexpr OperatorInfo Function(std::string_view name, F function,
 // --- powers --------------------------------------------------------------------------------------
 
 constexpr auto kExponentTensor = field::Input("ExponentTensor", TypeVariable::kU);
-constexpr const Field* kPowFields[] = {&kInputTensor, &kExponentTensor, &kOutputTensor,
-                                       &kScaleBias};
+constexpr auto kPowFields = Fields(kInputTensor, kExponentTensor, kOutputTensor, kScaleBias);
 
 void InferPow(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
@@ -31,8 +30,7 @@ void InferPow(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr auto kExponent = field::Float("Exponent");
-constexpr const Field* kConstantPowFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias,
-                                               &kExponent};
+constexpr auto kConstantPowFields = Fields(kInputTensor, kOutputTensor, kScaleBias, kExponent);
 
 void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
   call.parameters.numbers = {op[kExponent]};
@@ -40,8 +38,8 @@ void SetExponent(const OperatorDesc& op, ElementWiseCall& call) {
 
 // --- activations ---------------------------------------------------------------------------------
 
-constexpr const Field* kAlphaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha};
-constexpr const Field* kAlphaBetaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kBeta};
+constexpr auto kAlphaFields = Fields(kInputTensor, kOutputTensor, kAlpha);
+constexpr auto kAlphaBetaFields = Fields(kInputTensor, kOutputTensor, kAlpha, kBeta);
 
 // Passes the fields to the function in the order of its parameters.
 template <const FieldOf<float>&... kNumbers>
@@ -59,7 +57,7 @@ constexpr OperatorInfo Activation(std::string_view name, std::span<const Field* 
 // --- rectified linear units ----------------------------------------------------------------------
 
 constexpr auto kSlopeTensor = field::Input("SlopeTensor");
-constexpr const Field* kSlopeFields[] = {&kInputTensor, &kSlopeTensor, &kOutputTensor};
+constexpr auto kSlopeFields = Fields(kInputTensor, kSlopeTensor, kOutputTensor);
 
 constexpr OperatorInfo ParameterizedRelu() {
   OperatorInfo info = Tolerating<1>(
@@ -79,7 +77,7 @@ constexpr OperatorInfo ReluGrad() {
 
 constexpr auto kBias = field::Float("Bias");
 constexpr auto kThreshold = field::Float("Threshold");
-constexpr const Field* kShrinkFields[] = {&kInputTensor, &kOutputTensor, &kBias, &kThreshold};
+constexpr auto kShrinkFields = Fields(kInputTensor, kOutputTensor, kBias, kThreshold);
 
 // Alpha * x + Beta is IDENTITY with a ScaleBias.
 void SetLinear(const OperatorDesc& op, ElementWiseCall& call) {
@@ -98,9 +96,9 @@ constexpr OperatorInfo HardSwish() {
 constexpr auto kGamma = field::Float("Gamma");
 constexpr auto kSteepness = field::Float("Steepness");
 constexpr auto kSigmoidInputScale = field::Float("SigmoidInputScale");
-constexpr const Field* kAlphaGammaFields[] = {&kInputTensor, &kOutputTensor, &kAlpha, &kGamma};
-constexpr const Field* kSoftplusFields[] = {&kInputTensor, &kOutputTensor, &kSteepness};
-constexpr const Field* kSwishFields[] = {&kInputTensor, &kOutputTensor, &kSigmoidInputScale};
+constexpr auto kAlphaGammaFields = Fields(kInputTensor, kOutputTensor, kAlpha, kGamma);
+constexpr auto kSoftplusFields = Fields(kInputTensor, kOutputTensor, kSteepness);
+constexpr auto kSwishFields = Fields(kInputTensor, kOutputTensor, kSigmoidInputScale);
 
 void InferSoftplus(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);

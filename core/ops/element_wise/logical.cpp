@@ -15,7 +15,7 @@ void InferPredicate(const OperatorDesc& op, Inference& infer) {
   Infer(op, infer);
 }
 
-constexpr const Field* kPredicateFields[] = {&kInputTensor, &kOtherOutput};
+constexpr auto kPredicateFields = Fields(kInputTensor, kOtherOutput);
 
 constexpr OperatorInfo Predicate(std::string_view name, const ElementWise& family) {
   return OperatorRow(name, {kPredicateFields, "ELW-1", InferPredicate}, family);
@@ -24,7 +24,7 @@ constexpr OperatorInfo Predicate(std::string_view name, const ElementWise& famil
 constexpr std::string_view kInfinityModes[] = {"EITHER", "POSITIVE", "NEGATIVE"};
 constexpr auto kInfinityMode =
     field::Enum("InfinityMode", {"DML_IS_INFINITY_MODE_", kInfinityModes});
-constexpr const Field* kIsInfinityFields[] = {&kInputTensor, &kOtherOutput, &kInfinityMode};
+constexpr auto kIsInfinityFields = Fields(kInputTensor, kOtherOutput, kInfinityMode);
 
 void SetInfinity(const OperatorDesc& op, ElementWiseCall& call) {
   constexpr F kFunctions[] = {F::kIsInfinity, F::kIsPositiveInfinity, F::kIsNegativeInfinity};
@@ -33,7 +33,7 @@ void SetInfinity(const OperatorDesc& op, ElementWiseCall& call) {
 
 // --- comparisons ---------------------------------------------------------------------------------
 
-constexpr const Field* kComparisonFields[] = {&kATensor, &kBTensor, &kOtherOutput};
+constexpr auto kComparisonFields = Fields(kATensor, kBTensor, kOtherOutput);
 
 void InferComparison(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kOtherOutput,

@@ -59,8 +59,8 @@ void InferLinear(const OperatorDesc& op, Inference& infer) {
 }
 
 constexpr auto kQuantized = field::Output("OutputTensor", kQuantizedType);
-constexpr const Field* kQuantizeLinearFields[] = {&kInputTensor, &kScaleTensor, &kZeroPointTensor,
-                                                  &kQuantized};
+constexpr auto kQuantizeLinearFields =
+    Fields(kInputTensor, kScaleTensor, kZeroPointTensor, kQuantized);
 
 void InferQuantizeLinear(const OperatorDesc& op, Inference& infer) {
   InferLinear(op, infer);
@@ -83,8 +83,7 @@ std::vector<ConstTensorView> QuantizeLinearOperands(const OperatorDesc& op, Inpu
 
 constexpr auto kInteger = field::Input("InputTensor", kQuantizedType);
 constexpr auto kReal = field::Output("OutputTensor", kScaleType);
-constexpr const Field* kDequantizeLinearFields[] = {&kInteger, &kScaleTensor, &kZeroPointTensor,
-                                                    &kReal};
+constexpr auto kDequantizeLinearFields = Fields(kInteger, kScaleTensor, kZeroPointTensor, kReal);
 
 std::vector<ConstTensorView> DequantizeLinearOperands(const OperatorDesc& op, InputViews inputs,
                                                       ElementWiseCall&) {
@@ -105,8 +104,8 @@ constexpr auto kSumScale = field::Input("OutputScaleTensor", kScaleType);
 constexpr auto kSumZeroPoint =
     field::Optional(field::Input("OutputZeroPointTensor", TypeVariable::kIndex));
 constexpr auto kSum = field::Output("OutputTensor", TypeVariable::kIndex);
-constexpr const Field* kAddFields[] = {&kA,          &kAScale,   &kAZeroPoint,   &kB,  &kBScale,
-                                       &kBZeroPoint, &kSumScale, &kSumZeroPoint, &kSum};
+constexpr auto kAddFields =
+    Fields(kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kSumScale, kSumZeroPoint, kSum);
 constexpr const FieldOf<TensorDesc>* kOneElement[] = {&kAScale,     &kAZeroPoint, &kBScale,
                                                       &kBZeroPoint, &kSumScale,   &kSumZeroPoint};
 
@@ -201,8 +200,8 @@ ConstTensorView ZeroPoints(const OperatorDesc& op, InputViews inputs, DataType t
 
 // --- QUANTIZE ------------------------------------------------------------------------------------
 
-constexpr const Field* kQuantizeFields[] = {&kInputTensor, &kQuantizationType,
-                                            &kQuantizationTensorCount, &kParameters, &kQuantized};
+constexpr auto kQuantizeFields =
+    Fields(kInputTensor, kQuantizationType, kQuantizationTensorCount, kParameters, kQuantized);
 
 void InferQuantize(const OperatorDesc& op, Inference& infer) {
   CheckParameters(op, infer.tensor(kInputTensor), infer);
@@ -219,8 +218,8 @@ std::vector<ConstTensorView> QuantizeOperands(const OperatorDesc& op, InputViews
 
 // --- DEQUANTIZE ----------------------------------------------------------------------------------
 
-constexpr const Field* kDequantizeFields[] = {
-    &kInteger, &kQuantizationType, &kQuantizationTensorCount, &kParameters, &kOutputTensor};
+constexpr auto kDequantizeFields =
+    Fields(kInteger, kQuantizationType, kQuantizationTensorCount, kParameters, kOutputTensor);
 
 void InferDequantize(const OperatorDesc& op, Inference& infer) {
   CheckParameters(op, infer.tensor(kInteger), infer);

@@ -11,15 +11,14 @@ using F = ElementWiseFunction;
 
 // --- fields --------------------------------------------------------------------------------------
 
-inline constexpr const Field* kUnaryFields[] = {&kInputTensor, &kOutputTensor};
-inline constexpr const Field* kScaledFields[] = {&kInputTensor, &kOutputTensor, &kScaleBias};
-inline constexpr const Field* kBinaryFields[] = {&kATensor, &kBTensor, &kOutputTensor};
+inline constexpr auto kUnaryFields = Fields(kInputTensor, kOutputTensor);
+inline constexpr auto kScaledFields = Fields(kInputTensor, kOutputTensor, kScaleBias);
+inline constexpr auto kBinaryFields = Fields(kATensor, kBTensor, kOutputTensor);
 
 // An output with its own type.
 inline constexpr auto kOtherOutput = field::Output("OutputTensor", TypeVariable::kU);
 
-inline constexpr const Field* kGradientFields[] = {&kInputTensor, &kInputGradient,
-                                                   &kOutputGradient};
+inline constexpr auto kGradientFields = Fields(kInputTensor, kInputGradient, kOutputGradient);
 
 // --- checks --------------------------------------------------------------------------------------
 

@@ -13,9 +13,9 @@ namespace {
 using namespace indexing;
 
 constexpr auto kIndexDimensions = field::Uint("IndexDimensions", {.max = kMaxRank});
-constexpr const Field* kGatherFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis,
-                                          &kIndexDimensions};
-constexpr const Field* kElementsFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor, &kAxis};
+constexpr auto kGatherFields =
+    Fields(kInputTensor, kIndicesTensor, kOutputTensor, kAxis, kIndexDimensions);
+constexpr auto kElementsFields = Fields(kInputTensor, kIndicesTensor, kOutputTensor, kAxis);
 
 // --- GATHER --------------------------------------------------------------------------------------
 
@@ -103,10 +103,10 @@ void InferElements(const OperatorDesc& op, Inference& infer) {
 
 // DML_GATHER_ND_OPERATOR_DESC and DML_GATHER_ND1_OPERATOR_DESC: tuples of indices select slices.
 
-constexpr const Field* kGatherNdFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor,
-                                            &kIndexedDims, &kIndexDims};
-constexpr const Field* kGatherNd1Fields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor,
-                                             &kIndexedDims, &kIndexDims,     &kBatchDims};
+constexpr auto kGatherNdFields =
+    Fields(kInputTensor, kIndicesTensor, kOutputTensor, kIndexedDims, kIndexDims);
+constexpr auto kGatherNd1Fields =
+    Fields(kInputTensor, kIndicesTensor, kOutputTensor, kIndexedDims, kIndexDims, kBatchDims);
 
 constexpr TupleRules kGatherNdRules = {"GND-1", "GND-1", "GND-2", "GND-3", "GND-4", "GND-5"};
 
@@ -116,8 +116,8 @@ void InferGatherNd(const OperatorDesc& op, Inference& infer) {
 
 // --- SCATTER -------------------------------------------------------------------------------------
 
-constexpr const Field* kScatterFields[] = {&kInputTensor, &kIndicesTensor, &kUpdatesTensor,
-                                           &kOutputTensor, &kAxis};
+constexpr auto kScatterFields =
+    Fields(kInputTensor, kIndicesTensor, kUpdatesTensor, kOutputTensor, kAxis);
 
 void InferScatter(const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
@@ -133,8 +133,8 @@ void InferScatter(const OperatorDesc& op, Inference& infer) {
 
 // --- SCATTER_ND ----------------------------------------------------------------------------------
 
-constexpr const Field* kScatterNdFields[] = {&kInputTensor,  &kIndicesTensor, &kUpdatesTensor,
-                                             &kOutputTensor, &kIndexedDims,   &kIndexDims};
+constexpr auto kScatterNdFields =
+    Fields(kInputTensor, kIndicesTensor, kUpdatesTensor, kOutputTensor, kIndexedDims, kIndexDims);
 
 void InferScatterNd(const OperatorDesc& op, Inference& infer) {
   infer.Output("SND-1", kOutputTensor, op.sizes(kInputTensor));
@@ -145,7 +145,7 @@ void InferScatterNd(const OperatorDesc& op, Inference& infer) {
 
 // --- MAX_UNPOOLING -------------------------------------------------------------------------------
 
-constexpr const Field* kUnpoolingFields[] = {&kInputTensor, &kIndicesTensor, &kOutputTensor};
+constexpr auto kUnpoolingFields = Fields(kInputTensor, kIndicesTensor, kOutputTensor);
 
 void InferUnpooling(const OperatorDesc& op, Inference& infer) {
   infer.RequireSizes("MUP-1", infer.tensor(kIndicesTensor), op.sizes(kInputTensor));

@@ -13,7 +13,7 @@ constexpr auto kInputState = field::Input("InputStateTensor");
 constexpr auto kOutputState = field::Optional(field::Output("OutputStateTensor"));
 constexpr auto kType =
     field::Enum("Type", {.prefix = "DML_RANDOM_GENERATOR_TYPE_", .names = kTypeNames});
-constexpr const Field* kFields[] = {&kInputState, &kOutputTensor, &kOutputState, &kType};
+constexpr auto kFields = Fields(kInputState, kOutputTensor, kOutputState, kType);
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   const TensorAt state = infer.tensor(kInputState);

@@ -16,9 +16,8 @@ using namespace indexing;
 constexpr auto kValues = field::Output("OutputValueTensor");
 constexpr auto kPlaces = field::Output("OutputIndexTensor", TypeVariable::kIndex);
 constexpr auto kK = field::Uint("K", {.min = 1, .rule = "TPK-2"});
-constexpr const Field* kTopKFields[] = {&kInputTensor, &kValues, &kPlaces, &kAxis, &kK};
-constexpr const Field* kTopK1Fields[] = {&kInputTensor, &kValues, &kPlaces,
-                                         &kAxis,        &kK,      &kAxisDirection};
+constexpr auto kTopKFields = Fields(kInputTensor, kValues, kPlaces, kAxis, kK);
+constexpr auto kTopK1Fields = Fields(kInputTensor, kValues, kPlaces, kAxis, kK, kAxisDirection);
 
 void InferTopK(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kPlaces, DataType::kUint32);
@@ -44,7 +43,7 @@ void TopK(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 constexpr auto kCount = field::Output("OutputCountTensor", TypeVariable::kIndex, RankGroup::kSide);
 constexpr auto kCoordinates =
     field::Output("OutputCoordinatesTensor", TypeVariable::kIndex, RankGroup::kOther);
-constexpr const Field* kNonzeroFields[] = {&kInputTensor, &kCount, &kCoordinates};
+constexpr auto kNonzeroFields = Fields(kInputTensor, kCount, kCoordinates);
 
 size_t DimensionsWithoutLeadingOnes(const Sizes& sizes) {
   const auto first = std::find_if(sizes.begin(), sizes.end(), [](uint32_t n) { return n != 1; });

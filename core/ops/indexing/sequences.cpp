@@ -27,7 +27,7 @@ IndexLinks SequenceLinks(const OperatorDesc& op, size_t rank, bool shares_data) 
 // --- REVERSE_SUBSEQUENCES ------------------------------------------------------------------------
 
 constexpr auto kLengths = field::Input("SequenceLengthsTensor", TypeVariable::kIndex);
-constexpr const Field* kReverseFields[] = {&kInputTensor, &kLengths, &kOutputTensor, &kAxis};
+constexpr auto kReverseFields = Fields(kInputTensor, kLengths, kOutputTensor, kAxis);
 
 void InferReverse(const OperatorDesc& op, Inference& infer) {
   Sizes sizes = op.sizes(kInputTensor);
@@ -47,7 +47,7 @@ void Reverse(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 // --- ONE_HOT -------------------------------------------------------------------------------------
 
 constexpr auto kValues = field::Input("ValuesTensor");
-constexpr const Field* kOneHotFields[] = {&kIndicesTensor, &kValues, &kOutputTensor, &kAxis};
+constexpr auto kOneHotFields = Fields(kIndicesTensor, kValues, kOutputTensor, kAxis);
 
 void InferOneHot(const OperatorDesc& op, Inference& infer) {
   const TensorAt indices = infer.tensor(kIndicesTensor);
@@ -81,10 +81,10 @@ void OneHot(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 
 constexpr auto kExclusiveSum = field::Bool("HasExclusiveSum");
 constexpr auto kExclusiveProduct = field::Bool("HasExclusiveProduct");
-constexpr const Field* kSumFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
-                                       &kExclusiveSum};
-constexpr const Field* kProductFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kAxisDirection,
-                                           &kExclusiveProduct};
+constexpr auto kSumFields =
+    Fields(kInputTensor, kOutputTensor, kAxis, kAxisDirection, kExclusiveSum);
+constexpr auto kProductFields =
+    Fields(kInputTensor, kOutputTensor, kAxis, kAxisDirection, kExclusiveProduct);
 
 void InferCumulative(const OperatorDesc& op, Inference& infer) {
   InferSameSizes("CUM-1", op, kInputTensor, infer);

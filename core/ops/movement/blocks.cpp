@@ -96,8 +96,8 @@ enum Order : uint32_t { kDepthColumnRow, kColumnRowDepth };
 constexpr std::string_view kOrderNames[] = {"DEPTH_COLUMN_ROW", "COLUMN_ROW_DEPTH"};
 constexpr auto kBlockSize = field::Uint("BlockSize", {.min = 1, .rule = "DSP-1"});
 constexpr auto kOrder = field::Enum("Order", {"DML_DEPTH_SPACE_ORDER_", kOrderNames});
-constexpr const Field* kBlockFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize};
-constexpr const Field* kOrderedFields[] = {&kInputTensor, &kOutputTensor, &kBlockSize, &kOrder};
+constexpr auto kBlockFields = Fields(kInputTensor, kOutputTensor, kBlockSize);
+constexpr auto kOrderedFields = Fields(kInputTensor, kOutputTensor, kBlockSize, kOrder);
 
 constexpr size_t kRank = 4;
 

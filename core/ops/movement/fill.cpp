@@ -14,7 +14,7 @@ namespace {
 // DML_FILL_VALUE_CONSTANT_OPERATOR_DESC: fills a tensor with one value.
 
 constexpr auto kValue = field::ScalarOf("Value");
-constexpr const Field* kConstantFields[] = {&kOutputTensor, &kValueDataType, &kValue};
+constexpr auto kConstantFields = Fields(kOutputTensor, kValueDataType, kValue);
 
 // The output's sizes follow from nothing else.
 void InferConstant(const OperatorDesc&, Inference&) {}
@@ -31,15 +31,15 @@ std::optional<ElementBytes> Value(const OperatorDesc& op) {
 
 constexpr auto kOffset = field::Int("Offset");
 constexpr auto kFloatValue = field::Float("Value");
-constexpr const Field* kMatrixFields[] = {&kOutputTensor, &kOffset, &kFloatValue};
+constexpr auto kMatrixFields = Fields(kOutputTensor, kOffset, kFloatValue);
 
 constexpr auto kOptionalInput = field::Optional(kInputTensor);
 constexpr auto kMatrixDataType = field::TypeOf("ValueDataType", "VAL-2");
 constexpr auto kTypedValue = field::ScalarOf("Value");
 constexpr auto kBegin = field::Int("DiagonalFillBegin");
 constexpr auto kEnd = field::Int("DiagonalFillEnd");
-constexpr const Field* kMatrix1Fields[] = {&kOptionalInput, &kOutputTensor, &kMatrixDataType,
-                                           &kTypedValue,    &kBegin,        &kEnd};
+constexpr auto kMatrix1Fields =
+    Fields(kOptionalInput, kOutputTensor, kMatrixDataType, kTypedValue, kBegin, kEnd);
 
 void RequireMatrix(const OperatorDesc& op, Inference& infer) {
   if (!op[kOutputTensor].sizes) return;

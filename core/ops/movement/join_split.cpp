@@ -11,12 +11,12 @@ namespace {
 constexpr auto kInputCount = field::Count("InputCount");
 constexpr auto kInputTensors =
     field::Tensors("InputTensors", TensorRole::kInput, "JOIN-1", "JOIN-5");
-constexpr const Field* kJoinFields[] = {&kInputCount, &kInputTensors, &kOutputTensor, &kAxis};
+constexpr auto kJoinFields = Fields(kInputCount, kInputTensors, kOutputTensor, kAxis);
 
 constexpr auto kOutputCount = field::Count("OutputCount");
 constexpr auto kOutputTensors =
     field::Tensors("OutputTensors", TensorRole::kOutput, "SPLIT-1", "SPLIT-4");
-constexpr const Field* kSplitFields[] = {&kInputTensor, &kOutputCount, &kOutputTensors, &kAxis};
+constexpr auto kSplitFields = Fields(kInputTensor, kOutputCount, kOutputTensors, kAxis);
 
 // Requires a part to have another tensor's sizes but along the axis. Returns whether ranks agree.
 bool RequirePart(std::string_view rank_code, std::string_view sizes_code, const TensorAt& part,

@@ -25,12 +25,10 @@ constexpr auto kValueDataType = field::TypeOf("PaddingValueDataType", "VAL-2");
 constexpr auto kTypedValue = field::ScalarOf("PaddingValue");
 constexpr auto kStartPadding = field::Uints("StartPadding", kPerDimension);
 constexpr auto kEndPadding = field::Uints("EndPadding", kPerDimension);
-constexpr const Field* kPaddingFields[] = {&kInputTensor, &kOutputTensor,   &kPaddingMode,
-                                           &kFloatValue,  &kDimensionCount, &kStartPadding,
-                                           &kEndPadding};
-constexpr const Field* kPadding1Fields[] = {&kInputTensor,   &kOutputTensor, &kPaddingMode,
-                                            &kValueDataType, &kTypedValue,   &kDimensionCount,
-                                            &kStartPadding,  &kEndPadding};
+constexpr auto kPaddingFields = Fields(kInputTensor, kOutputTensor, kPaddingMode, kFloatValue,
+                                       kDimensionCount, kStartPadding, kEndPadding);
+constexpr auto kPadding1Fields = Fields(kInputTensor, kOutputTensor, kPaddingMode, kValueDataType,
+                                        kTypedValue, kDimensionCount, kStartPadding, kEndPadding);
 
 void InferPadding(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
@@ -175,7 +173,7 @@ constexpr auto kRepeats = field::Uints("Repeats", {.min = 1,
                                                    .max_count = kMaxRank,
                                                    .count_rule = "TIL-1",
                                                    .per_dimension = true});
-constexpr const Field* kTileFields[] = {&kInputTensor, &kOutputTensor, &kRepeatsCount, &kRepeats};
+constexpr auto kTileFields = Fields(kInputTensor, kOutputTensor, kRepeatsCount, kRepeats);
 
 void InferTile(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;

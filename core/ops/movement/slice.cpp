@@ -27,8 +27,8 @@ constexpr Limits PerDimension(std::string_view rule, std::string_view count_rule
 constexpr auto kOffsets = field::Uints("Offsets", PerDimension("SLC-1", "SLC-1"));
 constexpr auto kSizes = field::Uints("Sizes", PerDimension("SLC-1", "SLC-1", 1));
 constexpr auto kStrides = field::Uints("Strides", PerDimension("SLC-3", "SLC-1", 1));
-constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kDimensionCount,
-                                         &kOffsets,     &kSizes,        &kStrides};
+constexpr auto kSliceFields =
+    Fields(kInputTensor, kOutputTensor, kDimensionCount, kOffsets, kSizes, kStrides);
 
 void InferSlice(const OperatorDesc& op, Inference& infer) {
   const Sizes& input = op.sizes(kInputTensor);
@@ -54,10 +54,10 @@ std::vector<TensorMove> Slice(const OperatorDesc& op, InputViews inputs, OutputV
 constexpr auto kWindowOffsets = field::Uints("InputWindowOffsets", PerDimension("SLW-1", "MOV-4"));
 constexpr auto kWindowSizes = field::Uints("InputWindowSizes", PerDimension("SLW-1", "MOV-4", 1));
 constexpr auto kWindowStrides = field::Ints("InputWindowStrides", PerDimension("SLW-1", "MOV-4"));
-constexpr const Field* kSlice1Fields[] = {&kInputTensor,   &kOutputTensor, &kDimensionCount,
-                                          &kWindowOffsets, &kWindowSizes,  &kWindowStrides};
-constexpr const Field* kGradFields[] = {&kInputGradient, &kOutputGradient, &kDimensionCount,
-                                        &kWindowOffsets, &kWindowSizes,    &kWindowStrides};
+constexpr auto kSlice1Fields = Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindowOffsets,
+                                      kWindowSizes, kWindowStrides);
+constexpr auto kGradFields = Fields(kInputGradient, kOutputGradient, kDimensionCount,
+                                    kWindowOffsets, kWindowSizes, kWindowStrides);
 
 // Returns how many steps of its strides the window has in a tensor of `sizes`.
 std::optional<Sizes> MostSteps(const OperatorDesc& op, const Sizes& sizes, Inference& infer) {

@@ -21,9 +21,8 @@ constexpr auto kBiasTensor = field::Input("BiasTensor");
 // --- with given moments --------------------------------------------------------------------------
 
 constexpr auto kSpatial = field::Bool("Spatial");
-constexpr const Field* kFields[] = {&kInputTensor, &kMeanTensor, &kVarianceTensor,
-                                    &kScaleTensor, &kBiasTensor, &kOutputTensor,
-                                    &kSpatial,     &kEpsilon,    &kFusedActivation};
+constexpr auto kFields = Fields(kInputTensor, kMeanTensor, kVarianceTensor, kScaleTensor,
+                                kBiasTensor, kOutputTensor, kSpatial, kEpsilon, kFusedActivation);
 
 // Requires the input's height and width in the last two dimensions.
 void RequirePlanes(const TensorAt& parameter, const TensorAt& input, Inference& infer) {
@@ -71,9 +70,9 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 constexpr auto kFusedAddTensor = field::Optional(field::Input("FusedAddTensor"));
 constexpr auto kOutputMean = field::Output("OutputMeanTensor");
 constexpr auto kOutputVariance = field::Output("OutputVarianceTensor");
-constexpr const Field* kTrainingFields[] = {&kInputTensor,    &kScaleTensor,  &kBiasTensor,
-                                            &kFusedAddTensor, &kOutputTensor, &kOutputMean,
-                                            &kOutputVariance, &kEpsilon,      &kFusedActivation};
+constexpr auto kTrainingFields =
+    Fields(kInputTensor, kScaleTensor, kBiasTensor, kFusedAddTensor, kOutputTensor, kOutputMean,
+           kOutputVariance, kEpsilon, kFusedActivation);
 
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   return RepeatedDimensions(op.sizes(kScaleTensor));
@@ -130,12 +129,12 @@ FormulaNode TrainingMeaning(const OperatorDesc& op, const Region& element, Formu
 constexpr auto kScaleGradient = field::Output("OutputScaleGradientTensor");
 constexpr auto kBiasGradient = field::Output("OutputBiasGradientTensor");
 constexpr auto kOptionalEpsilon = field::Optional(kEpsilon);
-constexpr const Field* kGradientFields[] = {&kInputTensor,    &kInputGradient, &kMeanTensor,
-                                            &kVarianceTensor, &kScaleTensor,   &kOutputGradient,
-                                            &kScaleGradient,  &kBiasGradient,  &kOptionalEpsilon};
-constexpr const Field* kTrainingGradientFields[] = {
-    &kInputTensor,    &kInputGradient, &kMeanTensor,   &kVarianceTensor, &kScaleTensor,
-    &kOutputGradient, &kScaleGradient, &kBiasGradient, &kEpsilon};
+constexpr auto kGradientFields =
+    Fields(kInputTensor, kInputGradient, kMeanTensor, kVarianceTensor, kScaleTensor,
+           kOutputGradient, kScaleGradient, kBiasGradient, kOptionalEpsilon);
+constexpr auto kTrainingGradientFields =
+    Fields(kInputTensor, kInputGradient, kMeanTensor, kVarianceTensor, kScaleTensor,
+           kOutputGradient, kScaleGradient, kBiasGradient, kEpsilon);
 
 // Returns 0 if it is left out.
 float EpsilonOf(const OperatorDesc& op) {

@@ -19,15 +19,15 @@ constexpr auto kNormalizeVariance = field::Bool("NormalizeVariance");
 constexpr auto kUseMean = field::Bool("UseMean");
 constexpr auto kUseVariance = field::Bool("UseVariance");
 
-constexpr const Field* kChannelFields[] = {&kInputTensor,  &kScaleTensor,    &kBiasTensor,
-                                           &kOutputTensor, &kCrossChannel,   &kNormalizeVariance,
-                                           &kEpsilon,      &kFusedActivation};
-constexpr const Field* kAxesFields[] = {&kInputTensor,       &kScaleTensor, &kBiasTensor,
-                                        &kOutputTensor,      &kAxisCount,   &kAxes,
-                                        &kNormalizeVariance, &kEpsilon,     &kFusedActivation};
-constexpr const Field* kMomentsFields[] = {
-    &kInputTensor, &kScaleTensor, &kBiasTensor,  &kOutputTensor, &kAxisCount,
-    &kAxes,        &kUseMean,     &kUseVariance, &kEpsilon,      &kFusedActivation};
+constexpr auto kChannelFields =
+    Fields(kInputTensor, kScaleTensor, kBiasTensor, kOutputTensor, kCrossChannel,
+           kNormalizeVariance, kEpsilon, kFusedActivation);
+constexpr auto kAxesFields =
+    Fields(kInputTensor, kScaleTensor, kBiasTensor, kOutputTensor, kAxisCount, kAxes,
+           kNormalizeVariance, kEpsilon, kFusedActivation);
+constexpr auto kMomentsFields =
+    Fields(kInputTensor, kScaleTensor, kBiasTensor, kOutputTensor, kAxisCount, kAxes, kUseMean,
+           kUseVariance, kEpsilon, kFusedActivation);
 
 bool FlagOf(const OperatorDesc& op, const FieldOf<bool>& field, bool otherwise) {
   const bool* flag = op.find_if_known(field);
@@ -137,24 +137,15 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
   return IsOfInstances(op) ? Ulp<840, 8400>(op) : Ulp<14>(op);
 }
 
+constexpr Computed kNormalized = {
+    .run = Run, .sources = SourcesBy<kShapes>, .unsplittable_dims = AxesOf, .formula = Meaning};
+
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("MEAN_VARIANCE_NORMALIZATION", {kChannelFields, "MVN-1", InferParameters},
-                Computed{.run = Run,
-                         .sources = SourcesBy<kShapes>,
-                         .unsplittable_dims = AxesOf,
-                         .formula = Meaning},
-                {.hardware_tolerance = HardwareTolerance}),
+                kNormalized, {.hardware_tolerance = HardwareTolerance}),
     OperatorRow("MEAN_VARIANCE_NORMALIZATION1", {kAxesFields, "MVN-1", InferAxesByLevel},
-                Computed{.run = Run,
-                         .sources = SourcesBy<kShapes>,
-                         .unsplittable_dims = AxesOf,
-                         .formula = Meaning},
-                {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("MEAN_VARIANCE_NORMALIZATION2", {kMomentsFields, "MVN-1", InferAxes},
-                Computed{.run = Run,
-                         .sources = SourcesBy<kShapes>,
-                         .unsplittable_dims = AxesOf,
-                         .formula = Meaning},
+                kNormalized, {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION2", {kMomentsFields, "MVN-1", InferAxes}, kNormalized,
                 {.hardware_tolerance = HardwareTolerance}),
 };
 

@@ -17,8 +17,8 @@ using namespace normalization;
 // DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC,
 // DML_ACTIVATION_HARDMAX_OPERATOR_DESC and their variants with a 1: functions of slices.
 
-constexpr const Field* kRowFields[] = {&kInputTensor, &kOutputTensor};
-constexpr const Field* kSliceFields[] = {&kInputTensor, &kOutputTensor, &kAxisCount, &kAxes};
+constexpr auto kRowFields = Fields(kInputTensor, kOutputTensor);
+constexpr auto kSliceFields = Fields(kInputTensor, kOutputTensor, kAxisCount, kAxes);
 
 std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
   const std::vector<uint32_t>* axes = op.find_if_known(kAxes);
@@ -105,7 +105,7 @@ constexpr OperatorInfo OfSlices(std::string_view name) {
 // DML_LP_NORMALIZATION_OPERATOR_DESC: divides slices along an axis by their norms.
 
 constexpr auto kP = field::Uint("P", {.min = 1, .max = 2, .rule = "LPN-2"});
-constexpr const Field* kNormFields[] = {&kInputTensor, &kOutputTensor, &kAxis, &kEpsilon, &kP};
+constexpr auto kNormFields = Fields(kInputTensor, kOutputTensor, kAxis, kEpsilon, kP);
 
 std::vector<uint32_t> NormAxes(const OperatorDesc& op) {
   return {op[kAxis]};
@@ -148,7 +148,7 @@ FormulaNode NormMeaning(const OperatorDesc& op, const Region& element, Formula& 
 constexpr auto kIntegers = field::Output("OutputTensor", TypeVariable::kU);
 constexpr auto kScale = field::Output("OutputScaleTensor", TypeVariable::kV);
 constexpr auto kZeroPoint = field::Output("OutputZeroPointTensor", TypeVariable::kU);
-constexpr const Field* kQuantizedFields[] = {&kInputTensor, &kIntegers, &kScale, &kZeroPoint};
+constexpr auto kQuantizedFields = Fields(kInputTensor, kIntegers, kScale, kZeroPoint);
 
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   const Sizes& sizes = op.sizes(kInputTensor);

@@ -11,11 +11,10 @@ using namespace recurrent;
 
 // DML_RNN_OPERATOR_DESC: a recurrent network with one gate; see engine/recurrent/cells.cpp.
 
-constexpr const Field* kRnnFields[] = {
-    &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
-    &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,
-    &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
-    &kActivationDescs,      &kDirection};
+constexpr auto kRnnFields =
+    Fields(kInputTensor, kWeightTensor, kRecurrenceTensor, kBiasTensor, kHiddenInitTensor,
+           kSequenceLengthsTensor, kOutputSequenceTensor, kOutputSingleTensor, kActivationDescCount,
+           kActivationDescs, kDirection);
 constexpr NetworkKind kRnn = {.gates = 1, .activations = 1};
 
 template <typename T>
@@ -35,11 +34,10 @@ UnitStates RnnUnit(UnitStep& step, bool) {
 // DML_GRU_OPERATOR_DESC: gated recurrent units; see engine/recurrent/cells.cpp.
 
 constexpr auto kLinearBeforeReset = field::Bool("LinearBeforeReset");
-constexpr const Field* kGruFields[] = {
-    &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,
-    &kBiasTensor,           &kHiddenInitTensor,   &kSequenceLengthsTensor,
-    &kOutputSequenceTensor, &kOutputSingleTensor, &kActivationDescCount,
-    &kActivationDescs,      &kDirection,          &kLinearBeforeReset};
+constexpr auto kGruFields =
+    Fields(kInputTensor, kWeightTensor, kRecurrenceTensor, kBiasTensor, kHiddenInitTensor,
+           kSequenceLengthsTensor, kOutputSequenceTensor, kOutputSingleTensor, kActivationDescCount,
+           kActivationDescs, kDirection, kLinearBeforeReset);
 constexpr NetworkKind kGru = {.gates = 3, .activations = 2};
 
 template <typename T>
@@ -112,12 +110,11 @@ UnitStates GruUnit(UnitStep& step, bool) {
 constexpr auto kClipThreshold = field::Float("ClipThreshold");
 constexpr auto kUseClipThreshold = field::Bool("UseClipThreshold");
 constexpr auto kCoupleInputForget = field::Bool("CoupleInputForget");
-constexpr const Field* kLstmFields[] = {
-    &kInputTensor,          &kWeightTensor,       &kRecurrenceTensor,       &kBiasTensor,
-    &kHiddenInitTensor,     &kCellMemInitTensor,  &kSequenceLengthsTensor,  &kPeepholeTensor,
-    &kOutputSequenceTensor, &kOutputSingleTensor, &kOutputCellSingleTensor, &kActivationDescCount,
-    &kActivationDescs,      &kDirection,          &kClipThreshold,          &kUseClipThreshold,
-    &kCoupleInputForget};
+constexpr auto kLstmFields =
+    Fields(kInputTensor, kWeightTensor, kRecurrenceTensor, kBiasTensor, kHiddenInitTensor,
+           kCellMemInitTensor, kSequenceLengthsTensor, kPeepholeTensor, kOutputSequenceTensor,
+           kOutputSingleTensor, kOutputCellSingleTensor, kActivationDescCount, kActivationDescs,
+           kDirection, kClipThreshold, kUseClipThreshold, kCoupleInputForget);
 constexpr NetworkKind kLstm = {.gates = 4, .activations = 3};
 
 void InferLstm(const OperatorDesc& op, Inference& infer) {

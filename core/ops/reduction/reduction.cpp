@@ -78,8 +78,7 @@ void InferReducedSizes(const OperatorDesc& op, Inference& infer) {
 // DML_ARGMIN_OPERATOR_DESC and DML_ARGMAX_OPERATOR_DESC: like REDUCE, but of equal elements either
 // the first or the last can be chosen.
 
-constexpr const Field* kArgFields[] = {&kInputTensor, &kOutput, &kAxisCount, &kAxes,
-                                       &kAxisDirection};
+constexpr auto kArgFields = Fields(kInputTensor, kOutput, kAxisCount, kAxes, kAxisDirection);
 
 void InferArg(const OperatorDesc& op, Inference& infer) {
   InferIndexType(op, op.name(), infer);
@@ -98,7 +97,7 @@ ReductionCall ArgCall(const OperatorDesc& op) {
 
 constexpr auto kFunction =
     field::Enum("Function", {.prefix = "DML_REDUCE_FUNCTION_", .names = kReduceFunctionNames});
-constexpr const Field* kReduceFields[] = {&kFunction, &kInputTensor, &kOutput, &kAxisCount, &kAxes};
+constexpr auto kReduceFields = Fields(kFunction, kInputTensor, kOutput, kAxisCount, kAxes);
 
 ReduceFunction FunctionOf(const OperatorDesc& op) {
   return static_cast<ReduceFunction>(op[kFunction]);

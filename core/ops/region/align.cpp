@@ -16,15 +16,13 @@ using namespace region;
 // of points.
 
 constexpr auto kOutsideValue = field::Float("OutOfBoundsInputValue");
-constexpr const Field* kAlignFields[] = {&kInputTensor,    &kRegions,           &kBatches,
-                                         &kOutputTensor,   &kReductionFunction, &kInterpolationMode,
-                                         &kSpatialScaleX,  &kSpatialScaleY,     &kOutsideValue,
-                                         &kMinimumSamples, &kMaximumSamples};
-constexpr const Field* kAlign1Fields[] = {
-    &kInputTensor,       &kRegions,           &kBatches,       &kOutputTensor,
-    &kReductionFunction, &kInterpolationMode, &kSpatialScaleX, &kSpatialScaleY,
-    &kInputPixelOffset,  &kOutputPixelOffset, &kOutsideValue,  &kMinimumSamples,
-    &kMaximumSamples,    &kAlignToCorners};
+constexpr auto kAlignFields =
+    Fields(kInputTensor, kRegions, kBatches, kOutputTensor, kReductionFunction, kInterpolationMode,
+           kSpatialScaleX, kSpatialScaleY, kOutsideValue, kMinimumSamples, kMaximumSamples);
+constexpr auto kAlign1Fields =
+    Fields(kInputTensor, kRegions, kBatches, kOutputTensor, kReductionFunction, kInterpolationMode,
+           kSpatialScaleX, kSpatialScaleY, kInputPixelOffset, kOutputPixelOffset, kOutsideValue,
+           kMinimumSamples, kMaximumSamples, kAlignToCorners);
 
 void InferAlign(const OperatorDesc& op, Inference& infer) {
   const auto count = CheckRegions("RAL-1", op, infer);
@@ -109,8 +107,8 @@ void WarnOfAlign(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnos
 constexpr auto kPooledRegions = field::Input("ROITensor");
 constexpr auto kSpatialScale = field::Float("SpatialScale");
 constexpr auto kPooledSize = field::TwoSizes("PooledSize", {.min = 1, .rule = "CTR-5"});
-constexpr const Field* kPoolingFields[] = {&kInputTensor, &kPooledRegions, &kOutputTensor,
-                                           &kSpatialScale, &kPooledSize};
+constexpr auto kPoolingFields =
+    Fields(kInputTensor, kPooledRegions, kOutputTensor, kSpatialScale, kPooledSize);
 
 void InferPooling(const OperatorDesc& op, Inference& infer) {
   if (op[kInputTensor].rank() != 4 || op[kPooledRegions].rank() != 4)
@@ -181,11 +179,10 @@ constexpr auto kImage = field::Optional(kInputTensor);
 constexpr auto kImageGradient = field::Optional(field::Output("OutputGradientTensor"));
 constexpr auto kRegionGradient =
     field::Optional(field::Output("OutputROIGradientTensor", TypeVariable::kT, RankGroup::kSide));
-constexpr const Field* kGradientFields[] = {
-    &kImage,          &kInputGradient,  &kRegions,           &kBatches,
-    &kImageGradient,  &kRegionGradient, &kReductionFunction, &kInterpolationMode,
-    &kSpatialScaleX,  &kSpatialScaleY,  &kInputPixelOffset,  &kOutputPixelOffset,
-    &kMinimumSamples, &kMaximumSamples, &kAlignToCorners};
+constexpr auto kGradientFields = Fields(
+    kImage, kInputGradient, kRegions, kBatches, kImageGradient, kRegionGradient, kReductionFunction,
+    kInterpolationMode, kSpatialScaleX, kSpatialScaleY, kInputPixelOffset, kOutputPixelOffset,
+    kMinimumSamples, kMaximumSamples, kAlignToCorners);
 
 bool HasImage(const OperatorDesc& op) {
   return op.find(kImage) != nullptr;

@@ -21,9 +21,9 @@ constexpr auto kNewSecondMoment = field::Output("OutputSecondMomentTensor");
 constexpr auto kLearningRate = field::Float("LearningRate");
 constexpr auto kBeta1 = field::Float("Beta1");
 constexpr auto kBeta2 = field::Float("Beta2");
-constexpr const Field* kFields[] = {
-    &kParameters,     &kFirstMoment,     &kSecondMoment, &kGradient, &kStep,  &kNewParameters,
-    &kNewFirstMoment, &kNewSecondMoment, &kLearningRate, &kBeta1,    &kBeta2, &kEpsilon};
+constexpr auto kFields =
+    Fields(kParameters, kFirstMoment, kSecondMoment, kGradient, kStep, kNewParameters,
+           kNewFirstMoment, kNewSecondMoment, kLearningRate, kBeta1, kBeta2, kEpsilon);
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   const Sizes& sizes = op.sizes(kParameters);

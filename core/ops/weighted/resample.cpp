@@ -37,25 +37,25 @@ constexpr auto kInputPixelOffsets = field::Floats("InputPixelOffsets", kPerDimen
 constexpr auto kOutputPixelOffsets = field::Floats("OutputPixelOffsets", kPerDimension);
 constexpr auto kAntialiased = field::Bool("Antialiased");
 
-constexpr const Field* kUpsampleFields[] = {&kInputTensor, &kOutputTensor, &kScaleSize,
-                                            &kInterpolationMode};
-constexpr const Field* kResampleFields[] = {&kInputTensor, &kOutputTensor, &kInterpolationMode,
-                                            &kScaleCount, &kScales};
-constexpr const Field* kResample1Fields[] = {
-    &kInputTensor, &kOutputTensor,      &kInterpolationMode, &kDimensionCount,
-    &kScales,      &kInputPixelOffsets, &kOutputPixelOffsets};
-constexpr const Field* kResample2Fields[] = {
-    &kInputTensor,    &kOutputTensor, &kInterpolationMode, &kRoundingDirection,
-    &kDimensionCount, &kScales,       &kInputPixelOffsets, &kOutputPixelOffsets};
-constexpr const Field* kResample3Fields[] = {
-    &kInputTensor, &kOutputTensor,      &kInterpolationMode,  &kRoundingDirection, &kDimensionCount,
-    &kScales,      &kInputPixelOffsets, &kOutputPixelOffsets, &kAntialiased};
-constexpr const Field* kGradFields[] = {&kInputGradient,     &kOutputGradient, &kInterpolationMode,
-                                        &kDimensionCount,    &kScales,         &kInputPixelOffsets,
-                                        &kOutputPixelOffsets};
-constexpr const Field* kGrad1Fields[] = {
-    &kInputGradient,  &kOutputGradient, &kInterpolationMode, &kRoundingDirection,
-    &kDimensionCount, &kScales,         &kInputPixelOffsets, &kOutputPixelOffsets};
+constexpr auto kUpsampleFields =
+    Fields(kInputTensor, kOutputTensor, kScaleSize, kInterpolationMode);
+constexpr auto kResampleFields =
+    Fields(kInputTensor, kOutputTensor, kInterpolationMode, kScaleCount, kScales);
+constexpr auto kResample1Fields =
+    Fields(kInputTensor, kOutputTensor, kInterpolationMode, kDimensionCount, kScales,
+           kInputPixelOffsets, kOutputPixelOffsets);
+constexpr auto kResample2Fields =
+    Fields(kInputTensor, kOutputTensor, kInterpolationMode, kRoundingDirection, kDimensionCount,
+           kScales, kInputPixelOffsets, kOutputPixelOffsets);
+constexpr auto kResample3Fields =
+    Fields(kInputTensor, kOutputTensor, kInterpolationMode, kRoundingDirection, kDimensionCount,
+           kScales, kInputPixelOffsets, kOutputPixelOffsets, kAntialiased);
+constexpr auto kGradFields =
+    Fields(kInputGradient, kOutputGradient, kInterpolationMode, kDimensionCount, kScales,
+           kInputPixelOffsets, kOutputPixelOffsets);
+constexpr auto kGrad1Fields =
+    Fields(kInputGradient, kOutputGradient, kInterpolationMode, kRoundingDirection, kDimensionCount,
+           kScales, kInputPixelOffsets, kOutputPixelOffsets);
 
 // --- rules ---------------------------------------------------------------------------------------
 

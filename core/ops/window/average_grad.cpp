@@ -20,9 +20,9 @@ namespace {
 
 using namespace pooling;
 
-constexpr const Field* kFields[] = {
-    &kInputGradient, &kOutputGradient,        &kDimensionCount,      &kWindows.strides,
-    &kWindowSize,    &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
+constexpr auto kFields =
+    Fields(kInputGradient, kOutputGradient, kDimensionCount, kWindows.strides, kWindowSize,
+           kWindows.start_padding, kWindows.end_padding, kIncludePadding);
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferGradient("APG-1", kOutputGradient, op, infer);

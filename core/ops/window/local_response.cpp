@@ -13,11 +13,10 @@ namespace {
 
 constexpr auto kLocalSize = field::Uint("LocalSize", {.min = 1, .rule = "CTR-5"});
 constexpr auto kBias = field::Float("Bias");
-constexpr const Field* kFields[] = {&kInputTensor, &kOutputTensor, &kCrossChannel, &kLocalSize,
-                                    &kAlpha,       &kBeta,         &kBias};
-constexpr const Field* kGradFields[] = {&kInputTensor,  &kInputGradient, &kOutputGradient,
-                                        &kCrossChannel, &kLocalSize,     &kAlpha,
-                                        &kBeta,         &kBias};
+constexpr auto kFields =
+    Fields(kInputTensor, kOutputTensor, kCrossChannel, kLocalSize, kAlpha, kBeta, kBias);
+constexpr auto kGradFields = Fields(kInputTensor, kInputGradient, kOutputGradient, kCrossChannel,
+                                    kLocalSize, kAlpha, kBeta, kBias);
 
 void Infer(const OperatorDesc& op, Inference& infer) {
   InferEqualSizes(op.info().type_rule, op, infer);

@@ -27,20 +27,17 @@ using namespace quantization;
 // never count. A norm is the P-th root of the sum of the P-th powers of magnitudes.
 
 constexpr auto kP = field::Uint("P", {.min = 1, .rule = "CTR-5"});
-constexpr const Field* kAverageFields[] = {
-    &kInputTensor, &kOutputTensor,          &kDimensionCount,      &kWindows.strides,
-    &kWindowSize,  &kWindows.start_padding, &kWindows.end_padding, &kIncludePadding};
-constexpr const Field* kAverage1Fields[] = {
-    &kInputTensor,         &kOutputTensor,      &kDimensionCount,
-    &kWindows.strides,     &kWindowSize,        &kWindows.start_padding,
-    &kWindows.end_padding, &kWindows.dilations, &kIncludePadding};
-constexpr const Field* kNormFields[] = {
-    &kInputTensor, &kOutputTensor,          &kDimensionCount,      &kWindows.strides,
-    &kWindowSize,  &kWindows.start_padding, &kWindows.end_padding, &kP};
-constexpr const Field* kNorm1Fields[] = {
-    &kInputTensor,         &kOutputTensor,      &kDimensionCount,
-    &kWindows.strides,     &kWindowSize,        &kWindows.start_padding,
-    &kWindows.end_padding, &kWindows.dilations, &kP};
+constexpr auto kAverageFields =
+    Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindows.strides, kWindowSize,
+           kWindows.start_padding, kWindows.end_padding, kIncludePadding);
+constexpr auto kAverage1Fields =
+    Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindows.strides, kWindowSize,
+           kWindows.start_padding, kWindows.end_padding, kWindows.dilations, kIncludePadding);
+constexpr auto kNormFields = Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindows.strides,
+                                    kWindowSize, kWindows.start_padding, kWindows.end_padding, kP);
+constexpr auto kNorm1Fields =
+    Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindows.strides, kWindowSize,
+           kWindows.start_padding, kWindows.end_padding, kWindows.dilations, kP);
 
 void RunAverage(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   const PoolSum average = op[kIncludePadding] ? PoolSum::kPaddedAverage : PoolSum::kAverage;
@@ -132,12 +129,10 @@ constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, Rank
 constexpr auto kOutputZeroPoint =
     field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide));
 constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
-constexpr const Field* kQuantizedFields[] = {
-    &kInputTensor,           &kInputScale,          &kInputZeroPoint,
-    &kOutputScale,           &kOutputZeroPoint,     &kQuantized,
-    &kDimensionCount,        &kWindows.strides,     &kWindowSize,
-    &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations,
-    &kIncludePadding};
+constexpr auto kQuantizedFields =
+    Fields(kInputTensor, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint, kQuantized,
+           kDimensionCount, kWindows.strides, kWindowSize, kWindows.start_padding,
+           kWindows.end_padding, kWindows.dilations, kIncludePadding);
 constexpr const FieldOf<TensorDesc>* kOfChannels[] = {&kInputScale, &kInputZeroPoint, &kOutputScale,
                                                       &kOutputZeroPoint};
 
@@ -224,16 +219,14 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 
 constexpr auto kIndices =
     field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex));
-constexpr const Field* kMaxFields[] = {
-    &kInputTensor, &kOutputTensor,          &kDimensionCount,     &kWindows.strides,
-    &kWindowSize,  &kWindows.start_padding, &kWindows.end_padding};
-constexpr const Field* kMax1Fields[] = {&kInputTensor,           &kOutputTensor,       &kIndices,
-                                        &kDimensionCount,        &kWindows.strides,    &kWindowSize,
-                                        &kWindows.start_padding, &kWindows.end_padding};
-constexpr const Field* kMax2Fields[] = {
-    &kInputTensor,           &kOutputTensor,        &kIndices,
-    &kDimensionCount,        &kWindows.strides,     &kWindowSize,
-    &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
+constexpr auto kMaxFields = Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindows.strides,
+                                   kWindowSize, kWindows.start_padding, kWindows.end_padding);
+constexpr auto kMax1Fields =
+    Fields(kInputTensor, kOutputTensor, kIndices, kDimensionCount, kWindows.strides, kWindowSize,
+           kWindows.start_padding, kWindows.end_padding);
+constexpr auto kMax2Fields =
+    Fields(kInputTensor, kOutputTensor, kIndices, kDimensionCount, kWindows.strides, kWindowSize,
+           kWindows.start_padding, kWindows.end_padding, kWindows.dilations);
 
 void InferWithIndices(const OperatorDesc& op, Inference& infer) {
   InferPooling(op, infer);
@@ -308,10 +301,9 @@ constexpr OperatorInfo WithIndices(OperatorInfo info) {
 // DML_MAX_POOLING_GRAD_OPERATOR_DESC: each window of MAX_POOLING passes its gradient on to its
 // greatest element.
 
-constexpr const Field* kMaxGradFields[] = {
-    &kInputTensor,           &kInputGradient,       &kOutputGradient,
-    &kDimensionCount,        &kWindows.strides,     &kWindowSize,
-    &kWindows.start_padding, &kWindows.end_padding, &kWindows.dilations};
+constexpr auto kMaxGradFields =
+    Fields(kInputTensor, kInputGradient, kOutputGradient, kDimensionCount, kWindows.strides,
+           kWindowSize, kWindows.start_padding, kWindows.end_padding, kWindows.dilations);
 
 void InferMaxGrad(const OperatorDesc& op, Inference& infer) {
   infer.Output("MPG-1", kOutputGradient, op.sizes(kInputTensor));
