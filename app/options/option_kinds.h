@@ -193,27 +193,15 @@ using Command = std::function<ExitStatus()>;
 
 // Declares the options of one command, which parsing fills in. The result runs the command with
 // them; it keeps a reference to `common`.
-using DeclareOptions = Command (*)(CLI::App& command, const CommonOptions& common);
-
-Command DeclareRun(CLI::App& command, const CommonOptions& common);
-Command DeclareValidate(CLI::App& command, const CommonOptions& common);
-Command DeclareBench(CLI::App& command, const CommonOptions& common);
-Command DeclareCompare(CLI::App& command, const CommonOptions& common);
-Command DeclareShow(CLI::App& command, const CommonOptions& common);
-Command DeclareExplain(CLI::App& command, const CommonOptions& common);
-Command DeclareDiagnose(CLI::App& command, const CommonOptions& common);
-Command DeclareFuzz(CLI::App& command, const CommonOptions& common);
-Command DeclareShrink(CLI::App& command, const CommonOptions& common);
-Command DeclareBatch(CLI::App& command, const CommonOptions& common);
-Command DeclareReport(CLI::App& command, const CommonOptions& common);
-Command DeclareOps(CLI::App& command, const CommonOptions& common);
-Command DeclareSchema(CLI::App& command, const CommonOptions& common);
-Command DeclareCompletion(CLI::App& command, const CommonOptions& common);
+using DeclareOptions = Command(CLI::App& command, const CommonOptions& common);
+DeclareOptions DeclareRun, DeclareValidate, DeclareBench, DeclareCompare, DeclareShow,
+    DeclareExplain, DeclareDiagnose, DeclareFuzz, DeclareShrink, DeclareBatch, DeclareReport,
+    DeclareOps, DeclareSchema, DeclareCompletion;
 
 struct CommandEntry {
   const char* name;
   const char* summary;
-  DeclareOptions declare;
+  DeclareOptions* declare;
 };
 
 // The commands in the order of --help.
