@@ -16,8 +16,9 @@
 namespace dmlop {
 namespace {
 
-// So few errors may be due to anything.
+// So few errors may be due to anything, and so may be those that are so few of all.
 constexpr size_t kFewestErrors = 3;
+constexpr size_t kMostForEach = 16;
 // From argument to argument, an approximation goes to the other side of the function for this share
 // of them at least, or so often.
 constexpr double kLeastShare = 0.05;
@@ -115,11 +116,22 @@ Hypothesis WithinUnits(const Evidence& evidence, const ArithmeticVariation& vari
   return hypothesis;
 }
 
+// Whether a good part of what differs is beyond noise. Of a right device, a few elements may be
+// just beyond it, as units of functions are only generous.
+bool AreManyBeyondNoise(const Evidence& evidence) {
+  const size_t among_noise =
+      Those(evidence.right, [&](int64_t element) {
+        return evidence.actual.Bytes(element) != evidence.expected.Bytes(element);
+      }).size();
+  return kMostForEach * evidence.wrong.size() >= evidence.wrong.size() + among_noise;
+}
+
 bool MayBeFast(const Evidence& evidence) {
   using Bound = ErrorUnits::Bound;
   const bool has_function = evidence.units && (evidence.units->bound == Bound::kOneValue ||
                                                evidence.units->bound == Bound::kGenerous);
-  return has_function && evidence.wrong.size() >= kFewestErrors && ErrorSigns(evidence).are_mixed();
+  return has_function && evidence.wrong.size() >= kFewestErrors && AreManyBeyondNoise(evidence) &&
+         ErrorSigns(evidence).are_mixed();
 }
 
 }  // namespace
