@@ -16,9 +16,10 @@
 namespace dmlop {
 namespace {
 
-// So few errors may be due to anything, and so may be those that are so few of all.
+// So few errors may be due to anything.
 constexpr size_t kFewestErrors = 3;
-constexpr size_t kMostForEach = 16;
+// Neither is so small a part of what differs beyond noise, nor most of it so small a part of noise.
+constexpr double kLeastPart = 1.0 / 16;
 // From argument to argument, an approximation goes to the other side of the function for this share
 // of them at least, or so often.
 constexpr double kLeastShare = 0.05;
@@ -116,14 +117,22 @@ Hypothesis WithinUnits(const Evidence& evidence, const ArithmeticVariation& vari
   return hypothesis;
 }
 
-// Whether a good part of what differs is beyond noise. Of a right device, a few elements may be
-// just beyond it, as units of functions are only generous.
+// Whether a good part of what differs is beyond noise, or most is a good way there. Of a right
+// device, a few elements may be just beyond it, as units of functions are only generous.
 bool AreManyBeyondNoise(const Evidence& evidence) {
-  const size_t among_noise =
-      Those(evidence.right, [&](int64_t element) {
-        return evidence.actual.Bytes(element) != evidence.expected.Bytes(element);
-      }).size();
-  return kMostForEach * evidence.wrong.size() >= evidence.wrong.size() + among_noise;
+  const std::vector<int64_t> others = Those(evidence.right, [&](int64_t element) {
+    return evidence.actual.Bytes(element) != evidence.expected.Bytes(element);
+  });
+  const auto wrong = static_cast<double>(evidence.wrong.size());
+  const auto different = wrong + static_cast<double>(others.size());
+  if (wrong >= kLeastPart * different) return true;
+  const std::vector<int64_t> near = Those(others, [&](int64_t element) {
+    const double units =
+        evidence.units->UnitsOf(element, evidence.actual.Value(element),
+                                evidence.expected.Value(element), evidence.actual.type);
+    return units >= kLeastPart * evidence.units->AllowedSums(element).value_or(INFINITY);
+  });
+  return wrong + static_cast<double>(near.size()) >= different / 2;
 }
 
 bool MayBeFast(const Evidence& evidence) {
