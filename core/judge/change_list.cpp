@@ -330,6 +330,7 @@ class PairList {
 
   std::vector<std::vector<DescriptorChange>> All() {
     MovePadding();
+    LeaveOutDilations();
     LeaveOutWithType();
     LeaveOutTogether();
     Zeros<std::vector<float>>("InputPixelOffsets", "OutputPixelOffsets");
@@ -348,8 +349,10 @@ class PairList {
     return nullptr;
   }
 
-  void Add(const DescriptorChange& a, const DescriptorChange& b) {
-    if (seen_.insert(a.id() + b.id()).second) pairs_.push_back({a, b});
+  void Add(std::vector<DescriptorChange> changes) {
+    std::string all;
+    for (const DescriptorChange& change : changes) all += change.id();
+    if (seen_.insert(all).second) pairs_.push_back(std::move(changes));
   }
 
   // From one end to the other: by one along each axis, or along all; and all of it. Along one of
@@ -374,7 +377,7 @@ class PairList {
       if (!slot.path.ends_with(kTensor)) continue;
       const std::string type = slot.path.substr(0, slot.path.size() - kTensor.size()) + "Type";
       if (Find<uint32_t>(type) == nullptr) continue;
-      Add({"/desc/" + type, "\"NONE\"", ""}, {"/desc/" + slot.path, "null", ""});
+      Add({{"/desc/" + type, "\"NONE\"", ""}, {"/desc/" + slot.path, "null", ""}});
     }
   }
 
@@ -390,8 +393,8 @@ class PairList {
     for (size_t i = 0; i < tensors.size(); ++i) {
       for (size_t k = i + 1; k < tensors.size(); ++k) {
         if (!IsValidWithout({tensors[i], tensors[k]})) continue;
-        Add({fmt::format("/desc/{}", op_.fields()[tensors[i]]->name), "null", ""},
-            {fmt::format("/desc/{}", op_.fields()[tensors[k]]->name), "null", ""});
+        Add({{fmt::format("/desc/{}", op_.fields()[tensors[i]]->name), "null", ""},
+             {fmt::format("/desc/{}", op_.fields()[tensors[k]]->name), "null", ""}});
       }
     }
   }
@@ -415,7 +418,58 @@ class PairList {
       starts[i] += moved;
       ends[i] -= moved;
     }
-    if (starts != start) Add(Set("StartPadding", start, starts), Set("EndPadding", end, ends));
+    if (starts != start) Add({Set("StartPadding", start, starts), Set("EndPadding", end, ends)});
+  }
+
+  // Taps that are beside one another in place of dilated ones, along each axis or along all.
+  // Windows are smaller then, and so is padding: at its end, where they begin at the same place,
+  // or by half at both ends, where they have the same middle.
+  void LeaveOutDilations() {
+    const auto* dilations = Find<Numbers>("Dilations");
+    const auto* start = Find<Numbers>("StartPadding");
+    const auto* end = Find<Numbers>("EndPadding");
+    const std::optional<Numbers> windows = WindowSizes();
+    if (dilations == nullptr || start == nullptr || end == nullptr || !windows) return;
+    const size_t axes = dilations->size();
+    const auto leave_out = [&](size_t first, size_t past) {
+      LeaveOutDilations({*dilations, *start, *end}, *windows, first, past);
+    };
+    leave_out(0, axes);
+    for (size_t i = 0; i < axes; ++i) leave_out(i, i + 1);
+  }
+
+  struct Windows {
+    Numbers dilations, start, end;
+  };
+
+  void LeaveOutDilations(const Windows& before, const Numbers& sizes, size_t first, size_t past) {
+    for (const uint32_t parts : {1, 2}) {
+      Windows after = before;
+      bool is_enough = true;
+      for (size_t i = first; i < past; ++i) {
+        const uint32_t shorter = (sizes[i] - 1) * (std::exchange(after.dilations[i], 1) - 1);
+        const uint32_t at_start = shorter - shorter / parts;
+        is_enough = is_enough && after.start[i] >= at_start && after.end[i] >= shorter - at_start;
+        after.start[i] -= at_start;
+        after.end[i] -= shorter - at_start;
+      }
+      if (!is_enough || after.dilations == before.dilations) continue;
+      std::vector<DescriptorChange> changes = {Set("Dilations", before.dilations, after.dilations)};
+      if (parts > 1) changes.push_back(Set("StartPadding", before.start, after.start));
+      changes.push_back(Set("EndPadding", before.end, after.end));
+      Add(std::move(changes));
+    }
+  }
+
+  // Those that taps of a window, or of a filter, have along the last axes.
+  std::optional<Numbers> WindowSizes() const {
+    if (const auto* windows = Find<Numbers>("WindowSize")) return *windows;
+    const std::vector<TensorSlot> slots = TensorSlots(op_, TensorRole::kInput);
+    const auto filter = std::ranges::find(slots, "FilterTensor", &TensorSlot::path);
+    const auto* dilations = Find<Numbers>("Dilations");
+    if (filter == slots.end() || dilations == nullptr) return std::nullopt;
+    const auto& sizes = *filter->desc->sizes;
+    return Numbers(sizes.end() - static_cast<std::ptrdiff_t>(dilations->size()), sizes.end());
   }
 
   // A single entry of several has a pointer of its own.
@@ -434,8 +488,8 @@ class PairList {
     if (one == nullptr || Find<T>(other) == nullptr) return;
     Json zero = 0;
     if constexpr (!std::is_arithmetic_v<T>) zero = std::vector<int>(one->size(), 0);
-    Add({fmt::format("/desc/{}", name), Utf8Text(zero), ""},
-        {fmt::format("/desc/{}", other), Utf8Text(zero), ""});
+    Add({{fmt::format("/desc/{}", name), Utf8Text(zero), ""},
+         {fmt::format("/desc/{}", other), Utf8Text(zero), ""}});
   }
 
   const OperatorDesc& op_;

@@ -48,8 +48,9 @@ std::optional<Computation> Changed(const Computation& original,
 std::vector<DescriptorChange> SingleChangesOf(const OperatorDesc& op);
 
 // Lists the pairs of changes that are as likely as single ones, as only both are valid: padding
-// that moves from one end to the other, pixel offsets that are both left out, a mask with its type,
-// and tensors of which neither may be there alone.
+// that moves from one end to the other, dilations that are left out with the padding for them,
+// pixel offsets that are both left out, a mask with its type, and tensors of which neither may be
+// there alone.
 std::vector<std::vector<DescriptorChange>> CommonPairsOf(const OperatorDesc& op);
 
 }  // namespace dmlop
