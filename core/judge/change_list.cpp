@@ -31,7 +31,7 @@ Json Short(auto number) {
 
 class ChangeList {
  public:
-  explicit ChangeList(const OperatorDesc& op) : op_(op) {}
+  ChangeList(const OperatorDesc& op, InputViews inputs) : op_(op), inputs_(inputs) {}
 
   std::vector<DescriptorChange> All() {
     Fields(op_, "/desc");
@@ -246,10 +246,33 @@ class ChangeList {
     }
     for (size_t i = 0; i < slots.size() && slots.size() > 1; ++i) {
       for (const int value : {0, 1}) Add("/bindings/" + slots[i].path, value);
+      if (i > 0) ReverseFew("/bindings/" + slots[i].path, inputs_[i]);
     }
     for (const TensorSlot& slot : slots) Reread("/desc/" + slot.path, *slot.desc);
     for (size_t i = 1; i < slots.size(); ++i) TakeFirstOfRows(slots[i]);
     Outputs();
+  }
+
+  // A few values that have meanings of their own, such as one for what is on and one for the rest.
+  void ReverseFew(const std::string& pointer, const ConstTensorView& view) {
+    constexpr int64_t kMost = 4;
+    const int64_t count = view.layout.element_count();
+    if (count < 2 || count > kMost) return;
+    Json values = Json::array(), reversed = Json::array();
+    for (int64_t i = 0; i < count; ++i) {
+      values.push_back(ValueAt(view, i));
+      reversed.push_back(ValueAt(view, count - 1 - i));
+    }
+    if (reversed != values) Add(pointer, reversed);
+  }
+
+  static Json ValueAt(const ConstTensorView& view, int64_t element) {
+    const int64_t offset = OffsetOfElement(view.layout, element);
+    const Json value =
+        ElementJson(view.type, view.data + offset * static_cast<int64_t>(ByteWidth(view.type)));
+    if (!value.is_number_float()) return value;
+    const bool is_long = view.type == DataType::kFloat64;
+    return is_long ? Short(value.get<double>()) : Short(value.get<float>());
   }
 
   // Only neighbours are exchanged if there are many.
@@ -319,6 +342,7 @@ class ChangeList {
   }
 
   const OperatorDesc& op_;
+  InputViews inputs_;
   std::vector<DescriptorChange> changes_;
   std::set<std::string> seen_;
 };
@@ -499,8 +523,8 @@ class PairList {
 
 }  // namespace
 
-std::vector<DescriptorChange> SingleChangesOf(const OperatorDesc& op) {
-  return ChangeList(op).All();
+std::vector<DescriptorChange> SingleChangesOf(const Computation& computation) {
+  return ChangeList(computation.op, computation.inputs).All();
 }
 
 std::vector<std::vector<DescriptorChange>> CommonPairsOf(const OperatorDesc& op) {

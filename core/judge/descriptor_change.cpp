@@ -253,12 +253,28 @@ class Application {
   void Fill(const DescriptorChange& change) {
     const std::string path = change.pointer.substr(kBindings.size());
     const Json value = Json::parse(change.value, nullptr, /*allow_exceptions=*/false);
-    if (!views_.contains(path) || !value.is_number()) return Refuse(change.pointer);
+    if (!views_.contains(path)) return Refuse(change.pointer);
     ConstTensorView& view = views_[path];
+    if (value.is_array()) return FillWith(change, view);
+    if (!value.is_number()) return Refuse(change.pointer);
     const auto element =
         std::make_shared<ElementBytes>(ConvertElement(value.get<float>(), StoredAs(view.type)));
     made_.push_back(element);
     view = {element->data(), view.type, {view.layout.sizes, Dims::Filled(view.layout.rank(), 0)}};
+  }
+
+  // The values are in row-major order.
+  void FillWith(const DescriptorChange& change, ConstTensorView& view) {
+    const auto document = JsonDocument::Parse(change.value, why_);
+    const std::vector<JsonCursor> values = document->root().children();
+    const auto width = ByteWidth(view.type);
+    if (std::ssize(values) != view.layout.element_count()) return Refuse(change.pointer);
+    const auto buffer = std::make_shared<Buffer>(values.size() * width);
+    for (size_t i = 0; i < values.size(); ++i) {
+      ValueReader(why_).Element(values[i], view.type, buffer->data() + i * width);
+    }
+    made_.push_back(buffer);
+    view = {buffer->data(), view.type, PackedLayout(view.layout.sizes)};
   }
 
   std::optional<Computation> Read() {

@@ -5,6 +5,7 @@
 //   /desc/Mode="CONVOLUTION"                 a field, or an entry of one, with another value
 //   /desc/BiasTensor=null                    a field that is left out
 //   /bindings/ZeroPointTensor=0              a tensor whose elements all have one value
+//   /bindings/ValuesTensor=[1,0]             a tensor with these elements
 //   /desc/StartPadding<->/desc/EndPadding    two fields, or two tensors with their elements,
 //                                            exchanged; outputs must have equal types and sizes
 #pragma once
@@ -44,8 +45,8 @@ std::optional<Computation> Changed(const Computation& original,
                                    std::span<const DescriptorChange> changes, Diagnostics& why);
 
 // Lists each change of a single field that a device may make by mistake, the simplest first, by the
-// kinds of the fields. Many of them are not valid.
-std::vector<DescriptorChange> SingleChangesOf(const OperatorDesc& op);
+// kinds of the fields, and of the values of small tensors. Many of them are not valid.
+std::vector<DescriptorChange> SingleChangesOf(const Computation& computation);
 
 // Lists the pairs of changes that are as likely as single ones, as only both are valid: padding
 // that moves from one end to the other, dilations that are left out with the padding for them,

@@ -52,7 +52,7 @@ bool IsOutput(const OperatorDesc& op, const DescriptorChange& change) {
 
 int KindOfChange(const OperatorDesc& op, const DescriptorChange& change) {
   constexpr std::string_view kBindingsRoot = "/bindings/";
-  if (change.pointer.starts_with(kBindingsRoot)) {
+  if (change.pointer.starts_with(kBindingsRoot) && !change.value.starts_with('[')) {
     const std::string_view path = std::string_view(change.pointer).substr(kBindingsRoot.size());
     return KindOfFilled(op, path);
   }
@@ -117,7 +117,7 @@ class HypothesisList {
 
   std::vector<Changes> Singles() const {
     std::vector<Changes> singles;
-    for (DescriptorChange& change : SingleChangesOf(evidence_.computation.op)) {
+    for (DescriptorChange& change : SingleChangesOf(evidence_.computation)) {
       singles.push_back({std::move(change)});
     }
     return singles;
@@ -144,7 +144,7 @@ class HypothesisList {
   // Returns pairs of changes of different fields, some of them only those that have numbers.
   std::vector<Changes> Pairs() const {
     const bool takes_all = TakesAllPairs();
-    Changes all = SingleChangesOf(evidence_.computation.op);
+    Changes all = SingleChangesOf(evidence_.computation);
     std::erase_if(all, [&](const DescriptorChange& change) {
       const bool is_number = change.value.find_first_of("0123456789") != std::string::npos &&
                              change.value.find('"') == std::string::npos;
