@@ -154,6 +154,13 @@ AxisTaps TapAxis::Taps(int64_t index, Range some) const {
   return exact;
 }
 
+bool TapTable::IsPlain() const {
+  const auto is_one = [](double x) { return x == 1; };
+  return range.most_taps == 1 && std::ssize(taps) == size() &&
+         std::all_of(wholes.begin(), wholes.end(), is_one) &&
+         std::all_of(taps.begin(), taps.end(), [&](const Tap& tap) { return is_one(tap.part); });
+}
+
 TapTable TableOf(const TapAxis& axis, int64_t begin, int64_t end) {
   ShortTaps taps;
   int64_t index = begin;
@@ -195,6 +202,7 @@ std::optional<KernelTaps> KernelTaps::Of(std::span<const TapTable> tables) {
   if (taps.taps_ * taps.count_ > kMostTaps) return std::nullopt;
   taps.FillRuns(inner);
   taps.FillTaps(inner);
+  taps.FindPattern();
   taps.FillRange(tables);
   return taps;
 }
@@ -255,6 +263,35 @@ void KernelTaps::FillTaps(const TapTable& inner) {
     const auto is_far = [](int32_t a, int32_t b) { return b < a || b > a + 2; };
     are_near_.push_back(std::adjacent_find(begin, begin + count_, is_far) == begin + count_);
   }
+}
+
+// Returns the most adjacent results whose two taps are in adjacent columns, and the first of these
+// so many places after that of the result before.
+Range KernelTaps::Following(int32_t least_growth, int32_t most_growth) const {
+  Range most{0, 0};
+  Range current{0, 0};
+  for (int64_t i = 0; i < count_; ++i) {
+    const int32_t* const place = places_.data() + i;
+    if (place[pitch()] != place[0] + 1) {
+      current = {i + 1, i + 1};
+      continue;
+    }
+    const int32_t growth = current.count() > 0 ? place[0] - place[-1] : least_growth;
+    if (growth < least_growth || growth > most_growth) current.begin = i;
+    current.end = i + 1;
+    if (current.count() > most.count()) most = current;
+  }
+  return most;
+}
+
+// Edges mostly have other taps.
+void KernelTaps::FindPattern() {
+  if (taps_ != 2) return;
+  const Range neighbours = Following(0, 1);
+  const Range pairs = Following(2, 2);
+  const bool are_pairs = pairs.count() > neighbours.count();
+  patterned_ = are_pairs ? pairs : neighbours;
+  pattern_ = are_pairs ? TapPattern::kPairs : TapPattern::kNeighbours;
 }
 
 // Elements are multiples of 2^-23 times the power of two below the least one, so terms are

@@ -70,6 +70,7 @@ class SummedRow {
       : source_(source), begin_(begin), element_(source), tables_(tables) {
     if constexpr (kHasKernel<T>) {
       if (source.rule == WeightedSource::kRound) kernel_taps_ = KernelTaps::Of(tables);
+      for (const TapTable& table : tables) are_plain_.push_back(table.IsPlain() ? 1 : 0);
     }
   }
 
@@ -105,6 +106,11 @@ class SummedRow {
     outer_.assign(1, {0, 1});
     whole_ = 1;
     for (size_t d = 0; d < place.size(); ++d) {
+      if (are_plain_[d] != 0) {
+        const int64_t offset = tables_[d].At(place[d]).front().offset;
+        for (WeightedTap& tap : outer_) tap.offset += offset;
+        continue;
+      }
       whole_ *= tables_[d].wholes[static_cast<size_t>(place[d])];
       products_.clear();
       for (const WeightedTap& one : outer_) {
@@ -128,8 +134,9 @@ class SummedRow {
   void RunKernel(const Dims& place, int64_t stride, T* to) {
     unresolved_.resize(static_cast<size_t>(count()));
     T* const results = stride == 1 ? to : Scratch();
-    const WeightedRow<T> call = kernel_taps_->Row(source_.from.elements<T>(), outer_, whole_);
-    const bool has_unresolved = WeightedRowKernelFor<T>()(call, results, unresolved_.data());
+    if (!call_) call_ = kernel_taps_->Row(source_.from.elements<T>());
+    kernel_taps_->SetOuter(outer_, whole_, *call_);
+    const bool has_unresolved = WeightedRowKernelFor<T>()(*call_, results, unresolved_.data());
     if (stride != 1) {
       for (int64_t i = 0; i < count(); ++i) to[i * stride] = results[i];
     }
@@ -152,6 +159,8 @@ class SummedRow {
   ElementSum<T> element_;
   std::span<const TapTable> tables_;
   std::optional<KernelTaps> kernel_taps_;
+  std::vector<uint8_t> are_plain_;      // for each table, see TapTable::IsPlain
+  std::optional<WeightedRow<T>> call_;  // made for the first row, as a copy needs its own
   std::vector<WeightedTap> outer_;
   std::vector<WeightedTap> products_;
   double whole_;  // for the outer taps

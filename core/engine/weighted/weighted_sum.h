@@ -121,6 +121,8 @@ struct TapTable {
     const size_t i = static_cast<size_t>(index);
     return {taps.data() + begins[i], begins[i + 1] - begins[i]};
   }
+  // Returns whether each index has one tap, of weight 1.
+  bool IsPlain() const;
 };
 
 TapTable TableOf(const TapAxis& axis, int64_t begin, int64_t end);
@@ -148,27 +150,36 @@ class KernelTaps {
   // Returns nothing if the kernel cannot use the tables of an output's dimensions.
   static std::optional<KernelTaps> Of(std::span<const TapTable> tables);
 
-  // Returns the row for given products of the other dimensions' taps and wholes.
+  // Returns a row that lacks the other dimensions; it is valid as long as this object.
   template <typename T>
-  WeightedRow<T> Row(const T* x, std::span<const WeightedTap> outer, double whole) {
-    return {.x = x,
-            .outer = outer,
-            .runs = runs_,
-            .scratch = scratch_.data(),
-            .count = count_,
-            .pitch = pitch(),
-            .taps = taps_,
-            .places = places_.data(),
-            .are_near = are_near_.data(),
-            .parts = parts_.data(),
-            .whole = whole,
-            .wholes = wholes_.data(),
-            .inverse = 1 / whole,
-            .inverses = inverses_.data(),
-            .most_sum = most_sum_,
-            .exact_range = exact_range_,
-            .relative_error = RelativeError(std::ssize(outer)),
-            .divides = divides_};
+  WeightedRow<T> Row(const T* x) {
+    WeightedRow<T> row{};
+    row.x = x;
+    row.runs = runs_;
+    row.scratch = scratch_.data();
+    row.count = count_;
+    row.pitch = pitch();
+    row.taps = taps_;
+    row.places = places_.data();
+    row.pattern = pattern_;
+    row.patterned = patterned_;
+    row.are_near = are_near_.data();
+    row.parts = parts_.data();
+    row.wholes = wholes_.data();
+    row.inverses = inverses_.data();
+    row.most_sum = most_sum_;
+    row.exact_range = exact_range_;
+    row.divides = divides_;
+    return row;
+  }
+
+  // Sets the products of the other dimensions' taps and wholes.
+  template <typename T>
+  void SetOuter(std::span<const WeightedTap> outer, double whole, WeightedRow<T>& row) const {
+    row.outer = outer;
+    row.whole = whole;
+    row.inverse = 1 / whole;
+    row.relative_error = RelativeError(std::ssize(outer));
   }
 
  private:
@@ -179,6 +190,8 @@ class KernelTaps {
 
   void FillRuns(const TapTable& inner);
   void FillTaps(const TapTable& inner);
+  void FindPattern();
+  Range Following(int32_t least_growth, int32_t most_growth) const;
   void FillRange(std::span<const TapTable> tables);
   int32_t PlaceOf(int64_t offset, int32_t before) const;
   double RelativeError(int64_t outer_taps) const;
@@ -189,6 +202,8 @@ class KernelTaps {
   int64_t count_ = 0;
   int64_t taps_ = 0;
   LineVector<int32_t> places_;
+  TapPattern pattern_ = TapPattern::kOther;
+  Range patterned_{0, 0};
   std::vector<uint8_t> are_near_;
   LineVector<double> parts_;
   LineVector<double> wholes_;

@@ -66,47 +66,62 @@ struct SeenElements {
   }
 
   Magnitudes<One> ones;
-  Magnitudes<Narrow> many;
+  Magnitudes<Floats> many;
 };
 
-// Calls add(t) for each tap. Linear interpolation has two; without branches between them, the
-// processor better foresees where rows end.
-template <typename T, class D, class Add>
-HWY_INLINE void ForTaps(D, int64_t count, Add&& add) {
-  constexpr bool kIsFull = hn::MaxLanes(D()) == hn::MaxLanes(Wide());
-  if constexpr (!std::is_integral_v<T> && kIsFull && hn::MaxLanes(D()) > 1) {
-    if (count == 2) {
-      add(0);
-      add(1);
-      return;
+// Takes vectors of twice as many lanes as those of sums.
+template <typename T>
+HWY_INLINE void SeeElements(const WeightedRow<T>& row, SeenElements& seen) {
+  for (const AdjacentColumns& run : row.runs) {
+    for (const WeightedTap& tap : row.outer) {
+      const T* const x = row.x + run.offset + tap.offset;
+      ForEachWindowVector(Floats(), run.count, [&](auto d, int64_t first) HWY_ATTR {
+        seen.Of(d).Take(LoadAsFloats(d, x + first));
+      });
     }
   }
-  for (int64_t t = 0; t < count; ++t) add(t);
 }
 
-// Sums the outer taps in each of as many columns as D has lanes.
+// Loads as many elements as D has lanes, and widens them.
 template <class D, typename T>
-HWY_INLINE void SumColumns(D d, const WeightedRow<T>& row, const T* x, double* sums,
-                           SeenElements& seen) {
-  const hn::Rebind<float, D> floats;
-  auto& magnitudes = seen.Of(floats);
-  auto sum = hn::Set(d, -0.0);
-  ForTaps<T>(d, std::ssize(row.outer), [&](int64_t t) HWY_ATTR {
-    const WeightedTap& tap = row.outer[static_cast<size_t>(t)];
-    const auto value = LoadAsFloats(floats, x + tap.offset);
-    magnitudes.Take(value);
-    sum = hn::Add(sum, hn::Mul(hn::PromoteTo(d, value), hn::Set(d, tap.part)));
+HWY_INLINE hn::Vec<D> LoadToSum(D d, const T* x) {
+  return hn::PromoteTo(d, LoadAsFloats(hn::Rebind<float, D>(), x));
+}
+
+// Sums the outer taps in each column of a run.
+template <typename T>
+HWY_INLINE void SumColumns(const WeightedRow<T>& row, const AdjacentColumns& run, double* sums) {
+  ForEachWindowVector(Wide(), run.count, [&](auto d, int64_t first) HWY_ATTR {
+    const T* const x = row.x + run.offset + first;
+    auto sum = hn::Set(d, -0.0);
+    for (const WeightedTap& tap : row.outer) {
+      sum = hn::MulAdd(LoadToSum(d, x + tap.offset), hn::Set(d, tap.part), sum);
+    }
+    hn::StoreU(sum, d, sums + first);
   });
-  hn::StoreU(sum, d, sums);
+}
+
+// Does the same for two taps, those of linear interpolation.
+template <typename T>
+HWY_INLINE void SumColumnsOfTwo(const T* x, const WeightedTap* taps, int64_t count, double* sums) {
+  const WeightedTap one = taps[0];  // which no store can change
+  const WeightedTap other = taps[1];
+  ForEachWindowVector(Wide(), count, [=](auto d, int64_t first) HWY_ATTR {
+    const auto product = hn::Mul(LoadToSum(d, x + one.offset + first), hn::Set(d, one.part));
+    const auto value = LoadToSum(d, x + other.offset + first);
+    hn::StoreU(hn::MulAdd(value, hn::Set(d, other.part), product), d, sums + first);
+  });
 }
 
 template <typename T>
-HWY_INLINE void SumRuns(const WeightedRow<T>& row, SeenElements& seen) {
+HWY_INLINE void SumRuns(const WeightedRow<T>& row) {
   double* sums = row.scratch;
   for (const AdjacentColumns& run : row.runs) {
-    ForEachWindowVector(Wide(), run.count, [&](auto d, int64_t first) HWY_ATTR {
-      SumColumns(d, row, row.x + run.offset + first, sums + first, seen);
-    });
+    if (!std::is_integral_v<T> && row.outer.size() == 2) {
+      SumColumnsOfTwo(row.x + run.offset, row.outer.data(), run.count, sums);
+    } else {
+      SumColumns(row, run, sums);
+    }
     sums += run.count;
   }
   sums[0] = 0.0;
@@ -144,9 +159,12 @@ HWY_INLINE hn::Vec<D> ClampToRange(D d, hn::Vec<D> value) {
   return hn::Min(hn::Max(value, least), most);
 }
 
+// Stores a finite value.
 template <class D, typename T>
 HWY_INLINE void StoreExact(D d, hn::Vec<D> value, T* results) {
-  if constexpr (!std::is_integral_v<T>) {
+  if constexpr (std::is_same_v<T, float>) {
+    hn::StoreU(ToFloats(d, value), hn::Rebind<float, D>(), results);
+  } else if constexpr (!std::is_integral_v<T>) {
     StoreRoundedOnce(d, value, results);
   } else {
     HWY_ALIGN double lanes[hn::MaxLanes(D())];
@@ -233,49 +251,112 @@ HWY_INLINE hn::Vec<D> ExactQuotient(D d, const WeightedRow<T>& row, hn::Vec<D> s
   return hn::Sub(guess, hn::Mul(hn::Sub(hn::Mul(guess, whole), sum), inverse));
 }
 
-// Returns whether all results could be resolved. An error of 0 means that the sums are exact.
+template <class D, typename T>
+HWY_INLINE hn::Vec<D> SumOfColumns(D d, const WeightedRow<T>& row, int64_t first) {
+  auto sum = hn::Set(d, -0.0);
+  for (int64_t t = 0; t < row.taps; ++t) {
+    const int64_t at = t * row.pitch + first;
+    const auto column = ColumnsAt(d, row.scratch, row.places + at, row.are_near[t] != 0);
+    sum = hn::MulAdd(column, hn::LoadU(d, row.parts + at), sum);
+  }
+  return sum;
+}
+
+// Stores results from their sums. Returns whether all could be resolved. An error of 0 means that
+// the sums are exact.
 template <class D, typename T>
 HWY_INLINE bool EndColumns(D d, const WeightedRow<T>& row, hn::Vec<D> sum, double error,
                            int64_t first, T* results, uint8_t* unresolved) {
   if (!row.divides) return RoundAndStore<D>(d, {sum, hn::Set(d, error)}, results, unresolved);
   if constexpr (!std::is_integral_v<T>) {
     if (error == 0) {
-      StoreRoundedOnce(d, ExactQuotient(d, row, sum, first), results);
+      StoreExact(d, ExactQuotient(d, row, sum, first), results);
       return true;
     }
   }
   return RoundAndStore(d, Quotients(d, row, sum, error, first), results, unresolved);
 }
 
-template <class D, typename T>
-HWY_INLINE hn::Vec<D> SumOfColumns(D d, const WeightedRow<T>& row, int64_t first) {
-  auto sum = hn::Set(d, -0.0);
-  ForTaps<T>(d, row.taps, [&](int64_t t) HWY_ATTR {
-    const int64_t at = t * row.pitch + first;
-    const auto column = ColumnsAt(d, row.scratch, row.places + at, row.are_near[t] != 0);
-    sum = hn::Add(sum, hn::Mul(column, hn::LoadU(d, row.parts + at)));
+// Computes some results. Returns whether any is unresolved.
+template <typename T>
+HWY_NOINLINE bool EndSome(const WeightedRow<T>& shared, dmlop::Range some, double error, T* results,
+                          uint8_t* unresolved) {
+  const WeightedRow<T> row = shared;  // which no store can change
+  const bool is_exact = error == 0 && !row.divides;
+  bool are_certain = true;
+  ForEachWindowVector(Wide(), some.count(), [&](auto d, int64_t i) HWY_ATTR {
+    const int64_t first = some.begin + i;
+    const auto sum = SumOfColumns(d, row, first);
+    if (is_exact) return StoreExact(d, sum, results + first);
+    are_certain &= EndColumns(d, row, sum, error, first, results + first, unresolved + first);
   });
-  return sum;
+  return !are_certain;
+}
+
+// Sums two taps of adjacent columns, whose places follow a pattern.
+template <TapPattern kPattern, typename T>
+HWY_INLINE WideVec SumOfTwo(const WeightedRow<T>& row, int64_t first) {
+  const Wide d;
+  const int32_t* const places = row.places + first;
+  const double* const columns = row.scratch + places[0];
+  WideVec one, other;
+  if constexpr (kPattern == TapPattern::kPairs) {
+    hn::LoadInterleaved2(d, columns, one, other);
+  } else {
+    const hn::Rebind<int32_t, Wide> half;
+    const auto lane = hn::Sub(hn::LoadU(half, places), hn::Set(half, places[0]));
+    const auto index = hn::IndicesFromVec(d, hn::PromoteTo(hn::Rebind<int64_t, Wide>(), lane));
+    one = hn::TableLookupLanes(hn::LoadU(d, columns), index);
+    other = hn::TableLookupLanes(hn::LoadU(d, columns + 1), index);
+  }
+  const auto product = hn::Mul(one, hn::LoadU(d, row.parts + first));
+  return hn::MulAdd(other, hn::LoadU(d, row.parts + row.pitch + first), product);
+}
+
+// Calls end(first, sums) for vectors of all results that follow the pattern, a vector or more.
+template <TapPattern kPattern, typename T, typename Function>
+HWY_INLINE void ForPatterned(const WeightedRow<T>& row, Function&& end) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  for (int64_t i = row.patterned.begin; i < row.patterned.end; i += lanes) {
+    const int64_t first = HWY_MIN(i, row.patterned.end - lanes);
+    end(first, SumOfTwo<kPattern>(row, first));
+  }
+}
+
+// Ends all results that follow the pattern. Sums are exact.
+template <typename T>
+HWY_INLINE void EndPatterned(const WeightedRow<T>& row, T* results) {
+  const auto store = [&](int64_t first, WideVec sum)
+                         HWY_ATTR { StoreExact(Wide(), sum, results + first); };
+  if (row.pattern == TapPattern::kPairs) return ForPatterned<TapPattern::kPairs>(row, store);
+  if (!row.divides) return ForPatterned<TapPattern::kNeighbours>(row, store);
+  ForPatterned<TapPattern::kNeighbours>(row, [&](int64_t first, WideVec sum) HWY_ATTR {
+    StoreExact(Wide(), ExactQuotient(Wide(), row, sum, first), results + first);
+  });
 }
 
 template <typename T>
 bool SumRow(const WeightedRow<T>& shared, T* results, uint8_t* unresolved) {
   const WeightedRow<T> row = shared;  // which no store can change
   SeenElements seen;
-  SumRuns(row, seen);
+  SeeElements(row, seen);
   const double error = ErrorOf(row, seen);
   if (std::isinf(error)) {
     std::fill_n(unresolved, row.count, uint8_t{1});
     return true;
   }
-  const bool is_exact = error == 0 && !row.divides;
-  bool are_certain = true;
-  ForEachWindowVector(Wide(), row.count, [&](auto d, int64_t first) HWY_ATTR {
-    const auto sum = SumOfColumns(d, row, first);
-    if (is_exact) return StoreExact(d, sum, results + first);
-    are_certain &= EndColumns(d, row, sum, error, first, results + first, unresolved + first);
-  });
-  return !are_certain;
+  SumRuns(row);
+  if constexpr (!std::is_integral_v<T> && hn::MaxLanes(Wide()) > 1) {
+    const bool is_pattern = row.pattern == TapPattern::kNeighbours ||
+                            (row.pattern == TapPattern::kPairs && !row.divides);
+    if (error == 0 && is_pattern && row.patterned.count() >= int64_t{hn::MaxLanes(Wide())}) {
+      EndPatterned(row, results);
+      EndSome(shared, {0, row.patterned.begin}, error, results, unresolved);
+      EndSome(shared, {row.patterned.end, row.count}, error, results, unresolved);
+      return false;
+    }
+  }
+  return EndSome(shared, {0, row.count}, error, results, unresolved);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/integers.h"
+
 namespace dmlop {
 
 struct WeightedTap {
@@ -22,6 +24,13 @@ struct AdjacentColumns {
   int64_t count;
 };
 
+// The places of two taps, the second one column after the first, from one result to the next.
+enum class TapPattern : uint8_t {
+  kOther,
+  kNeighbours,  // they stay, or grow by 1, as where tensors are enlarged
+  kPairs,       // they grow by 2, as where sizes are halved
+};
+
 // The columns of the runs are summed over the outer taps; result i is the sum over t of parts[t *
 // pitch + i] * column[places[t * pitch + i]], divided by whole * wholes[i].
 template <typename T>
@@ -34,6 +43,8 @@ struct WeightedRow {
   int64_t pitch;    // from one tap's places and parts to the next one's
   int64_t taps;     // number of taps of a result, besides the outer ones
   const int32_t* places;
+  TapPattern pattern;
+  Range patterned;          // the results whose places follow the pattern
   const uint8_t* are_near;  // whether a tap's places grow by at most 2 from one result to the next
   const double* parts;
   double whole;
