@@ -176,11 +176,12 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
     return axes.size() > 1 && IsTile(index, std::span(axes).last(2), kSide);
   }
 
+  // The last tile of an axis overlaps with the one before if there is not enough left for it.
   bool IsTile(Dims begin, std::span<const size_t> axes, int64_t side) const {
     Dims tile = Dims::Filled(sizes_.size(), 1);
     for (const size_t d : axes) {
-      begin[d] = begin[d] / side * side;
-      tile[d] = std::min(side, sizes_[d] - begin[d]);
+      tile[d] = std::min(side, sizes_[d]);
+      begin[d] = std::min(begin[d] / side * side, sizes_[d] - tile[d]);
     }
     return IsBlock(begin, tile, strides_);
   }
