@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/arithmetic/arithmetic.h"
@@ -308,7 +309,10 @@ std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes, size_t most_axes);
 Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
                        bool is_written);
 
-enum class Beyond { kNearest, kMirrored, kWrapped, kZero };
+enum class Beyond { kNearest, kMirrored, kSymmetric, kWrapped, kZero };
+
+// Returns how padding is made by the name that an id has; none if there is no such name.
+std::optional<Beyond> FindBeyond(std::string_view name);
 
 // Padding is made of elements, or of zeros; none if there is no padding.
 std::optional<Computation> WithEdges(const Computation& original, Beyond beyond);

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace dmlop {
@@ -46,17 +49,37 @@ std::vector<uint32_t>* FindNumbers(OperatorDesc& op, std::string_view name) {
   return nullptr;
 }
 
+struct KindOfPadding {
+  Beyond beyond;
+  std::string_view name;  // that an id has
+  std::string_view text;
+};
+
+constexpr KindOfPadding kPaddings[] = {
+    {Beyond::kNearest, "", "padding is the nearest element"},
+    {Beyond::kMirrored, "mirrored", "padding is a mirror image"},
+    {Beyond::kSymmetric, "symmetric", "padding is a mirror image that has the edge, too"},
+    {Beyond::kWrapped, "wrapped", "padding is the opposite edge"},
+    {Beyond::kZero, "zero", "padding is 0"}};
+
+int64_t Modulo(int64_t number, int64_t period) {
+  return (number % period + period) % period;
+}
+
 // None where padding is 0.
 std::optional<int64_t> Inside(int64_t coordinate, int64_t size, Beyond beyond) {
   if (coordinate >= 0 && coordinate < size) return coordinate;
   switch (beyond) {
     case Beyond::kNearest:
       return std::clamp<int64_t>(coordinate, 0, size - 1);
-    case Beyond::kMirrored:
-      return std::clamp<int64_t>(coordinate < 0 ? -coordinate : 2 * size - 2 - coordinate, 0,
-                                 size - 1);
+    case Beyond::kMirrored: {
+      const int64_t period = std::max<int64_t>(2 * (size - 1), 1);
+      return std::min(Modulo(coordinate, period), Modulo(-coordinate, period));
+    }
+    case Beyond::kSymmetric:
+      return std::min(Modulo(coordinate, 2 * size), Modulo(-1 - coordinate, 2 * size));
     case Beyond::kWrapped:
-      return (coordinate % size + size) % size;
+      return Modulo(coordinate, size);
     default:
       return std::nullopt;
   }
@@ -157,17 +180,19 @@ std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledE
   return found;
 }
 
+std::optional<Beyond> FindBeyond(std::string_view name) {
+  const auto* const found = std::ranges::find(kPaddings, name, &KindOfPadding::name);
+  return found == std::end(kPaddings) ? std::nullopt : std::optional(found->beyond);
+}
+
 std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const SampledElements& few) {
-  constexpr std::tuple<Beyond, const char*, const char*> kKinds[] = {
-      {Beyond::kNearest, "padding-edge", "padding is the nearest element"},
-      {Beyond::kMirrored, "padding-edge:mirrored", "padding is a mirror image"},
-      {Beyond::kWrapped, "padding-edge:wrapped", "padding is the opposite edge"},
-      {Beyond::kZero, "padding-edge:zero", "padding is 0"}};
   std::vector<Hypothesis> found;
-  for (const auto& [beyond, id, text] : kKinds) {
+  for (const auto& [beyond, name, text] : kPaddings) {
     auto changed = WithEdges(evidence.computation, beyond);
     if (!changed) break;
-    Hypothesis hypothesis = OfComputation(id, text, *std::move(changed), evidence.output);
+    const std::string id = fmt::format("padding-edge{}{}", name.empty() ? "" : ":", name);
+    Hypothesis hypothesis =
+        OfComputation(id, std::string(text), *std::move(changed), evidence.output);
     if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
   }
   return found;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "core/judge/evidence.h"
 #include "core/judge/place_variation.h"
 
 namespace dmlop {
@@ -34,7 +35,8 @@ constexpr PlaceName kNames[] = {
      "some terms left out"},
     {"other-layout", PlaceKind::kOtherLayout, "other-layout:BTensor=[1,0]",
      "a tensor in another layout"},
-    {"padding-edge", PlaceKind::kPaddingEdge, "padding-edge, or with :mirrored, :wrapped or :zero",
+    {"padding-edge", PlaceKind::kPaddingEdge,
+     "padding-edge, or with :mirrored, :symmetric, :wrapped or :zero",
      "padding made of the input"}};
 
 const PlaceName* FindName(std::string_view id) {
@@ -131,8 +133,7 @@ class Details {
       case PlaceKind::kPaddingEdge:
         place_.name = text_;
         text_ = {};
-        return place_.name.empty() || place_.name == "mirrored" || place_.name == "wrapped" ||
-               place_.name == "zero";
+        return FindBeyond(place_.name).has_value();
       case PlaceKind::kMissingPart:
         return Take(text_, "taps") ? ReadTaps() : Take(text_, "axis=") && ReadOne() && ReadPart();
       default:

@@ -137,12 +137,7 @@ int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
 }
 
 std::optional<Computation> PlaceVariation::Changed(const Computation& computation) const {
-  if (kind == PlaceKind::kPaddingEdge) {
-    return WithEdges(computation, name.empty()         ? Beyond::kNearest
-                                  : name == "mirrored" ? Beyond::kMirrored
-                                  : name == "wrapped"  ? Beyond::kWrapped
-                                                       : Beyond::kZero);
-  }
+  if (kind == PlaceKind::kPaddingEdge) return WithEdges(computation, *FindBeyond(name));
   if (kind == PlaceKind::kOtherLayout && !IsOutput(computation.op, name)) {
     const auto input = FindInput(computation, name);
     if (!input || !IsOrder(numbers, computation.inputs[*input].layout.rank())) return std::nullopt;

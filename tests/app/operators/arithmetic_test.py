@@ -392,9 +392,11 @@ class ArithmeticTest(ProgramTest):
         for name, activated in [("RELU", lambda z: np.maximum(z, 0)), ("SOFTMAX", lambda z: np.exp(z) / np.exp(z).sum(1, keepdims=True))]:
             self.check(gemm(SINGLE, 4, 6, 4, FusedActivation={"Type": f"ACTIVATION_{name}"}), [a, b], "tail-missing:axis=1,from=4,terms",
                        activated(product(a[:, :4], b[:4]).astype("f8")).astype(SINGLE))
-        for name, mode in [("padding-edge", "edge"), ("padding-edge:mirrored", "reflect"), ("padding-edge:wrapped", "wrap")]:
-            wide = np.pad(image, [(0, 0), (0, 0), (0, 0), (1, 1)], mode).astype("f8")
-            self.check(pool, [image], name, ((wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]) / 3).astype(SINGLE))
+        for name, mode in [("padding-edge", "edge"), ("padding-edge:mirrored", "reflect"), ("padding-edge:symmetric", "symmetric"), ("padding-edge:wrapped", "wrap")]:
+            # Where padding is longer than the image, it goes back and forth.
+            wide = np.pad(image, [(0, 0), (0, 0), (0, 0), (6, 6)], mode).astype("f8")
+            long = pool | {"StartPadding": [0, 6], "EndPadding": [0, 6], "IncludePadding": True}
+            self.check(long, [image], name, ((wide[..., :-2] + wide[..., 1:-1] + wide[..., 2:]) / 3).astype(SINGLE))
 
     def test_several_at_once(self):
         a, b = self.normal(6, 50), self.normal(50, 4)
