@@ -287,6 +287,7 @@ std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
 //   head-missing:axis=1,every=1024         sums, or states, begin anew at every 1024-th element
 //   other-layout:BTensor=[1,0]             read as if its axes were in this order in memory
 //   other-layout:BTensor:written=[1,0]     laid out so in memory, and read in the usual order
+//   other-layout:BTensor:axis=1,blocks=2   read as if the coordinates of two blocks alternated
 //   padding-edge                           the nearest element of the input in place of padding
 
 // Finds those that are promising, the simplest first. `few` are elements to try them on.
@@ -308,6 +309,20 @@ std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes, size_t most_axes);
 // round.
 Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
                        bool is_written);
+
+// Returns the coordinate that is read in place of another one if those of so many blocks, which
+// follow one another, are taken to alternate.
+constexpr int64_t Alternating(int64_t coordinate, int64_t size, int64_t blocks) {
+  const int64_t length = size / blocks;
+  return coordinate % length * blocks + coordinate / length;
+}
+
+// Returns the numbers of equal blocks that an axis may have: those that the descriptor has, such as
+// of groups, heads or the elements of a block, and their counterparts.
+std::vector<int64_t> BlocksOf(const OperatorDesc& op, int64_t size);
+
+// An axis of an input is read so.
+Computation WithBlocks(const Computation& original, size_t input, size_t axis, int64_t blocks);
 
 enum class Beyond { kNearest, kMirrored, kSymmetric, kWrapped, kZero };
 

@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/judge/varied_run.h"
+
 namespace dmlop {
 namespace {
 
@@ -134,6 +136,31 @@ Computation WithLayout(const Computation& original, size_t input, const std::vec
   return changed;
 }
 
+std::vector<int64_t> BlocksOf(const OperatorDesc& op, int64_t size) {
+  std::set<int64_t> blocks;
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const auto* const number = std::get_if<uint32_t>(&op.values()[i]);
+    if (number == nullptr || op.fields()[i]->kind != FieldKind::kUint) continue;
+    const int64_t count = *number;
+    if (count > 1 && count < size && size % count == 0) blocks.insert({count, size / count});
+  }
+  return {blocks.begin(), blocks.end()};
+}
+
+Computation WithBlocks(const Computation& original, size_t input, size_t axis, int64_t blocks) {
+  Computation changed = original;
+  const ConstTensorView& view = original.inputs[input];
+  const TensorView copy = PackedCopy(view, changed);
+  const int64_t size = view.layout.sizes[axis];
+  std::vector<Move> moves;
+  for (int64_t at = 0; at < size; ++at) {
+    moves.push_back({view.Slice(axis, Alternating(at, size, blocks), 1), copy.Slice(axis, at, 1)});
+  }
+  CopyAll(moves);
+  changed.inputs[input] = AsConst(copy);
+  return changed;
+}
+
 std::optional<Computation> WithEdges(const Computation& original, Beyond beyond) {
   Computation changed = original;
   std::vector<uint32_t>* start = FindNumbers(changed.op, "StartPadding");
@@ -157,23 +184,63 @@ std::optional<Computation> WithEdges(const Computation& original, Beyond beyond)
   return faults.has_errors() ? std::nullopt : std::optional(std::move(changed));
 }
 
+namespace {
+
+// Channels that belong to groups in turn, not in blocks: those of the output, with their filters,
+// or these and those of the input.
+std::vector<Hypothesis> AlternatingGroupsOf(const Evidence& evidence, const SampledElements& few) {
+  const OperatorDesc& op = evidence.computation.op;
+  const auto field = std::ranges::find(op.fields(), "GroupCount", &Field::name);
+  if (field == op.fields().end()) return {};
+  const int64_t groups =
+      std::get<uint32_t>(op.values()[static_cast<size_t>(field - op.fields().begin())]);
+  const int64_t channels = evidence.expected.sizes[1];
+  if (groups < 2 || groups == channels) return {};
+  const std::string output = TensorSlots(op, TensorRole::kOutput)[evidence.output].path;
+  std::vector<std::string> ids = {
+      fmt::format("other-layout:FilterTensor:axis=0,blocks={}", groups),
+      fmt::format("other-layout:{}:axis=1,blocks={}", output, channels / groups)};
+  std::vector<Hypothesis> found;
+  const auto attempt = [&](const std::string& text) {
+    auto hypothesis = OfVariedRun(evidence, ids, text);
+    if (IsPromising(evidence, *hypothesis, few)) found.push_back(*std::move(hypothesis));
+  };
+  attempt("channels of the output belong to groups in turn");
+  ids.push_back(fmt::format("other-layout:InputTensor:axis=1,blocks={}", groups));
+  attempt("channels belong to groups in turn");
+  return found;
+}
+
+}  // namespace
+
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few) {
   constexpr size_t kMostAxes = 5;
   std::vector<Hypothesis> found;
+  const auto attempt = [&](const std::string& id, const std::string& text, Computation changed) {
+    Hypothesis hypothesis =
+        OfComputation("other-layout:" + id, text, std::move(changed), evidence.output);
+    if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
+  };
+  for (Hypothesis& groups : AlternatingGroupsOf(evidence, few)) found.push_back(std::move(groups));
   const std::vector<TensorSlot> slots = TensorSlots(evidence.computation.op, TensorRole::kInput);
   for (size_t input = 0; input < slots.size(); ++input) {
     const Dims& sizes = evidence.computation.inputs[input].layout.sizes;
+    const std::string& name = slots[input].path;
     if (Product(sizes) > kMostCopied) continue;
     for (const std::vector<size_t>& order : OrdersOf(sizes, kMostAxes)) {
-      for (const bool is_written : {false, true}) {
-        const std::string axes = fmt::format("[{}]", fmt::join(order, ","));
-        const std::string& name = slots[input].path;
-        Hypothesis hypothesis = OfComputation(
-            fmt::format("other-layout:{}{}={}", name, is_written ? ":written" : "", axes),
-            is_written ? fmt::format("{} laid out with its axes in the order {}", name, axes)
-                       : fmt::format("{} read with its axes in the order {}", name, axes),
-            WithLayout(evidence.computation, input, order, is_written), evidence.output);
-        if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
+      const std::string axes = fmt::format("[{}]", fmt::join(order, ","));
+      attempt(fmt::format("{}={}", name, axes),
+              fmt::format("{} read with its axes in the order {}", name, axes),
+              WithLayout(evidence.computation, input, order, false));
+      attempt(fmt::format("{}:written={}", name, axes),
+              fmt::format("{} laid out with its axes in the order {}", name, axes),
+              WithLayout(evidence.computation, input, order, true));
+    }
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      for (const int64_t blocks : BlocksOf(evidence.computation.op, sizes[axis])) {
+        attempt(fmt::format("{}:axis={},blocks={}", name, axis, blocks),
+                fmt::format("{} read with {} alternating blocks along axis {}", name, blocks, axis),
+                WithBlocks(evidence.computation, input, axis, blocks));
       }
     }
   }

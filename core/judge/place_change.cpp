@@ -53,6 +53,11 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     for (const std::vector<size_t>& order : Orders()) {
       if (!KeepsSizes(order)) Try(ReadPermuted(order));
     }
+    for (const size_t axis : axes_) {
+      for (const int64_t blocks : BlocksOf(evidence_.computation.op, sizes_[axis])) {
+        Try(ReadByBlocks(axis, blocks));
+      }
+    }
     return std::move(found_);
   }
 
@@ -301,10 +306,24 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     return From("permuted:" + text, "written with the axes in the order " + text, source);
   }
 
+  std::string Name() const {
+    return TensorSlots(evidence_.computation.op, TensorRole::kOutput)[evidence_.output].path;
+  }
+
+  // The output is right, but read as if the coordinates of some blocks alternated.
+  Hypothesis ReadByBlocks(size_t axis, int64_t blocks) const {
+    PlaceVariation place{.kind = PlaceKind::kOtherLayout,
+                         .numbers = {static_cast<int64_t>(axis), blocks}};
+    place.is_of_blocks = true;
+    return From(fmt::format("other-layout:{}:axis={},blocks={}", Name(), axis, blocks),
+                fmt::format("{} read with {} alternating blocks along axis {}", DisplayName(Name()),
+                            blocks, axis),
+                Places(std::move(place)));
+  }
+
   // The output is right, but read as if its axes were in this order in memory.
   Hypothesis ReadPermuted(const std::vector<size_t>& order) const {
-    const std::string name =
-        TensorSlots(evidence_.computation.op, TensorRole::kOutput)[evidence_.output].path;
+    const std::string name = Name();
     const auto source =
         Places({.kind = PlaceKind::kOtherLayout, .numbers = {order.begin(), order.end()}});
     const std::string text = fmt::format("[{}]", fmt::join(order, ","));

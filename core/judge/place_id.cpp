@@ -33,7 +33,8 @@ constexpr PlaceName kNames[] = {
      "head-missing:axis=1,to=16 or head-missing:axis=1,every=1024", "the first terms left out"},
     {"part-missing", PlaceKind::kMissingPart, "part-missing:axis=1,from=3,to=4",
      "some terms left out"},
-    {"other-layout", PlaceKind::kOtherLayout, "other-layout:BTensor=[1,0]",
+    {"other-layout", PlaceKind::kOtherLayout,
+     "other-layout:BTensor=[1,0] or other-layout:BTensor:axis=1,blocks=2",
      "a tensor in another layout"},
     {"padding-edge", PlaceKind::kPaddingEdge,
      "padding-edge, or with :mirrored, :symmetric, :wrapped or :zero",
@@ -128,8 +129,7 @@ class Details {
       case PlaceKind::kExchanged:
         return ReadNumbers() && Take(text_, ",block=") && ReadBox();
       case PlaceKind::kOtherLayout:
-        return ReadName(":=") && ((place_.is_written = Take(text_, ":written")), true) &&
-               Take(text_, "=") && ReadNumbers();
+        return ReadName(":=") && (Take(text_, ":axis=") ? ReadBlocks() : ReadOrder());
       case PlaceKind::kPaddingEdge:
         place_.name = text_;
         text_ = {};
@@ -139,6 +139,17 @@ class Details {
       default:
         return ReadNumbers();
     }
+  }
+
+  bool ReadOrder() {
+    place_.is_written = Take(text_, ":written");
+    return Take(text_, "=") && ReadNumbers();
+  }
+
+  // The blocks of an axis.
+  bool ReadBlocks() {
+    place_.is_of_blocks = true;
+    return ReadOne() && Take(text_, ",blocks=") && ReadOne() && place_.numbers[1] > 0;
   }
 
   // A box, a run of elements, or nothing for all.

@@ -64,6 +64,12 @@ bool IsOrder(const std::vector<int64_t>& numbers, size_t rank) {
   return std::ranges::is_permutation(numbers, all);
 }
 
+// Whether an axis can be cut into so many blocks.
+bool HasBlocks(const std::vector<int64_t>& axis_and_blocks, const Dims& sizes) {
+  const auto axis = static_cast<size_t>(axis_and_blocks[0]);
+  return axis < sizes.size() && sizes[axis] % axis_and_blocks[1] == 0;
+}
+
 // The first element, that in the middle of each axis and the last one, as those at the edges may
 // have fewer terms.
 std::vector<int64_t> SomeOf(const Dims& sizes) {
@@ -104,6 +110,11 @@ bool PlaceVariation::Moves(const OperatorDesc& op) const {
 
 int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
   const Layout layout = PackedLayout(sizes);
+  if (is_of_blocks) {
+    const auto axis = static_cast<size_t>(numbers[0]);
+    index[axis] = Alternating(index[axis], sizes[axis], numbers[1]);
+    return OffsetOf(layout, index);
+  }
   if (kind == PlaceKind::kPermuted || kind == PlaceKind::kOtherLayout) {
     Dims permuted;
     for (const int64_t d : numbers) permuted.push_back(sizes[static_cast<size_t>(d)]);
@@ -140,11 +151,18 @@ std::optional<Computation> PlaceVariation::Changed(const Computation& computatio
   if (kind == PlaceKind::kPaddingEdge) return WithEdges(computation, *FindBeyond(name));
   if (kind == PlaceKind::kOtherLayout && !IsOutput(computation.op, name)) {
     const auto input = FindInput(computation, name);
+    if (input && is_of_blocks) return WithBlocksOf(computation, *input);
     if (!input || !IsOrder(numbers, computation.inputs[*input].layout.rank())) return std::nullopt;
     return WithLayout(computation, *input, {numbers.begin(), numbers.end()}, is_written);
   }
   if (kind == PlaceKind::kMissingPart && !is_of_terms) return WithoutPart(computation);
   return computation;
+}
+
+std::optional<Computation> PlaceVariation::WithBlocksOf(const Computation& computation,
+                                                        size_t input) const {
+  if (!HasBlocks(numbers, computation.inputs[input].layout.sizes)) return std::nullopt;
+  return WithBlocks(computation, input, static_cast<size_t>(numbers[0]), numbers[1]);
 }
 
 std::optional<Computation> PlaceVariation::WithoutPart(const Computation& computation) const {
@@ -231,7 +249,8 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
       return IsOrder(numbers, sizes.size());
     case PlaceKind::kOtherLayout: {
       const auto named = FindTensor(computation.op, TensorRole::kOutput, name);
-      return !named || (*named == output && IsOrder(numbers, sizes.size()));
+      return !named || (*named == output && (is_of_blocks ? HasBlocks(numbers, sizes)
+                                                          : IsOrder(numbers, sizes.size())));
     }
     case PlaceKind::kExchanged:
       return AreDistances(numbers, sizes) && LiesIn(box, sizes, numbers);

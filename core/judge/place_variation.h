@@ -54,13 +54,14 @@ struct Stretch {
 
 struct PlaceVariation {
   PlaceKind kind;
-  // A shift, axes, an order of axes or a distance; the ends of a run; of a part: its axis, and
-  // where it begins and ends, or how long each piece is; -1: at the end.
+  // A shift, axes, an order of axes or a distance; the ends of a run; an axis and its blocks; of a
+  // part: its axis, and where it begins and ends, or how long each piece is; -1: at the end.
   std::vector<int64_t> numbers{};
   std::vector<Stretch> box{};
   std::string name{};        // of a tensor, or how padding is made
   std::string value{};       // a number, or the bits in hexadecimal form
   bool is_written = false;   // an input is laid out so, not read
+  bool is_of_blocks = false;  // along an axis, coordinates of blocks are taken to alternate
   bool is_shorter = false;   // an input is shorter, as for a mean of fewer elements
   bool is_of_terms = false;  // terms are left out of the sums that an element's formula has
   bool is_of_taps = false;   // these are taps of windows
@@ -89,6 +90,7 @@ struct PlaceVariation {
                                        const ElementsFunction& compute) const;
 
  private:
+  std::optional<Computation> WithBlocksOf(const Computation& computation, size_t input) const;
   std::optional<Computation> WithoutPart(const Computation& computation) const;
   bool FitsAxis(const Computation& computation, const TermAxis& axis) const;
   std::optional<TermAxis> FindAxis(const Computation& computation) const;
