@@ -79,6 +79,7 @@ class HypothesisList {
         Descriptors(CommonPairsOf(evidence_.computation.op));
         Places();
         for (Hypothesis& found : EdgePaddingsOf(evidence_, few_)) Add(std::move(found), kPadding);
+        NewStates();
         Arithmetics();
         break;
       case Stage::kInputs:
@@ -211,6 +212,12 @@ class HypothesisList {
     for (const auto& [variation, number] : PromisingArithmeticsOf(evidence_.computation)) {
       list_.push_back({OfArithmetic(evidence_, {nullptr, variation}), {KindOf(variation), number}});
     }
+  }
+
+  // A state that is not carried is more likely than weights of 0, which may have the same effect.
+  void NewStates() {
+    if (!IsNetwork(evidence_.computation.op)) return;
+    for (Hypothesis& found : NewBeginningsOf(evidence_, few_)) Add(std::move(found), kInput);
   }
 
   struct NumberedVariation {

@@ -514,7 +514,8 @@ class OmissionList {
 }  // namespace
 
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few) {
-  std::vector<Hypothesis> found = NewBeginningsOf(evidence, few);
+  std::vector<Hypothesis> found;
+  if (!IsNetwork(evidence.computation.op)) found = NewBeginningsOf(evidence, few);
   const bool is_right = std::ranges::any_of(found, [&](const Hypothesis& one) {
     const Score score = ScoreOf(evidence, one, few);
     return score.explained == score.of && score.broken == 0;

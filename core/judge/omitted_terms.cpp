@@ -369,110 +369,6 @@ std::optional<Computation> Shortened(const Computation& original, std::span<cons
   return changed;
 }
 
-bool IsForward(const OperatorDesc& op) {
-  const auto direction = std::ranges::find(op.fields(), "Direction", &Field::name);
-  if (direction == op.fields().end()) return false;
-  const auto place = static_cast<size_t>(direction - op.fields().begin());
-  const auto* const number = std::get_if<uint32_t>(&op.values()[place]);
-  return number != nullptr && (*direction)->names.names[*number] == "FORWARD";
-}
-
-// Cuts the tensors of a scan along an axis of the output and computes each piece by itself.
-class Pieces {
- public:
-  Pieces(const Computation& original, size_t output, size_t axis, int64_t length)
-      : original_(original),
-        output_(output),
-        sizes_(OutputSizes(original, output)),
-        axis_(axis),
-        length_(length) {}
-
-  std::vector<ElementBytes> Of(std::span<const int64_t> elements,
-                               const ElementsFunction& compute) const {
-    if (IsLastState()) return OfLastState(elements, compute);
-    if (!Cut(0, std::min(length_, sizes_[axis_]))) return {};
-    std::map<int64_t, std::vector<size_t>> by_piece;
-    for (size_t i = 0; i < elements.size(); ++i) {
-      by_piece[IndexOf(sizes_, elements[i])[axis_] / length_].push_back(i);
-    }
-    std::vector<ElementBytes> values(elements.size());
-    for (const auto& [piece, members] : by_piece) {
-      Compute(piece, members, elements, compute, values);
-    }
-    return values;
-  }
-
- private:
-  int64_t StepsOfNetwork() const { return original_.inputs.front().layout.sizes[1]; }
-
-  // Returns whether an output of a network has the state behind the last step alone.
-  bool IsLastState() const {
-    return IsNetwork(original_.op) && axis_ == 0 && sizes_[0] == 1 && StepsOfNetwork() > 1;
-  }
-
-  // The state behind the last piece; none where a direction ends at the first step.
-  std::vector<ElementBytes> OfLastState(std::span<const int64_t> elements,
-                                        const ElementsFunction& compute) const {
-    const int64_t begin = (StepsOfNetwork() - 1) / length_ * length_;
-    const auto last = Cut(begin, StepsOfNetwork() - begin);
-    if (!last || !IsForward(original_.op)) return {};
-    return compute(*last, output_, elements);
-  }
-
-  void Compute(int64_t piece, const std::vector<size_t>& members, std::span<const int64_t> elements,
-               const ElementsFunction& compute, std::vector<ElementBytes>& values) const {
-    const int64_t begin = piece * length_;
-    const auto computation = Cut(begin, std::min(length_, sizes_[axis_] - begin));
-    if (!computation) return;
-    const Dims cut = OutputSizes(*computation, output_);
-    std::vector<int64_t> numbers;
-    for (const size_t i : members) {
-      Dims index = IndexOf(sizes_, elements[i]);
-      index[axis_] -= begin;
-      numbers.push_back(OffsetOf(PackedLayout(cut), index));
-    }
-    const std::vector<ElementBytes> found = compute(*computation, output_, numbers);
-    for (size_t k = 0; k < members.size(); ++k) values[members[k]] = found[k];
-  }
-
-  std::optional<Computation> Cut(int64_t begin, int64_t size) const {
-    Computation cut = original_;
-    size_t input = 0;
-    for (const MutableTensorSlot& slot : TensorSlots(cut.op)) {
-      const auto axis = AxisOf(slot, input);
-      const bool is_input = slot.role() == TensorRole::kInput;
-      if (axis && is_input) cut.inputs[input] = cut.inputs[input].Slice(*axis, begin, size);
-      input += is_input ? 1 : 0;
-      if (!axis) continue;
-      (*slot.desc->sizes)[*axis] = static_cast<uint32_t>(size);
-      slot.desc->strides.reset();
-      slot.desc->total_tensor_size_in_bytes = 0;
-    }
-    Diagnostics faults;
-    Check(cut.op, kHighestFeatureLevel, faults);
-    return faults.has_errors() ? std::nullopt : std::optional(std::move(cut));
-  }
-
-  // The axis of a tensor that is cut.
-  std::optional<size_t> AxisOf(const MutableTensorSlot& slot, size_t input) const {
-    const Dims own(slot.desc->sizes->begin(), slot.desc->sizes->end());
-    const bool is_output = slot.role() == TensorRole::kOutput;
-    if (IsLastState() && is_output) {
-      return own[0] == StepsOfNetwork() ? std::optional<size_t>(0) : std::nullopt;
-    }
-    if (!IsNetwork(original_.op) || is_output) {
-      return own == sizes_ ? std::optional(axis_) : std::nullopt;
-    }
-    return input == 0 ? std::optional<size_t>(1) : std::nullopt;
-  }
-
-  const Computation& original_;
-  size_t output_;
-  Dims sizes_;
-  size_t axis_;
-  int64_t length_;
-};
-
 // The least region that has both.
 Region Hull(const Region& a, const Region& b) {
   Region hull = a;
@@ -533,12 +429,6 @@ std::optional<Computation> Without(const Computation& original, const TermAxis& 
   if (auto alone = Shortened(original, {&axis, 1}, part)) return alone;
   std::erase_if(all, [&](const TermAxis& other) { return other.size != axis.size; });
   return all.size() > 1 ? Shortened(original, all, part) : std::nullopt;
-}
-
-std::vector<ElementBytes> BegunAnew(const Computation& original, size_t output, size_t axis,
-                                    int64_t length, std::span<const int64_t> elements,
-                                    const ElementsFunction& compute) {
-  return Pieces(original, output, axis, length).Of(elements, compute);
 }
 
 }  // namespace dmlop

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/arithmetic/computation.h"
@@ -60,10 +61,24 @@ Computation WithZeros(const Computation& original, const TermAxis& axis, const A
 std::optional<Computation> Without(const Computation& original, const TermAxis& axis,
                                    std::vector<TermAxis> all, const AxisPart& part);
 
-// Elements of an output of which each `length` coordinates along an axis are computed by
-// themselves, as of running sums that begin anew; none if the tensors cannot be cut so.
-std::vector<ElementBytes> BegunAnew(const Computation& original, size_t output, size_t axis,
-                                    int64_t length, std::span<const int64_t> elements,
+// The states that the pieces of a network begin with: those that are given; or zeros, or zeros in
+// all pieces but the first.
+enum class FirstState : uint8_t { kGiven, kZero, kZeroLater };
+
+// Returns the states by the name that an id has; none if there is no such name.
+std::optional<FirstState> FindFirstState(std::string_view name);
+
+// Pieces of so many coordinates along an axis, each of which is computed by itself, as of running
+// sums that begin anew.
+struct AxisPieces {
+  size_t axis;
+  int64_t length;
+  FirstState state = FirstState::kGiven;
+};
+
+// Elements of an output that is computed in pieces; none if the tensors cannot be cut so.
+std::vector<ElementBytes> BegunAnew(const Computation& original, size_t output,
+                                    const AxisPieces& pieces, std::span<const int64_t> elements,
                                     const ElementsFunction& compute);
 
 // --- omitted terms -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 #include "core/judge/evidence.h"
 #include "core/judge/place_variation.h"
@@ -170,7 +171,7 @@ class Details {
   bool ReadPart() {
     if (name_.id == "head-missing" && Take(text_, ",every=")) {
       place_.kind = PlaceKind::kBegunAnew;
-      return ReadOne() && place_.numbers.back() > 0;
+      return ReadOne() && place_.numbers.back() > 0 && ReadFirstState();
     }
     const bool has_from = name_.id != "head-missing";
     const bool has_to = name_.id != "tail-missing";
@@ -182,6 +183,12 @@ class Details {
     place_.is_of_terms = !place_.is_shorter && Take(text_, ",terms");
     place_.is_counted = place_.is_of_terms && Take(text_, ",counted");
     return !Take(text_, ",of=") || ReadName("");
+  }
+
+  bool ReadFirstState() {
+    if (!Take(text_, ",")) return true;
+    place_.name = std::exchange(text_, {});
+    return FindFirstState(place_.name).has_value();
   }
 
   bool ReadOne() {

@@ -100,6 +100,10 @@ bool AreDistances(std::span<const int64_t> numbers, const Dims& sizes) {
       numbers, sizes, [](int64_t number, int64_t size) { return -size < number && number < size; });
 }
 
+AxisPieces PiecesOf(const PlaceVariation& place) {
+  return {static_cast<size_t>(place.numbers[0]), place.numbers[1], *FindFirstState(place.name)};
+}
+
 }  // namespace
 
 bool PlaceVariation::Moves(const OperatorDesc& op) const {
@@ -256,9 +260,8 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
       return AreDistances(numbers, sizes) && LiesIn(box, sizes, numbers);
     case PlaceKind::kBegunAnew: {
       const int64_t first = 0;
-      const auto axis = static_cast<size_t>(numbers[0]);
-      return axis < sizes.size() &&
-             !BegunAnew(computation, output, axis, numbers[1], {&first, 1}, ::dmlop::ElementsOf)
+      return static_cast<size_t>(numbers[0]) < sizes.size() &&
+             !BegunAnew(computation, output, PiecesOf(*this), {&first, 1}, ::dmlop::ElementsOf)
                   .empty();
     }
     case PlaceKind::kMissingPart:
@@ -289,8 +292,7 @@ std::vector<ElementBytes> PlaceVariation::ElementsOf(const Computation& computat
       return values;
     }
     case PlaceKind::kBegunAnew:
-      return BegunAnew(computation, output, static_cast<size_t>(numbers[0]), numbers[1], elements,
-                       compute);
+      return BegunAnew(computation, output, PiecesOf(*this), elements, compute);
     case PlaceKind::kMissingPart:
       if (is_of_terms) return WithoutTerms(computation, output, elements);
       return compute(computation, output, elements);

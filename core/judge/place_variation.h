@@ -58,9 +58,9 @@ struct PlaceVariation {
   // part: its axis, and where it begins and ends, or how long each piece is; -1: at the end.
   std::vector<int64_t> numbers{};
   std::vector<Stretch> box{};
-  std::string name{};        // of a tensor, or how padding is made
-  std::string value{};       // a number, or the bits in hexadecimal form
-  bool is_written = false;   // an input is laid out so, not read
+  std::string name{};         // of a tensor, of how padding is made, or of states
+  std::string value{};        // a number, or the bits in hexadecimal form
+  bool is_written = false;    // an input is laid out so, not read
   bool is_of_blocks = false;  // along an axis, coordinates of blocks are taken to alternate
   bool is_shorter = false;   // an input is shorter, as for a mean of fewer elements
   bool is_of_terms = false;  // terms are left out of the sums that an element's formula has
