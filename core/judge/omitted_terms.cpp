@@ -138,6 +138,22 @@ WindowAxis WindowOf(const OperatorDesc& op, const Dims& sizes, const Dims& eleme
           (*windows)[i]};
 }
 
+// Returns how many columns each head has in a row of all of them; none if an input has no such
+// rows.
+std::optional<int64_t> SizeOfHead(const Computation& computation, size_t input, size_t axis) {
+  const OperatorDesc& op = computation.op;
+  const std::string path = TensorSlots(op, TensorRole::kInput)[input].path;
+  const Dims& sizes = computation.inputs[input].layout.sizes;
+  if (axis + 1 != sizes.size() || (path != "QueryTensor" && path != "KeyTensor")) {
+    return std::nullopt;
+  }
+  for (const std::string_view name :
+       {"HeadCount", path == "QueryTensor" ? "QueryHeadCount" : "KeyValueHeadCount"}) {
+    if (const auto* heads = FindValue<uint32_t>(op, name)) return sizes[axis] / *heads;
+  }
+  return std::nullopt;
+}
+
 // The columns of FOLD have all taps in one axis.
 bool HasColumns(const OperatorDesc& op) {
   return FindNumbers(op, "WindowSizes") != nullptr;
@@ -173,7 +189,10 @@ int64_t CoordinateAt(const Computation& computation, const Region& element, cons
     const WindowAxis window = WindowOf(computation.op, sizes, element.begin, d);
     return (index[d] - window.origin) / window.step;
   };
-  if (!axis.is_of_taps) return within(axis.axis);
+  if (!axis.is_of_taps) {
+    const auto head = SizeOfHead(computation, axis.input, axis.axis);
+    return head ? index[axis.axis] % *head : within(axis.axis);
+  }
   if (HasColumns(computation.op)) return index[axis.axis] % axis.size;
   int64_t tap = 0;
   for (size_t d = axis.axis; d < index.size(); ++d) {
@@ -200,7 +219,8 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
       const Dims& sizes = computation.inputs[input].layout.sizes;
       for (size_t d = 0; d < here.size(); ++d) {
         if (here[d] == there[d]) continue;
-        axes.insert({input, d, WindowOf(computation.op, sizes, element.begin, d).size});
+        const int64_t size = WindowOf(computation.op, sizes, element.begin, d).size;
+        axes.insert({input, d, SizeOfHead(computation, input, d).value_or(size)});
       }
     }
   }

@@ -37,8 +37,8 @@ struct AxisPart {
 };
 
 // An axis of an input along which terms lie. Its coordinates are those of the input or, where an
-// operator has windows, those within a window. The taps of windows are one axis, too, in row-major
-// order.
+// operator has windows or heads, those within one of these. The taps of windows are one axis, too,
+// in row-major order.
 struct TermAxis {
   size_t input;
   size_t axis;  // the first one that windows have
