@@ -39,15 +39,18 @@ class PartSearch {
 
   bool HasTries() const { return tries_ >= kFewestTries; }
 
-  // Returns the best ones, one of which leaves much less than the right computation does.
-  std::vector<AxisPart> Best() {
+  // Returns the best ones, one of which leaves much less than the right computation does. Those in
+  // the middle take longer.
+  enum class Reach { kEnds, kAnywhere };
+  std::vector<AxisPart> Best(Reach reach) {
     std::vector<AxisPart> parts = {Tail(), Head()};
     if (!IsAnyRight(parts)) {
       tries_left_ = tries_;
       for (const AxisPart& part : omission_.Known()) parts.push_back(part);
     }
-    if (!IsAnyRight(parts) && !omission_.IsLookedUp()) parts.push_back(OneAlone());
-    if (!IsAnyRight(parts)) parts.push_back(Middle());
+    const bool is_anywhere = reach == Reach::kAnywhere;
+    if (is_anywhere && !IsAnyRight(parts) && !omission_.IsLookedUp()) parts.push_back(OneAlone());
+    if (is_anywhere && !IsAnyRight(parts)) parts.push_back(Middle());
     const double least =
         Rest(std::ranges::min(parts, {}, [&](const AxisPart& p) { return Rest(p); }));
     std::erase_if(parts, [&](const AxisPart& part) {
@@ -358,13 +361,15 @@ class OmissionList {
     if (ParsePlace(id)->InputOf(computation, evidence_.output) != input) {
       id += ",of=" + TensorSlots(computation.op, TensorRole::kInput)[input].path;
     }
-    found_.push_back(std::move(hypothesis));
+    const auto is_same = [&](const Hypothesis& one) { return one.ids == hypothesis.ids; };
+    if (std::ranges::none_of(found_, is_same)) found_.push_back(std::move(hypothesis));
   }
 
   bool FindAlongAxes() {
     const std::vector<int64_t> passed =
         IsLinear() || activation_ ? PassedByActivation() : std::vector<int64_t>();
     const LinearElements linear(evidence_, passed);
+    are_means_ = linear.HasMeans();
     for (const TermAxis& axis : axes_) {
       if (HasOwnElement(axis.input)) continue;  // which would be another one, too
       const auto sums = linear.Along(axis);
@@ -372,7 +377,7 @@ class OmissionList {
                : Search(*OmissionInInput(evidence_, axis, nullptr), some_)) {
         return true;
       }
-      const bool may_be_shorter = !sums || linear.HasMeans();
+      const bool may_be_shorter = !sums || are_means_;
       if (may_be_shorter && Search(*OmissionInInput(evidence_, axis, &axes_), some_)) return true;
     }
     return false;
@@ -402,23 +407,43 @@ class OmissionList {
 
   // In sums of products of inputs, a part of zeros has the same effect as a missing one, unless
   // they are divided or the like by an element of the same input.
+  // Ends are looked for along all axes before parts in the middle are, one of which fits a few
+  // elements by chance where only the last sums lack it.
   bool FindInFormulas() {
     work_ = 0;
     const std::vector<int64_t> passed = PassedByActivation();
+    constexpr size_t kFewestOfLast = 3;
+    std::vector<TermSearch> left;
     for (const TermAxis& axis : TermAxes()) {
-      const bool is_tried = IsLinear() && std::ranges::find(axes_, axis) != axes_.end();
-      if (is_tried && !HasOwnElement(axis.input)) continue;
+      if (IsTried(axis) && !HasOwnElement(axis.input)) continue;
       const auto terms = std::make_shared<const OmittedTerms>(evidence_, axis, some_);
       const auto sums = SumsOfDevice(evidence_, axis, passed);
-      for (const bool divides_by_all : {false, true}) {
-        const bool is_mean = terms->HasMeans();
-        if (divides_by_all && !is_mean) continue;
-        const auto without = OmissionOfTerms(evidence_, axis, terms, divides_by_all,
-                                             divides_by_all || !is_mean ? sums : nullptr);
-        if (Search(*without, some_)) return true;
+      const std::vector<OmissionKind> kinds = terms->Kinds();
+      const bool has_means = std::ranges::any_of(kinds, &OmissionKind::is_counted);
+      for (const OmissionKind& kind : kinds) {
+        if (kind.is_last && evidence_.wrong.size() < kFewestOfLast) continue;
+        auto without = OmissionOfTerms(evidence_, axis, terms, kind,
+                                       kind.is_counted || !has_means ? sums : nullptr);
+        PartSearch search(evidence_, *without, some_);
+        if (!IsSearchable(*without, search)) continue;
+        if (FindPart(*without, search, PartSearch::Reach::kEnds)) return true;
+        if (!kind.is_last) left.push_back({std::move(without), std::move(search)});
       }
     }
-    return false;
+    return std::ranges::any_of(left, [&](TermSearch& one) {
+      return FindPart(*one.omission, one.search, PartSearch::Reach::kAnywhere);
+    });
+  }
+
+  struct TermSearch {
+    std::unique_ptr<Omission> omission;
+    PartSearch search;
+  };
+
+  // A mean of fewer terms is that of a shorter input, unless other tensors are as long as it is.
+  bool IsTried(const TermAxis& axis) const {
+    if (!IsLinear() || std::ranges::find(axes_, axis) == axes_.end()) return false;
+    return !are_means_ || OmissionInInput(evidence_, axis, &axes_)->Without({0, 1}).compute;
   }
 
   // Returns whether an element is made of one sum and of an element of an input besides its terms.
@@ -454,11 +479,21 @@ class OmissionList {
 
   bool Search(const Omission& omission, const std::vector<int64_t>& elements) {
     PartSearch search(evidence_, omission, elements);
+    return IsSearchable(omission, search) &&
+           FindPart(omission, search, PartSearch::Reach::kAnywhere);
+  }
+
+  bool IsSearchable(const Omission& omission, const PartSearch& search) const {
     if (work_ > kMostWork || omission.size() < 2 || !search.HasTries()) return false;
     if (!omission.Without({0, 1}).compute) return false;
-    if (!omission.IsLookedUp() && IsRefuted(omission)) return false;
+    return omission.IsLookedUp() || !IsRefuted(omission);
+  }
+
+  bool FindPart(const Omission& omission, PartSearch& search, PartSearch::Reach reach) {
+    if (work_ > kMostWork) return false;
+    work_ -= search.Work();
     bool is_right = false;
-    for (const AxisPart& part : search.Best()) {
+    for (const AxisPart& part : search.Best(reach)) {
       Hypothesis hypothesis = omission.Without(part);
       if (!hypothesis.compute || !IsPromising(evidence_, hypothesis, few_)) continue;
       is_right |= search.IsRight(part) && ExplainsMany(hypothesis);
@@ -509,6 +544,7 @@ class OmissionList {
   std::optional<OperatorDesc> activation_;
   std::vector<Hypothesis>& found_;
   int64_t work_ = 0;  // of the searches in inputs, or in formulas, so far
+  bool are_means_ = false;
 };
 
 }  // namespace

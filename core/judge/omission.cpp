@@ -83,22 +83,21 @@ class ZerosInSums : public OtherInput {
 class WithoutTerms : public Omission {
  public:
   WithoutTerms(const Evidence& evidence, const TermAxis& axis,
-               std::shared_ptr<const OmittedTerms> terms, bool divides_by_all,
+               std::shared_ptr<const OmittedTerms> terms, const OmissionKind& kind,
                std::shared_ptr<const AxisSums> sums)
-      : Omission(evidence, axis),
-        terms_(std::move(terms)),
-        divides_by_all_(divides_by_all),
-        sums_(std::move(sums)) {}
+      : Omission(evidence, axis), terms_(std::move(terms)), kind_(kind), sums_(std::move(sums)) {}
 
   Hypothesis Omitting(const AxisPart& part) const override {
-    const std::string counted = divides_by_all_ ? ", but counted" : "";
-    return {{IdOf(axis_, part, divides_by_all_ ? ",terms,counted" : ",terms")},
-            TextOf(part) + counted,
-            [terms = terms_, part, all = divides_by_all_](std::span<const int64_t> elements) {
-              return terms->Without(part, all, elements);
-            },
-            nullptr,
-            /*is_slow=*/true};
+    const bool is_counted = kind_.is_counted, is_last = kind_.is_last;
+    return {
+        {IdOf(axis_, part,
+              fmt::format(",terms{}{}", is_counted ? ",counted" : "", is_last ? ",last" : ""))},
+        TextOf(part) + (is_last ? " of the last sums" : "") + (is_counted ? ", but counted" : ""),
+        [terms = terms_, part, kind = kind_](std::span<const int64_t> elements) {
+          return terms->Without(part, kind, elements);
+        },
+        nullptr,
+        /*is_slow=*/true};
   }
 
   int64_t WorkOf(size_t elements) const override {
@@ -111,7 +110,7 @@ class WithoutTerms : public Omission {
 
  private:
   std::shared_ptr<const OmittedTerms> terms_;
-  bool divides_by_all_;
+  OmissionKind kind_;
   std::shared_ptr<const AxisSums> sums_;
 };
 
@@ -150,10 +149,9 @@ std::unique_ptr<Omission> OmissionInSums(const Evidence& evidence, const TermAxi
 
 std::unique_ptr<Omission> OmissionOfTerms(const Evidence& evidence, const TermAxis& axis,
                                           std::shared_ptr<const OmittedTerms> terms,
-                                          bool divides_by_all,
+                                          const OmissionKind& kind,
                                           std::shared_ptr<const AxisSums> sums) {
-  return std::make_unique<WithoutTerms>(evidence, axis, std::move(terms), divides_by_all,
-                                        std::move(sums));
+  return std::make_unique<WithoutTerms>(evidence, axis, std::move(terms), kind, std::move(sums));
 }
 
 }  // namespace dmlop

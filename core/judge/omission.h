@@ -58,12 +58,11 @@ std::unique_ptr<Omission> OmissionInInput(const Evidence& evidence, const TermAx
 std::unique_ptr<Omission> OmissionInSums(const Evidence& evidence, const TermAxis& axis,
                                          std::shared_ptr<const AxisSums> sums);
 
-// The terms of sums that an element's formula has are left out. Means divide by the number of all
-// terms or of those that are left. `sums` are those that the device's values say; null if they say
-// nothing.
+// The terms of sums that an element's formula has are left out. `sums` are those that the device's
+// values say; null if they say nothing.
 std::unique_ptr<Omission> OmissionOfTerms(const Evidence& evidence, const TermAxis& axis,
                                           std::shared_ptr<const OmittedTerms> terms,
-                                          bool divides_by_all,
+                                          const OmissionKind& kind,
                                           std::shared_ptr<const AxisSums> sums);
 
 }  // namespace dmlop

@@ -247,20 +247,52 @@ struct OmittedTerms::Known {
   std::map<Node, std::vector<int64_t>> coordinates;
   std::vector<Node> depending;  // the lists and what depends on them
 
-  ElementFormula::Results Without(const AxisPart& part, bool divides_by_all) const {
+  // Whether a list has terms along the axis.
+  bool IsAlongAxis(Node list) const {
+    const auto terms = formula->formula().operands(list);
+    if (terms.size() < 2 && !formula->formula().HasList(list)) return false;
+    const auto of_terms = coordinates.find(list);
+    return of_terms != coordinates.end() &&
+           std::ranges::any_of(of_terms->second, [](int64_t at) { return at >= 0; });
+  }
+
+  std::vector<Node> Lists() const {
+    std::vector<Node> lists = formula->lists();
+    std::erase_if(lists, [&](Node list) { return !IsAlongAxis(list); });
+    return lists;
+  }
+
+  // Those on which no other one along the axis depends.
+  std::vector<Node> LastLists() const {
+    const std::vector<Node> lists = Lists();
+    std::vector<Node> last = lists;
+    std::erase_if(last, [&](Node list) {
+      const std::vector<Node> later = formula->DependingOn({&list, 1});
+      return std::ranges::any_of(lists, [&](Node other) {
+        return other != list && std::ranges::binary_search(later, other);
+      });
+    });
+    return last;
+  }
+
+  bool HasMeans() const {
+    return std::ranges::any_of(formula->lists(), [&](Node list) { return formula->IsMean(list); });
+  }
+
+  ElementFormula::Results Without(const AxisPart& part, const OmissionKind& kind) const {
+    const std::vector<Node> shortened = kind.is_last ? LastLists() : Lists();
     const auto left_of = [&](Node list) -> std::optional<std::vector<Node>> {
+      if (std::ranges::find(shortened, list) == shortened.end()) return std::nullopt;
       const auto terms = formula->formula().operands(list);
-      if (terms.size() < 2 && !formula->formula().HasList(list)) return std::nullopt;
-      const auto of_terms = coordinates.find(list);
-      if (of_terms == coordinates.end()) return std::nullopt;
+      const std::vector<int64_t>& of_terms = coordinates.at(list);
       std::vector<Node> left;
       for (size_t i = 0; i < terms.size(); ++i) {
-        const int64_t at = of_terms->second[i];
+        const int64_t at = of_terms[i];
         if (at < part.from || at >= part.to) left.push_back(terms[i]);
       }
       return left;
     };
-    return formula->WithoutTerms(depending, left_of, divides_by_all);
+    return formula->WithoutTerms(depending, left_of, kind.is_counted);
   }
 };
 
@@ -294,22 +326,31 @@ OmittedTerms::Known OmittedTerms::KnownOf(const ElementQuestion& question,
   return known;
 }
 
-bool OmittedTerms::HasMeans() const {
-  return std::ranges::any_of(few_, [](const auto& one) {
-    const ElementFormula* const formula = one.second->formula.get();
-    return formula != nullptr &&
-           std::ranges::any_of(formula->lists(), [=](Node list) { return formula->IsMean(list); });
-  });
+std::vector<OmissionKind> OmittedTerms::Kinds() const {
+  bool has_means = false, has_dependent = false;
+  for (const auto& [element, known] : few_) {
+    if (!known->formula) continue;
+    has_means |= known->HasMeans();
+    has_dependent |= known->LastLists().size() < known->Lists().size();
+  }
+  std::vector<OmissionKind> kinds;
+  for (const bool is_last : {false, true}) {
+    for (const bool is_counted : {false, true}) {
+      const bool is_other = (!is_last || has_dependent) && (!is_counted || has_means);
+      if (is_other) kinds.push_back({is_counted, is_last});
+    }
+  }
+  return kinds;
 }
 
-std::vector<VariedElement> OmittedTerms::Without(const AxisPart& part, bool divides_by_all,
+std::vector<VariedElement> OmittedTerms::Without(const AxisPart& part, const OmissionKind& kind,
                                                  std::span<const int64_t> elements) const {
   if (!IsActivated(evidence_.computation.op, evidence_.output) || elements.empty()) {
-    return OwnWithout(part, divides_by_all, elements);
+    return OwnWithout(part, kind, elements);
   }
   const FusedElements fused(evidence_.computation.op, elements);
   std::vector<ElementBytes> own;
-  for (const VariedElement& one : OwnWithout(part, divides_by_all, fused.needed())) {
+  for (const VariedElement& one : OwnWithout(part, kind, fused.needed())) {
     if (!one.is_known()) return std::vector<VariedElement>(elements.size());
     own.push_back(one.bytes);
   }
@@ -319,14 +360,14 @@ std::vector<VariedElement> OmittedTerms::Without(const AxisPart& part, bool divi
   return varied;
 }
 
-std::vector<VariedElement> OmittedTerms::OwnWithout(const AxisPart& part, bool divides_by_all,
+std::vector<VariedElement> OmittedTerms::OwnWithout(const AxisPart& part, const OmissionKind& kind,
                                                     std::span<const int64_t> elements) const {
   constexpr int64_t kGrain = 4;
   std::vector<VariedElement> varied(elements.size());
   // Stores the elements at the first of some places, and returns how many.
   const auto store = [&](const Known& known, std::span<const size_t> places) -> size_t {
     if (!known.formula) return 1;
-    const auto values = known.Without(part, divides_by_all);
+    const auto values = known.Without(part, kind);
     for (size_t k = 0; k < values.size(); ++k) {
       varied[places[k]] = {Stored(evidence_.actual.type, values[k]), elements[places[k]]};
     }

@@ -102,17 +102,26 @@ std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Re
                                         const Formula& formula, FormulaNode list,
                                         const TermAxis& axis, TermPath path);
 
+// How terms are left out of the sums of an element.
+struct OmissionKind {
+  bool is_counted = false;  // though means divide by their number, too
+  bool is_last = false;     // only of sums that no other such sum depends on, as of squares of
+                            // differences from a mean
+
+  auto operator<=>(const OmissionKind&) const = default;
+};
+
 class OmittedTerms {
  public:
   // `few` are elements that are asked for many times.
   OmittedTerms(const Evidence& evidence, const TermAxis& axis, std::span<const int64_t> few);
 
-  // Returns whether one of the few is made of a mean, so that it matters what it is divided by.
-  bool HasMeans() const;
+  // The kinds that make a difference to the few: of means, it matters what they are divided by, and
+  // of sums that depend on others, whether these have all terms.
+  std::vector<OmissionKind> Kinds() const;
 
-  // The elements without the terms of a part; nothing is known of those that have no formula. Means
-  // divide by the number of all terms or of those that are left.
-  std::vector<VariedElement> Without(const AxisPart& part, bool divides_by_all,
+  // The elements without the terms of a part; nothing is known of those that have no formula.
+  std::vector<VariedElement> Without(const AxisPart& part, const OmissionKind& kind,
                                      std::span<const int64_t> elements) const;
 
  private:
@@ -122,7 +131,7 @@ class OmittedTerms {
   // Returns all that the first elements of a group have in common; no formula if there is none.
   Known KnownOf(const ElementQuestion& question, std::span<const size_t> group) const;
   // The same before a fused activation.
-  std::vector<VariedElement> OwnWithout(const AxisPart& part, bool divides_by_all,
+  std::vector<VariedElement> OwnWithout(const AxisPart& part, const OmissionKind& kind,
                                         std::span<const int64_t> elements) const;
 
   const Evidence& evidence_;

@@ -181,7 +181,8 @@ class Details {
     if (!has_to) place_.numbers.push_back(-1);
     place_.is_shorter = Take(text_, ",shorter");
     place_.is_of_terms = !place_.is_shorter && Take(text_, ",terms");
-    place_.is_counted = place_.is_of_terms && Take(text_, ",counted");
+    place_.omission.is_counted = place_.is_of_terms && Take(text_, ",counted");
+    place_.omission.is_last = place_.is_of_terms && Take(text_, ",last");
     return !Take(text_, ",of=") || ReadName("");
   }
 

@@ -225,7 +225,7 @@ std::vector<ElementBytes> PlaceVariation::WithoutTerms(const Computation& comput
   const Evidence evidence{computation, output, none(), none(), std::nullopt};
   const int64_t end = numbers[2] < 0 ? std::numeric_limits<int64_t>::max() : numbers[2];
   const auto varied = OmittedTerms(evidence, *FindTerms(computation, output), {})
-                          .Without({numbers[1], end}, is_counted, elements);
+                          .Without({numbers[1], end}, omission, elements);
   std::vector<ElementBytes> values;
   for (const VariedElement& one : varied) values.push_back(one.bytes);
   return values;

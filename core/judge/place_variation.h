@@ -62,10 +62,10 @@ struct PlaceVariation {
   std::string value{};        // a number, or the bits in hexadecimal form
   bool is_written = false;    // an input is laid out so, not read
   bool is_of_blocks = false;  // along an axis, coordinates of blocks are taken to alternate
-  bool is_shorter = false;   // an input is shorter, as for a mean of fewer elements
-  bool is_of_terms = false;  // terms are left out of the sums that an element's formula has
-  bool is_of_taps = false;   // these are taps of windows
-  bool is_counted = false;   // though means divide by their number, too
+  bool is_shorter = false;    // an input is shorter, as for a mean of fewer elements
+  bool is_of_terms = false;   // terms are left out of the sums that an element's formula has
+  bool is_of_taps = false;    // these are taps of windows
+  OmissionKind omission{};    // how they are
 
   // Returns whether right elements are in other places.
   bool Moves(const OperatorDesc& op) const;
