@@ -578,6 +578,29 @@ AVERAGE_GRADIENT = {"type": "AVERAGE_POOLING_GRAD", "DimensionCount": 2, "Stride
 GRADIENTS = numbers(1, 3, 10, 10).astype(F2)
 
 
+GROUPED, FILTERS_OF_TWO = numbers(2, 8, 9, 7), numbers(6, 4, 3, 3)
+BESIDE, IN_TURN = (lambda channels: np.arange(channels).reshape(2, -1)), (lambda channels: np.arange(channels).reshape(-1, 2).T)  # the channels of both groups
+
+
+def in_groups(x, f, channels_of, outputs_of):
+    outputs = np.zeros((len(x), len(f), *x.shape[2:]), F4)
+    for own, written in zip(channels_of(x.shape[1]), outputs_of(len(f))):
+        outputs[:, written] = convolution(x[:, own], f[written], (1, 1), (1, 1))
+    return outputs
+
+
+def attended_by_heads(query, key, value, scale, columns):
+    """The attention of two heads, whose scores are of these columns of either."""
+    parts = [[half[..., columns] for half in np.split(x, 2, 2)] for x in (query, key)]
+    return np.concatenate([attended(*of_head, scale, lambda x: x) for of_head in zip(*parts, np.split(value, 2, 2))], 2)
+
+
+def deviating(x, part, count):
+    """With the mean of all, and the squares of differences of a part."""
+    mean = x.mean(-1, keepdims=True)
+    return (x - mean) / np.sqrt(np.square(part - mean).sum(-1, keepdims=True) / F4(count) + F4(0.01))
+
+
 def lrn_of_two(x):
     """Without the last channel of each window of three."""
     squares = np.square(x.astype("f8"))
@@ -621,6 +644,32 @@ FAULTS |= {
     "the last of a window around an element missing": (LRN, [X], lrn_of_two(X), "tail-missing:axis=1,from=2,terms"),
     "gradients of maxima in FLOAT16": (MAX_GRADIENT, [("InputTensor", X.astype(F2)), ("InputGradientTensor", numbers(2, 5, 9, 11).astype(F2))],
                                        max_gradients(X.astype(F2), numbers(2, 5, 9, 11).astype(F2)), "sums-float16"),
+    "a mirror image that has the edge in place of padding": (conv(StartPadding=[2, 1], EndPadding=[1, 2]), [X, FILTER], convolution(X, FILTER, (2, 1), (1, 2), mode="symmetric"),
+                                                              "padding-edge:symmetric"),
+    "a dilation forgotten around the same middle": (conv(StartPadding=[3, 3], EndPadding=[3, 3], Dilations=[3, 3]), [X, FILTER], CONVOLVED,
+                                                    "/desc/Dilations=[1,1] + /desc/StartPadding=[1,1] + /desc/EndPadding=[1,1]"),
+    "a dilation of columns forgotten from the same place on": (conv(StartPadding=[1, 1], EndPadding=[1, 5], Dilations=[1, 3]), [X, FILTER], CONVOLVED,
+                                                               "/desc/Dilations/1=1 + /desc/EndPadding/1=1"),
+    "channels that belong to groups in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, IN_TURN, BESIDE),
+                                               "other-layout:InputTensor:axis=1,blocks=2"),
+    "channels of the output that belong to groups in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, BESIDE, IN_TURN),
+                                                             "other-layout:FilterTensor:axis=0,blocks=2 + other-layout:OutputTensor:axis=1,blocks=3"),
+    "channels of groups written in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, BESIDE, BESIDE)[:, [0, 3, 1, 4, 2, 5]],
+                                           "other-layout:OutputTensor:axis=1,blocks=3"),
+    "what is on and off exchanged": ({"type": "ONE_HOT", "Axis": 1, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [12, 12]}}, [INDICES[:, :1], F4([[0.25, 0.75]])],
+                                     np.where(np.arange(12) == INDICES[:, :1], F4(0.25), F4(0.75)), "/bindings/ValuesTensor=[0.75,0.25]"),
+    "the last columns of each head missing": (ATTENTION | {"HeadCount": 2}, ATTENDED, attended_by_heads(QUERY, KEY, KEY, 0.5, [0, 1, 2]), "tail-missing:axis=2,from=3,terms"),
+    "the first columns of each head missing": (ATTENTION | {"HeadCount": 2}, ATTENDED, attended_by_heads(QUERY, KEY, KEY, 0.5, [2, 3]), "head-missing:axis=2,to=2,terms"),
+    "the last columns of each head not written": (ATTENTION | {"HeadCount": 2}, ATTENDED, np.where(np.arange(8) % 4 < 2, attended_by_heads(QUERY, KEY, KEY, 0.5, [0, 1, 2, 3]), F4(0)),
+                                                  "not-written:blocks,[*, *, 2..7]"),
+    "a variance of a part around the mean of all": (MVN, [CUBE], deviating(CUBE, CUBE[..., :35], 35), "tail-missing:axis=2,from=35,terms,last"),
+    "a variance of a part that is counted": (MVN, [CUBE], deviating(CUBE, CUBE[..., 5:], 40), "head-missing:axis=2,to=5,terms,counted,last"),
+    "a state that is 0 for each step": (GRU, [STEPS, GATES, GATES_OF_STATES, ("HiddenInitTensor", STATE)],
+                                        np.concatenate([gated_states(STEPS[:, [t]], GATES, GATES_OF_STATES, 0 * STATE, lambda x: x) for t in range(6)]),
+                                        "head-missing:axis=0,every=1,zeros"),
+    "a state that is 0 for each step but the first": (GRU, [STEPS, GATES, GATES_OF_STATES, ("HiddenInitTensor", STATE)],
+                                                      np.concatenate([gated_states(STEPS[:, [t]], GATES, GATES_OF_STATES, STATE * (t == 0), lambda x: x) for t in range(6)]),
+                                                      "head-missing:axis=0,every=1,later-zeros"),
     "gradients of averages in FLOAT16": (AVERAGE_GRADIENT, [GRADIENTS], average_gradients(GRADIENTS), "sums-float16"),
 }
 
@@ -887,6 +936,19 @@ class DiagnoseTest(ProgramTest):
         for one in found:
             self.run_program(*shlex.split(one["causes"][0]["check"])[1:], status=0)
         self.assertIn("one cause explains all: ", self.text_of("diagnose", "d.json", *files, *bound, status=1))
+
+    def test_statistics_of_a_part(self):
+        """The last row is missing in the variance, whose mean is right, or in the mean."""
+        image = numbers(2, 3, 5, 8)
+        mean = image.mean((0, 2, 3), keepdims=True)
+        self.save(x=image, scale=np.ones((1, 3, 1, 1), F4), bias=np.zeros((1, 3, 1, 1), F4), mean=image[:, :, :-1].mean((0, 2, 3), keepdims=True),
+                  variance=np.square(image - mean)[:, :, :-1].mean((0, 2, 3), keepdims=True))
+        self.write("d.json", {"type": "BATCH_NORMALIZATION_TRAINING", "Epsilon": 0.1})
+        bound = ["-i", "x.npy", "-i", "scale.npy", "-i", "bias.npy"]
+        for file, part in [("OutputVarianceTensor=variance.npy", "terms,last"), ("OutputMeanTensor=mean.npy", "terms")]:
+            output, = json.loads(self.text_of("diagnose", "d.json", file, *bound, "--format", "json", status=1))["outputs"]
+            self.assertEqual(output["causes"][0]["ids"], [f"tail-missing:axis=2,from=4,{part}"])
+            self.run_program(*shlex.split(output["causes"][0]["check"])[1:], status=0)
 
     def test_what_comes_in_at_an_edge_is_counted(self):
         for name, device, explained in [("other elements", np.roll(SQUARE, 8, 1), 24), ("zeros", np.hstack([np.zeros((32, 8), F4), SQUARE[:, :-8]]), 32)]:

@@ -29,7 +29,7 @@ def tf32(x, mode):
 
 # Names of inputs, the last of which may be left out.
 OPTIONAL = {"MATRIX_MULTIPLY_INTEGER": ["", "", "AZeroPointTensor="], "CONVOLUTION": ["", "", "BiasTensor="], "ELEMENT_WISE_DEQUANTIZE_LINEAR": ["", "", "ZeroPointTensor="],
-            "ELEMENT_WISE_QUANTIZE_LINEAR": ["", "", "ZeroPointTensor="]}
+            "ELEMENT_WISE_QUANTIZE_LINEAR": ["", "", "ZeroPointTensor="], "RNN": ["", "", "", "HiddenInitTensor=", "SequenceLengthsTensor="]}
 
 ROUNDINGS = {"float32": lambda x: np.asarray(x).astype(SINGLE), "float16": lambda x: np.asarray(x).astype(HALF),
              "bfloat16": bfloat16}
@@ -375,6 +375,17 @@ class ArithmeticTest(ProgramTest):
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "part-missing:axis=1,from=2,to=3,of=BTensor", product(a, b * SINGLE([1, 1, 0, 1])))
         self.check(add, [x, y], "other-layout:OutputTensor=[2,0,1]", total.reshape(5, 2, 6).transpose(1, 2, 0))
         self.check(add, [x, y], "other-layout:OutputTensor:written=[2,0,1]", total.transpose(2, 0, 1).reshape(total.shape))
+        self.check(gemm(SINGLE, 4, 6, 4), [a, b], "other-layout:ATensor:axis=1,blocks=2", product(a[:, [0, 2, 4, 1, 3, 5]], b))
+        self.check(add, [x, y], "other-layout:OutputTensor:axis=1,blocks=3", total[:, [0, 3, 1, 4, 2, 5]])
+        self.check(gemm(SINGLE, 2, 2, 4), [a[:2, :2], b[:2]], "/bindings/ATensor=[3,0.5,-1,2]", product(SINGLE([[3, 0.5], [-1, 2]]), b[:2]))
+        network = {"type": "RNN", "Direction": "BACKWARD", "ActivationDescs": [{"Type": "ACTIVATION_IDENTITY"}]}
+        steps, sums = SINGLE([[[[2], [4]], [[8], [16]], [[32], [64]]]]), SINGLE([[[[1]]]])
+        first, lengths = SINGLE([[[[128], [256]]]]), np.uint32([[[[3, 2]]]])
+        for details, sequence in [("", [130, 260, 136, 272, 160, 0]), (",zeros", [2, 4, 8, 16, 32, 0]), (",later-zeros", [2, 4, 8, 272, 160, 0])]:
+            self.check(network | {"OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [3, 1, 2, 1]}}, [steps, sums, sums, first, lengths],
+                       "head-missing:axis=0,every=1" + details, SINGLE(sequence).reshape(3, 1, 2, 1))
+            self.check(network | {"OutputSingleTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 1]}}, [steps, sums, sums, first, lengths],
+                       "head-missing:axis=0,every=1" + details, SINGLE(sequence[:2]).reshape(1, 1, 2, 1))
         scan = {"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}
         parts = np.concatenate([x[:, :4].astype("f8").cumsum(1), x[:, 4:].astype("f8").cumsum(1)], 1).astype(SINGLE)
         self.check(scan, [x], "head-missing:axis=1,every=4", parts)
@@ -472,6 +483,9 @@ class ArithmeticTest(ProgramTest):
                           (["not-written:[*, 0]=x"], "has no such details"),
                           (["from-input:XTensor"], "fits no input of REDUCE: InputTensor {3, 9}"),
                           (["other-layout:InputTensor=[0]"], "fits no input of REDUCE: InputTensor {3, 9}"),
+                          (["other-layout:InputTensor:axis=1,blocks=2"], "fits no input of REDUCE: InputTensor {3, 9}"),
+                          (["head-missing:axis=1,every=4,zeros"], "fits no output of REDUCE"), (["head-missing:axis=1,every=4,ones"], "has no such details"),
+                          (["/bindings/InputTensor=[1,2]"], "this leads to nothing that can be changed so"),
                           (["padding-edge"], "REDUCE has no padding"),
                           (["padding-edge:torn"], "expected padding-edge"),
                           (["head-missing:axis=1,every=0"], "has no such details"),
