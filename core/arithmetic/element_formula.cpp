@@ -108,6 +108,9 @@ void ElementFormula::FindSums() {
   std::vector<bool> depends(is_part_.size());
   is_whole_.resize(is_part_.size());
   for (Node node = 0; node <= last(); ++node) {
+    if (formula_.operation(node) == Operation::kQuotient) {
+      divisors_.emplace(formula_.operands(node)[0], formula_.operands(node)[1]);
+    }
     if (!is_part_[node]) continue;
     is_whole_[node] = IsWhole(formula_, node, is_whole_);
     has_only_whole_ = has_only_whole_ && is_whole_[node];
@@ -163,12 +166,8 @@ bool ElementFormula::IsComputedFactor(Node product, Node factor) const {
 }
 
 std::optional<Node> ElementFormula::DivisorOf(Node sum) const {
-  for (Node node = sum; node <= last(); ++node) {
-    if (formula_.operation(node) == Operation::kQuotient && formula_.operands(node)[0] == sum) {
-      return formula_.operands(node)[1];
-    }
-  }
-  return std::nullopt;
+  const auto divisor = divisors_.find(sum);
+  return divisor == divisors_.end() ? std::nullopt : std::optional(divisor->second);
 }
 
 std::map<Node, std::optional<Node>> ElementFormula::TermsOfComputedFactors() const {
@@ -201,11 +200,12 @@ std::vector<Node> ElementFormula::lists() const {
 
 bool ElementFormula::IsMean(Node list) const {
   const auto count = static_cast<double>(formula_.operands(list).size());
-  for (Node node = list; node <= last(); ++node) {
-    const auto operands = formula_.operands(node);
-    const bool divides = formula_.operation(node) == Operation::kQuotient && operands[0] == list &&
-                         formula_.operation(operands[1]) == Operation::kNumber;
-    if (divides) return formula_.number(operands[1]) == count;
+  const auto [first, past] = divisors_.equal_range(list);
+  for (auto quotient = first; quotient != past; ++quotient) {
+    const Node divisor = quotient->second;
+    if (formula_.operation(divisor) == Operation::kNumber) {
+      return formula_.number(divisor) == count;
+    }
   }
   return formula_.operation(list) == Operation::kMean;
 }

@@ -132,6 +132,9 @@ class ElementFormula {
   bool has_only_whole_ = true;
   std::vector<Node> sums_;
   std::vector<Node> depending_;  // the sums and what depends on them
+  // What each node is divided by, in the order of the quotients. Long formulas have many sums, for
+  // each of which all nodes would be looked through.
+  std::multimap<Node, Node> divisors_;
 };
 
 // --- formulas of slices --------------------------------------------------------------------------

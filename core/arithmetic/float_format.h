@@ -31,25 +31,29 @@ struct FloatFormatInfo {
   double most;               // the greatest finite number
 };
 
-constexpr FloatFormatInfo InfoOf(FloatFormat format) {
-  constexpr FloatFormatInfo kInfos[] = {{"FLOAT32", "float32", 24, -126, 0x1.FFFFFEp127},
-                                        {"TF32", "tf32", 11, -126, 0x1.FFCp127},
-                                        {"FLOAT16", "float16", 11, -14, 65504},
-                                        {"BFLOAT16", "bfloat16", 8, -126, 0x1.FEp127}};
-  return kInfos[static_cast<size_t>(format)];
+inline constexpr FloatFormatInfo kFloatFormats[] = {
+    {"FLOAT32", "float32", 24, -126, 0x1.FFFFFEp127},
+    {"TF32", "tf32", 11, -126, 0x1.FFCp127},
+    {"FLOAT16", "float16", 11, -14, 65504},
+    {"BFLOAT16", "bfloat16", 8, -126, 0x1.FEp127}};
+
+constexpr const FloatFormatInfo& InfoOf(FloatFormat format) {
+  return kFloatFormats[static_cast<size_t>(format)];
 }
 
 // Rounds binary64 numbers without a branch, so that compilers can do so with several at once.
 class FloatRounding {
  public:
-  explicit FloatRounding(FloatFormat format, RoundingMode mode = RoundingMode::kTiesToEven)
+  explicit constexpr FloatRounding(FloatFormat format,
+                                   RoundingMode mode = RoundingMode::kTiesToEven)
       : dropped_(kDigits - InfoOf(format).precision),
         addend_(mode == RoundingMode::kTowardZero ? 0
                 : mode == RoundingMode::kTiesAway ? uint64_t{1} << (dropped_ - 1)
                                                   : (uint64_t{1} << (dropped_ - 1)) - 1),
         odd_(mode == RoundingMode::kTiesToEven ? 1 : 0),
         kept_(~((uint64_t{1} << dropped_) - 1)),
-        least_(std::ldexp(1.0, InfoOf(format).least_exponent)),
+        least_(std::bit_cast<double>(static_cast<uint64_t>(InfoOf(format).least_exponent + kBias)
+                                     << (kDigits - 1))),
         most_(InfoOf(format).most),
         beyond_(mode == RoundingMode::kTowardZero ? most_ : kInfinity) {}
 
@@ -65,7 +69,7 @@ class FloatRounding {
   }
 
  private:
-  static constexpr int kDigits = 53;
+  static constexpr int kDigits = 53, kBias = 1023;
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   int dropped_;

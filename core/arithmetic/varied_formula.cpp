@@ -21,7 +21,8 @@ using Operation = FormulaOperation;
 // Steps that are kept in FLOAT16 are rounded to FLOAT32 before, where that is the arithmetic's.
 // Sums, products and quotients of numbers of FLOAT16 are the same without.
 DoubleDouble RoundedStep(const FloatRounding& rounding, DoubleDouble value) {
-  return Rounded(rounding, Rounded(FloatRounding(FloatFormat::kFloat32), value));
+  static constexpr FloatRounding kToFloat32(FloatFormat::kFloat32);
+  return Rounded(rounding, Rounded(kToFloat32, value));
 }
 
 // Operations on many operands take one after another.

@@ -309,10 +309,29 @@ bool KnowsEnough(const Evidence& evidence, const SampledElements& few,
   return 8 * known >= 3 * wrong || (3 * known >= wrong && is_one_value);
 }
 
+std::span<const int64_t> FirstOf(const SampledElements& few) {
+  return std::span(few.wrong).first((few.wrong.size() + 1) / 2);
+}
+
+bool MayStillBePromising(const Evidence& evidence, const SampledElements& few,
+                         std::vector<VariedElement> computed, bool are_rounded) {
+  const std::vector<VariedElement> varied = AsInFile(evidence, std::move(computed));
+  const auto unseen = static_cast<double>(few.wrong.size() - varied.size());
+  double known = unseen, nearer = unseen;
+  for (size_t i = 0; i < varied.size(); ++i) {
+    if (!varied[i].is_known()) continue;
+    const double value = ValueOf(evidence.actual.type, varied[i].bytes.data());
+    ++known;
+    nearer += IsNearer(evidence, few.wrong[i], value, are_rounded);
+  }
+  return nearer >= kPromising * known;
+}
+
 bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
                  const SampledElements& few) {
-  return ArePromising(evidence, few, hypothesis.compute(few.all()),
-                      evidence.units || HasOwnUnits(evidence, hypothesis));
+  const bool are_rounded = evidence.units || HasOwnUnits(evidence, hypothesis);
+  return MayStillBePromising(evidence, few, hypothesis.compute(FirstOf(few)), are_rounded) &&
+         ArePromising(evidence, few, hypothesis.compute(few.all()), are_rounded);
 }
 
 bool ArePromising(const Evidence& evidence, const SampledElements& few,

@@ -185,6 +185,12 @@ bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
 bool ArePromising(const Evidence& evidence, const SampledElements& few,
                   std::vector<VariedElement> computed, bool are_rounded);
 
+// As many of a few wrong elements as most hypotheses need not be computed for more to be dismissed,
+// and whether one that has `computed` these may still be promising.
+std::span<const int64_t> FirstOf(const SampledElements& few);
+bool MayStillBePromising(const Evidence& evidence, const SampledElements& few,
+                         std::vector<VariedElement> computed, bool are_rounded);
+
 // Returns whether one of some elements, at least, is the device's to the bit.
 bool HasAnyBits(const Evidence& evidence, std::span<const int64_t> elements,
                 std::vector<VariedElement> computed);

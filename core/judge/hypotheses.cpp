@@ -259,11 +259,20 @@ class HypothesisList {
   std::vector<NumberedVariation> PromisingOf(const std::vector<ArithmeticVariation>& all,
                                              const Computation& computation,
                                              const SampledElements& few, bool are_rounded) const {
-    auto values = ElementsOfArithmetics(evidence_, computation, all, few.all());
-    std::vector<NumberedVariation> promising;
+    auto values = ElementsOfArithmetics(evidence_, computation, all, FirstOf(few));
+    std::vector<size_t> numbers;
+    std::vector<ArithmeticVariation> left;
     for (size_t i = 0; i < all.size(); ++i) {
+      if (!MayStillBePromising(evidence_, few, std::move(values[i]), are_rounded)) continue;
+      numbers.push_back(i);
+      left.push_back(all[i]);
+    }
+    std::vector<NumberedVariation> promising;
+    if (left.empty()) return promising;
+    values = ElementsOfArithmetics(evidence_, computation, left, few.all());
+    for (size_t i = 0; i < left.size(); ++i) {
       if (ArePromising(evidence_, few, std::move(values[i]), are_rounded)) {
-        promising.push_back({all[i], i});
+        promising.push_back({left[i], numbers[i]});
       }
     }
     return promising;
@@ -295,10 +304,11 @@ class HypothesisList {
   }
 
   // Neither a network, whose elements all take as long as the whole, nor a few elements by chance.
+  // Pairs are so many that they take a second of formulas that are not even too long for one.
   bool MayHaveTwo() const {
     constexpr size_t kFewestWrong = 7;
     return evidence_.units && evidence_.wrong.size() >= kFewestWrong &&
-           evidence_.formula_work <= kTooLong && !IsNetwork(evidence_.computation.op);
+           evidence_.formula_work <= kTooLong / 4 && !IsNetwork(evidence_.computation.op);
   }
 
   // A device that rounds inputs may round what it makes of them, too.

@@ -256,7 +256,8 @@ class UnitsOfOutput {
     // The number does not matter where nothing is rounded.
     if (!character_.rounds || (are_equal && IsUniform())) {
       units_.terms = {std::ranges::max(terms_)};
-    } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(CountedByTaps()) &&
+    } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(Counted(sums_of_ones)) &&
+               !TakeIfRight(CountedByTaps()) &&
                !TakeIfRight(
                    CountedBySources([](const Region& source) { return source.count(); }))) {
       units_.terms = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_).terms;
@@ -267,6 +268,15 @@ class UnitsOfOutput {
     std::vector<int64_t> whole;
     for (const double x : numbers) whole.push_back(std::max<int64_t>(1, std::llround(x)));
     return whole;
+  }
+
+  // The same with none for sums of no terms, such as the gradients of elements that no window
+  // chooses; empty if ones are weighted.
+  static std::vector<int64_t> Counted(const std::vector<double>& numbers) {
+    const bool are_counts = std::ranges::all_of(
+        numbers, [](double x) { return std::abs(x) < 0x1p53 && x == std::round(x); });
+    return are_counts ? std::vector<int64_t>(numbers.begin(), numbers.end())
+                      : std::vector<int64_t>();
   }
 
   // Returns whether all elements have equally many terms because of what the operator is.

@@ -91,6 +91,12 @@ SampleRun SampleAxis::RunAt(double coordinate) const {
   return run;
 }
 
+bool SampleAxis::Reaches(int64_t pixel) const {
+  if (begin_ == end_) return false;
+  const SampleRun first = RunAt(CoordinateOf(begin_)), last = RunAt(CoordinateOf(end_ - 1));
+  return std::min(first.low, last.low) <= pixel && pixel <= std::max(first.high, last.high);
+}
+
 std::vector<SampleRun> SampleAxis::RunsOf(int64_t output) const {
   const Inside inside = InsideOf(output);
   const uint64_t begin = static_cast<uint64_t>(output) * samples_ + inside.before;
@@ -148,6 +154,16 @@ double CornerOf(const ConstTensorView& regions, int64_t region, int64_t k) {
   return corner;
 }
 
+SampleAxis RowsOf(const RegionRule& rule, const Dims& sizes, const ConstTensorView& regions,
+                  int64_t region) {
+  return {rule.y, CornerOf(regions, region, 1), CornerOf(regions, region, 3), rule.height,
+          sizes[2]};
+}
+SampleAxis ColumnsOf(const RegionRule& rule, const Dims& sizes, const ConstTensorView& regions,
+                     int64_t region) {
+  return {rule.x, CornerOf(regions, region, 0), CornerOf(regions, region, 2), rule.width, sizes[3]};
+}
+
 }  // namespace
 
 int64_t BatchOf(const ConstTensorView& batches, int64_t region, int64_t count) {
@@ -159,11 +175,16 @@ int64_t BatchOf(const ConstTensorView& batches, int64_t region, int64_t count) {
   return batch;
 }
 
+bool MayReach(const RegionRule& rule, const Dims& sizes, const ConstTensorView& regions,
+              int64_t region, const Dims& pixel) {
+  return RowsOf(rule, sizes, regions, region).Reaches(pixel[2]) &&
+         ColumnsOf(rule, sizes, regions, region).Reaches(pixel[3]);
+}
+
 RegionSamples SamplesOf(const RegionRule& rule, const Dims& sizes, const ConstTensorView& regions,
                         const ConstTensorView& batches, int64_t region, const OutputPart& part) {
-  const auto corner = [&](int64_t k) { return CornerOf(regions, region, k); };
-  const SampleAxis y(rule.y, corner(1), corner(3), rule.height, sizes[2]);
-  const SampleAxis x(rule.x, corner(0), corner(2), rule.width, sizes[3]);
+  const SampleAxis y = RowsOf(rule, sizes, regions, region);
+  const SampleAxis x = ColumnsOf(rule, sizes, regions, region);
   return {BatchOf(batches, region, sizes[0]), AlongAxis(y, part.first_row, part.rows),
           AlongAxis(x, part.first_column, part.columns)};
 }

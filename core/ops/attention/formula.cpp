@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "core/ops/attention/attention.h"
 
 namespace dmlop::attention {
@@ -30,7 +32,10 @@ class AttentionFormula {
         element_(element),
         formula_(formula),
         shapes_(ShapesOf(op)),
-        choice_(KeysOf(op, formula.inputs())) {}
+        choice_(KeysOf(op, formula.inputs())) {
+    const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+    for (size_t i = 0; i < slots.size(); ++i) inputs_.emplace(slots[i].field, i);
+  }
 
   FormulaNode Result() {
     const int64_t size = shapes_.value_size;
@@ -78,7 +83,7 @@ class AttentionFormula {
 
   // At the last indices of an input.
   FormulaNode Input(const Field& tensor, const Dims& last) {
-    const size_t input = *InputNumber(op_, tensor);
+    const size_t input = inputs_.at(&tensor);
     const size_t rank = formula_.inputs()[input].layout.rank();
     Region place{input, Dims::Filled(rank - last.size(), 0), Dims::Filled(rank, 1)};
     for (const int64_t index : last) place.begin.push_back(index);
@@ -171,9 +176,9 @@ class AttentionFormula {
       const Range& kept = choice_.kept[static_cast<size_t>(Batch())];
       return key < kept.begin || key >= kept.end;
     }
-    const auto input = InputNumber(op_, kMask);
-    if (!input) return false;
-    const ConstTensorView& mask = formula_.inputs()[*input];
+    const auto input = inputs_.find(&kMask);
+    if (input == inputs_.end()) return false;
+    const ConstTensorView& mask = formula_.inputs()[input->second];
     Dims index = Dims::Filled(mask.layout.rank() - 4, 0);
     for (const int64_t i : {Batch(), head_, Query(), key}) index.push_back(i);
     return mask.elements<int32_t>()[OffsetOf(mask.layout, index)] == 0;
@@ -184,7 +189,8 @@ class AttentionFormula {
   Formula& formula_;
   Shapes shapes_;
   KeyChoice choice_;
-  int64_t head_ = 0;  // of the query
+  std::map<const Field*, size_t> inputs_;  // their numbers, which each of many elements asks for
+  int64_t head_ = 0;                       // of the query
 };
 
 }  // namespace

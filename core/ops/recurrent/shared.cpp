@@ -179,6 +179,15 @@ std::vector<double> NumbersOf(const TensorView& states) {
   return numbers;
 }
 
+// Writes what NumbersOf has read.
+Buffer AsElements(DataType type, const std::vector<double>& numbers) {
+  Buffer buffer(numbers.size() * ByteWidth(type));
+  VisitDataType(Floats(), type, [&]<typename T>() {
+    std::ranges::transform(numbers, reinterpret_cast<T*>(buffer.data()), FromDouble<T>);
+  });
+  return buffer;
+}
+
 // --- sources -------------------------------------------------------------------------------------
 
 // The range of steps of the input that a part of an output may depend on.
@@ -229,7 +238,7 @@ int64_t LengthOf(const OperatorDesc& op, InputViews inputs, int64_t item) {
 }
 
 ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
-                       InputViews inputs, const ItemSteps& steps) {
+                       InputViews inputs, const ItemSteps& steps, const ItemStates* before) {
   const std::vector<TensorView> nothing(TensorSlots(op, TensorRole::kOutput).size());
   const Tensors tensors(op, inputs, nothing);
   SequenceViews views = ViewsOf(op, tensors, steps.direction);
@@ -242,6 +251,12 @@ ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const 
   const DataType type = views.input.type;
   Buffer hidden(static_cast<size_t>(units) * ByteWidth(type));
   Buffer memory(hidden.size());
+  const Buffer hidden_before = before == nullptr ? Buffer() : AsElements(type, before->hidden);
+  const Buffer memory_before = before == nullptr ? Buffer() : AsElements(type, before->memory);
+  if (before != nullptr) {
+    views.hidden = {hidden_before.data(), type, PackedLayout({1, units})};
+    views.memory = {memory_before.data(), type, PackedLayout({1, units})};
+  }
   views.last_hidden = {hidden.data(), type, PackedLayout({1, units})};
   views.last_memory = {memory.data(), type, PackedLayout({1, units})};
   RunDirection(makers, op, ParametersOf(kind, op, tensors, steps.direction), views);

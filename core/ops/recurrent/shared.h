@@ -139,8 +139,9 @@ struct ItemSteps {
 struct ItemStates {
   std::vector<double> hidden, memory;
 };
+// `before`: the states before these steps; null: those that the network begins with.
 ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
-                       InputViews inputs, const ItemSteps& steps);
+                       InputViews inputs, const ItemSteps& steps, const ItemStates* before);
 
 std::vector<SourceMap> NetworkSources(const OperatorDesc& op);
 // Warns of lengths beyond that of the input (REC-9).

@@ -69,14 +69,20 @@ class StatesOfUnit {
     return products <= kMostNodes / (3 * (kMost + 1)) ? kMost : 0;
   }
 
-  ItemStates Computed(int64_t steps) const {
-    const int64_t begin = is_backward_ ? length_ - steps : 0;
-    return StatesAfter(kind_, makers_, op_, formula_.inputs(),
-                       {place_.direction, place_.item, begin, steps});
+  // States after one step more are computed from the last ones.
+  const ItemStates& Computed(int64_t steps) {
+    const bool goes_on = computed_steps_ > 0 && steps == computed_steps_ + 1;
+    const int64_t count = goes_on ? 1 : steps;
+    const int64_t begin = is_backward_ ? length_ - steps : steps - count;
+    computed_ =
+        StatesAfter(kind_, makers_, op_, formula_.inputs(),
+                    {place_.direction, place_.item, begin, count}, goes_on ? &computed_ : nullptr);
+    computed_steps_ = steps;
+    return computed_;
   }
 
   FormulaNode GivenAfter(int64_t step, bool is_memory) {
-    const ItemStates states = Computed(step + 1);
+    const ItemStates& states = Computed(step + 1);
     const double value =
         (is_memory ? states.memory : states.hidden)[static_cast<size_t>(place_.unit)];
     return formula_.Given(value, "state by activations of all units together");
@@ -84,7 +90,7 @@ class StatesOfUnit {
 
   StateNodes Before(int64_t step) {
     if (step == 0) return {Initial(kHiddenInitTensor), Initial(kCellMemInitTensor)[Unit()]};
-    const ItemStates states = Computed(step);
+    const ItemStates& states = Computed(step);
     const int64_t time = Turned(step - 1);
     StateNodes nodes{{}, Given("cell state", states.memory, Unit(), time)};
     for (size_t unit = 0; unit < states.hidden.size(); ++unit) {
@@ -122,6 +128,8 @@ class StatesOfUnit {
   int64_t length_;
   bool is_backward_;
   Formula& formula_;
+  ItemStates computed_;
+  int64_t computed_steps_ = 0;  // that these come after; 0: none
 };
 
 }  // namespace

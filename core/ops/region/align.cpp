@@ -276,8 +276,12 @@ class GradientFormula {
   FormulaNode OfPixel(const Dims& pixel) {
     for (int64_t region = 0; region < tensors_.count() && !formula_.is_too_long(); ++region) {
       if (BatchOf(tensors_.batches, region, sizes()[0]) != pixel[0]) continue;
+      if (!MayReach(rule_, sizes(), tensors_.regions, region, pixel)) continue;
       const RegionSamples samples = SamplesAt(region);
       ForOutputs(samples, [&](size_t row, size_t column) {
+        const bool has_samples = WeightOf(samples.rows.outputs[row].span, pixel[2]) != 0 &&
+                                 WeightOf(samples.columns.outputs[column].span, pixel[3]) != 0;
+        if (!has_samples) return;
         const PlacedRuns runs = RunsOf(samples, pixel[1], row, column);
         const double y = WeightOf(SpanOf(runs.y), pixel[2]);
         const double x = WeightOf(SpanOf(runs.x), pixel[3]);
