@@ -22,10 +22,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // --- elements to look at -------------------------------------------------------------------------
 
-// Corners, the middle, and some that are spread over the output: more where many elements have no
-// terms.
+// Corners, the middle, and some that are spread over the output: more where values choose the
+// terms, of which many elements have none or one, and few have several of both signs.
 std::vector<Dims> SampleOf(const OperatorDesc& op, const Dims& sizes) {
-  const int64_t spread = SamplesRegions(op) ? 101 : 11;
+  const int64_t spread = op.info().values_choose ? 101 : 11;
   const int64_t count = Product(sizes);
   std::vector<int64_t> numbers = {0, count / 2, count - 1};
   for (int64_t k = 1; k < spread; ++k) numbers.push_back(count * k / spread);
@@ -256,8 +256,7 @@ class UnitsOfOutput {
     // The number does not matter where nothing is rounded.
     if (!character_.rounds || (are_equal && IsUniform())) {
       units_.terms = {std::ranges::max(terms_)};
-    } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(Counted(sums_of_ones)) &&
-               !TakeIfRight(CountedByTaps()) &&
+    } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(CountedByTaps()) &&
                !TakeIfRight(
                    CountedBySources([](const Region& source) { return source.count(); }))) {
       units_.terms = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_).terms;
@@ -268,15 +267,6 @@ class UnitsOfOutput {
     std::vector<int64_t> whole;
     for (const double x : numbers) whole.push_back(std::max<int64_t>(1, std::llround(x)));
     return whole;
-  }
-
-  // The same with none for sums of no terms, such as the gradients of elements that no window
-  // chooses; empty if ones are weighted.
-  static std::vector<int64_t> Counted(const std::vector<double>& numbers) {
-    const bool are_counts = std::ranges::all_of(
-        numbers, [](double x) { return std::abs(x) < 0x1p53 && x == std::round(x); });
-    return are_counts ? std::vector<int64_t>(numbers.begin(), numbers.end())
-                      : std::vector<int64_t>();
   }
 
   // Returns whether all elements have equally many terms because of what the operator is.
