@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -95,8 +96,14 @@ inline double TotalOf(std::span<const ChunkFindings> findings, size_t number) {
   return std::isfinite(sum.head) ? sum.head + sum.tail : sum.head;
 }
 
-// The mean of sums that have a head and, after it, a tail. Infinities and NaN have no tail.
+// The mean of sums that have a head and, after it, a tail. Infinities and NaN have no tail. Mostly
+// there is one sum, without a tail, and the length is a power of two.
 inline HeadTail MeanOf(std::span<const ChunkFindings> findings, size_t number, int64_t length) {
+  if (findings.size() == 1 && findings[0][number + 1] == 0 &&
+      std::has_single_bit(static_cast<uint64_t>(length))) {
+    const double sum = findings[0][number] + 0.0;  // a zero is positive
+    return {sum / static_cast<double>(length), 0};
+  }
   HeadTail sum{0, 0};
   double plain = 0;
   for (const ChunkFindings& one : findings) {

@@ -33,8 +33,10 @@ template <typename T, class F>
 HWY_INLINE void ForBlocks(const T* x, int64_t count, T fill, F&& f) {
   const int64_t last = count - count % kBlock;
   T rest[kBlock];
-  std::fill(std::begin(rest), std::end(rest), fill);
-  std::copy(x + last, x + count, rest);
+  if (last < count) {
+    std::fill(std::begin(rest), std::end(rest), fill);
+    std::copy(x + last, x + count, rest);
+  }
   for (int64_t i = 0; i < count; i += kBlock) f(i, i < last ? x + i : rest);
 }
 
@@ -85,18 +87,29 @@ HWY_INLINE void StoreRounded(WideVec x, T* to) {
 struct BlockSums {
   WideVec parts[kBlockVectors];
 
+  // Sums start at -0, to which anything may be added. GCC would clear zeros by a string
+  // instruction, which takes as long as some blocks.
   HWY_INLINE explicit BlockSums(double start) {
     for (WideVec& part : parts) part = hn::Set(Wide(), start);
   }
 
   // Adds the parts in an order that does not depend on the instruction set.
   HWY_INLINE double Total() const {
-    HWY_ALIGN double lanes[kBlock];
-    Store(lanes);
-    for (int64_t half = kBlock / 2; half > 0; half /= 2) {
-      for (int64_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+    HWY_ALIGN double lanes[hn::MaxLanes(Wide())];
+    hn::Store(SumOfEvery<1>(0), Wide(), lanes);
+    for (size_t half = hn::Lanes(Wide()) / 2; half > 0; half /= 2) {
+      for (size_t k = 0; k < half; ++k) lanes[k] += lanes[k + half];
     }
     return lanes[0];
+  }
+
+  // Returns the sum of the parts that are kStep apart.
+  template <size_t kStep>
+  HWY_INLINE WideVec SumOfEvery(size_t first) const {
+    if constexpr (kStep < kBlockVectors) {
+      return hn::Add(SumOfEvery<2 * kStep>(first), SumOfEvery<2 * kStep>(first + kStep));
+    }
+    return parts[first];
   }
 
   HWY_INLINE void Store(double* lanes) const {

@@ -26,7 +26,7 @@ constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Wide()));
 struct AccurateSums {
   BlockSums heads, tails;
 
-  HWY_INLINE AccurateSums() : heads(0), tails(0) {}
+  HWY_INLINE explicit AccurateSums(const BlockSums& sums) : heads(sums), tails(-0.0) {}
   HWY_INLINE void Add(size_t v, WideVec x) {
     const WideVec head = hn::Add(heads.parts[v], x);
     const WideVec x_part = hn::Sub(head, heads.parts[v]);
@@ -67,9 +67,12 @@ struct Shift {
 };
 
 // Finds whether the sums of positions in blocks are exact: if all elements are multiples of a unit,
-// and no sum can reach 2^53 of it. Few rows have such a range that they are not.
+// and no sum can reach 2^53 of it. Few rows have such a range that they are not. In most, not even
+// the sum of all can.
 template <typename T>
 class Range;
+
+constexpr int kManyBits = 1 << 10;
 
 template <>
 class Range<float> {
@@ -85,11 +88,11 @@ class Range<float> {
       least_ = hn::Min(least_, hn::Sub(bits, hn::Set(Bits(), 1)));
     }
   }
-  HWY_INLINE bool IsExactFor(int64_t count) const {
+  // Returns how many bits the greatest element has as a multiple of the unit.
+  HWY_INLINE int BitsOfElements() const {
     const uint32_t greatest = hn::GetLane(hn::MaxOfLanes(Bits(), greatest_));
     const uint32_t least = hn::GetLane(hn::MinOfLanes(Bits(), least_)) + 1;
-    const int bits = ExponentOf(greatest) - ExponentOf(least) + 24;
-    return greatest < 0x7F800000u && bits + BitsOfTerms(count) <= 53;
+    return greatest < 0x7F800000u ? ExponentOf(greatest) - ExponentOf(least) + 24 : kManyBits;
   }
 
  private:
@@ -103,7 +106,7 @@ template <>
 class Range<Half> {
  public:
   HWY_INLINE void Add(const Half*) {}
-  HWY_INLINE bool IsExactFor(int64_t count) const { return 40 + BitsOfTerms(count) <= 53; }
+  HWY_INLINE int BitsOfElements() const { return 40; }
 };
 
 template <typename T>
@@ -117,7 +120,7 @@ HWY_ATTR void Widen(const T* x, int64_t count, double* wide) {
 
 template <typename T>
 HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count, double* wide) {
-  AccurateSums sums;
+  BlockSums plain(-0.0);
   Range<T> range;
   ForBlocks(x, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
     PrefetchLine(x + count + i);
@@ -126,11 +129,15 @@ HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count, double* wide) {
       const int64_t at = static_cast<int64_t>(v) * kLanes;
       const WideVec part = LoadWide(block + at);
       if (wide != nullptr) hn::StoreU(part, Wide(), wide + i + at);
-      sums.heads.parts[v] = hn::Add(sums.heads.parts[v], part);
+      plain.parts[v] = hn::Add(plain.parts[v], part);
     }
   });
-  if (!range.IsExactFor(count)) {
-    sums = AccurateSums();
+  const int bits = range.BitsOfElements() + BitsOfTerms(count);
+  const int bits_of_all = bits + std::bit_width(static_cast<uint64_t>(kBlock));
+  if (bits_of_all <= 53) return {plain.Total() + 0.0, 0};  // a zero is positive
+  AccurateSums sums(plain);
+  if (bits > 53) {
+    sums = AccurateSums(BlockSums(-0.0));
     ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
       for (size_t v = 0; v < kBlockVectors; ++v) {
         sums.Add(v, LoadWide(block + static_cast<int64_t>(v) * kLanes));
@@ -142,7 +149,7 @@ HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count, double* wide) {
 
 template <typename T>
 HWY_ATTR double SumOfMagnitudes(const T* x, int64_t count) {
-  BlockSums sums(0);
+  BlockSums sums(-0.0);
   ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
     for (size_t v = 0; v < kBlockVectors; ++v) {
       const WideVec wide = LoadWide(block + static_cast<int64_t>(v) * kLanes);
@@ -163,7 +170,7 @@ HWY_INLINE WideVec OnlyFirst(int64_t count, int64_t i, size_t v, WideVec x) {
 template <typename T>
 HWY_ATTR double SumOfSquares(const T* x, int64_t count, HeadTail mean) {
   const Shift shift(mean);
-  BlockSums sums(0);
+  BlockSums sums(-0.0);
   ForBlocks(x, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
     for (size_t v = 0; v < kBlockVectors; ++v) {
       const WideVec d = shift.Of(LoadWide(block + static_cast<int64_t>(v) * kLanes));
@@ -176,7 +183,7 @@ HWY_ATTR double SumOfSquares(const T* x, int64_t count, HeadTail mean) {
 HWY_ATTR double TakeMean(double* wide, int64_t count, HeadTail mean, const std::byte* y,
                          int64_t width) {
   const Shift shift(mean);
-  BlockSums sums(0);
+  BlockSums sums(-0.0);
   ForPaddedBlocks(count, [&](int64_t i) HWY_ATTR {
     __builtin_prefetch(y + i * width, /*rw=*/1);
     for (size_t v = 0; v < kBlockVectors; ++v) {
@@ -193,7 +200,7 @@ template <typename T>
 HWY_ATTR HeadTail SumOfProducts(const T* g, const T* x, int64_t count, HeadTail mean) {
   const Shift shift(mean);
   const BlockRow<T> row(x, count);
-  AccurateSums sums;
+  AccurateSums sums(BlockSums(-0.0));
   ForBlocks(g, count, T{}, [&](int64_t i, const T* block) HWY_ATTR {
     const T* const other = row.At(i);
     for (size_t v = 0; v < kBlockVectors; ++v) {
