@@ -351,8 +351,10 @@ bool SumRow(const WeightedRow<T>& shared, T* results, uint8_t* unresolved) {
                             (row.pattern == TapPattern::kPairs && !row.divides);
     if (error == 0 && is_pattern && row.patterned.count() >= int64_t{hn::MaxLanes(Wide())}) {
       EndPatterned(row, results);
-      EndSome(shared, {0, row.patterned.begin}, error, results, unresolved);
-      EndSome(shared, {row.patterned.end, row.count}, error, results, unresolved);
+      const dmlop::Range before{0, row.patterned.begin};
+      const dmlop::Range after{row.patterned.end, row.count};
+      if (before.count() > 0) EndSome(shared, before, error, results, unresolved);
+      if (after.count() > 0) EndSome(shared, after, error, results, unresolved);
       return false;
     }
   }
