@@ -66,7 +66,7 @@ std::shared_ptr<const Buffer> Widened(const ConstTensorView& tensor) {
 
 // Returns false if an element does not fit.
 template <typename Wide>
-bool Widen(DataType type, AlignedTensors& aligned) {
+bool WidenTo(DataType type, AlignedTensors& aligned) {
   const auto actual = Widened<Wide>(aligned.actual.view);
   const auto expected = actual ? Widened<Wide>(aligned.expected.view) : nullptr;
   if (!expected) return false;
