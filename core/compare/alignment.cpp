@@ -112,8 +112,8 @@ void AlignTypes(const Leniency& leniency, AlignedTensors& aligned) {
   const bool are_floats = IsFloat(actual) && IsFloat(expected);
   if (leniency.float_types && are_floats) return;
   if (leniency.integer_types && are_integers) {
-    if (Widen<int64_t>(DataType::kInt64, aligned)) return;
-    if (Widen<uint64_t>(DataType::kUint64, aligned)) return;
+    if (WidenTo<int64_t>(DataType::kInt64, aligned)) return;
+    if (WidenTo<uint64_t>(DataType::kUint64, aligned)) return;
     aligned.mismatches.push_back(
         "values differ: some are negative, and others are 2^63 or more, which no type holds both");
     return;
