@@ -30,8 +30,8 @@ constexpr KindNames kKindNames[] = {
     {"through-{}", "results rounded to {} on their way"},
     {"toward-zero", "results rounded toward zero"},
     {"flush-subnormals", "subnormal"},
-    {"nan-passes", "maxima and minima are NaN if an operand is"},
-    {"starts-at-zero", "maxima begin with 0"},
+    {"nan-passes", "what compares numbers is NaN if one of them is"},
+    {"starts-at-zero", "maxima and minima begin with 0"},
     {"last-of-equals", "the other end of equal elements wins"},
     {"fast-functions", "functions of few correct digits"},
     {"saturated", "what is beyond the type becomes its nearest number"},
@@ -72,7 +72,9 @@ constexpr KindNames kWrappedParts[] = {
     {},
     {"differences", "those of differences in the type of their operands"},
     {"sums", "those of sums in the type of their operands"},
-    {"int16", "those of sums in INT16"}};
+    {"int16", "those of sums in INT16"},
+    {"int16-steps", "those of sums in INT16, term by term"},
+    {"int16-pairs", "those of sums of two terms in INT16"}};
 
 template <typename Enum>
 Detail DetailOf(std::span<const KindNames> names, Enum value) {
@@ -128,6 +130,8 @@ std::vector<Detail> DetailsOf(const Variation& v) {
       return DetailsOfInputs(v);
     case Kind::kSums:
       return DetailsOfSums(v);
+    case Kind::kProductRounded:
+      return {v.format == FloatFormat::kBfloat16 ? Detail{"bfloat16", "to bfloat16"} : Detail{}};
     case Kind::kSteps:
       return {v.rounds_constants ? Detail{"rounded-constants", "constants, too"} : Detail{},
               v.has_whole_sums ? Detail{"whole-sums", "sums once"} : Detail{},
@@ -277,8 +281,11 @@ std::vector<Variation> MakeAll() {
       {.kind = Kind::kWrapped, .wrapped = WrappedPart::kDifferences},
       {.kind = Kind::kWrapped, .wrapped = WrappedPart::kSums},
       {.kind = Kind::kSaturated, .wrapped = WrappedPart::kSumsInInt16},
+      {.kind = Kind::kSaturated, .wrapped = WrappedPart::kStepsInInt16},
+      {.kind = Kind::kSaturated, .wrapped = WrappedPart::kPairsInInt16},
       {.kind = Kind::kWrapped, .wrapped = WrappedPart::kSumsInInt16},
       {Kind::kProductRounded},
+      {Kind::kProductRounded, FloatFormat::kBfloat16},
       {Kind::kFastFunctions},
   };
   AddInputs(all);

@@ -29,8 +29,8 @@
 //                          Results are rounded toward zero; integers of quantization also after
 //                          the zero point is added, or down.
 //   flush-subnormals:outputs, flush-subnormals:inputs, flush-subnormals (both)
-//   nan-passes             Maxima and minima are NaN if an operand is.
-//   starts-at-zero         A maximum of many is 0 at least.
+//   nan-passes             Maxima, minima and choices are NaN if what they compare is.
+//   starts-at-zero         A maximum of many is 0 at least, and a minimum at most.
 //   last-of-equals         The last one of equal elements wins, or the first where it is the last.
 //   fast-functions         Functions are off by more than rounding; this has no values of its own.
 //   saturated              Integers end at the ends of their type in place of wrapping; floats at
@@ -38,6 +38,8 @@
 //   wrapped, wrapped:differences, wrapped:sums    Integers wrap in place of ending there; those
 //                          that are subtracted from or added to one another wrap in their own type.
 //   saturated:int16, wrapped:int16    Sums of integers end at the ends of INT16, or wrap in it.
+//   saturated:int16-steps, saturated:int16-pairs    They do so after each term; only the sums of
+//                          every two terms do so.
 #pragma once
 
 #include <cstdint>
@@ -88,7 +90,14 @@ enum class AddendOrder : uint8_t { kExactly, kRounded, kFirst };
 enum class FlushedPart : uint8_t { kOutputs, kInputs, kBoth };
 
 // The integers that wrap or end at the ends of a type.
-enum class WrappedPart : uint8_t { kResults, kDifferences, kSums, kSumsInInt16 };
+enum class WrappedPart : uint8_t {
+  kResults,
+  kDifferences,
+  kSums,
+  kSumsInInt16,
+  kStepsInInt16,  // of sums, term by term
+  kPairsInInt16   // of neighbouring terms, whose sums are added in more bits
+};
 
 // Quotients become whole before the zero point is added or after that, or are rounded down.
 enum class CutOff : uint8_t { kQuotient, kAfterZeroPoint, kFloor };

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -73,10 +75,12 @@ FormulaValue WrappedInOwnType(Operation operation, TypedValues operands) {
   return InRange(Operation::kWrap, value, type);
 }
 
-// The first NaN, or its place.
+// The first NaN, or its place. Of a choice, what is compared may be NaN.
 std::optional<FormulaValue> PassedNan(Operation operation, TypedValues operands) {
+  if (IsChoice(operation)) operands = operands.first(2);
   const auto nan = std::ranges::find_if(operands, [](const TypedValue& x) { return IsNan(x); });
-  if (!IsExtreme(operation) || nan == operands.end()) return std::nullopt;
+  const bool is_passed = IsExtreme(operation) || IsChoice(operation);
+  if (!is_passed || nan == operands.end()) return std::nullopt;
   if (GivesPlace(operation)) return Exactly(Dyadic(nan - operands.begin()));
   return *nan;
 }
@@ -138,18 +142,39 @@ class ChosenArithmetic {
     if (operation == Operation::kClamp && variation_->cut_off == CutOff::kAfterZeroPoint) {
       values[0] = ExactArithmetic::Apply(Operation::kTruncate, std::span(values).first(1));
     }
-    if (variation_->kind == Kind::kStartsAtZero && operation == Operation::kMaximum) {
-      values.push_back(Special(0));
-    }
-    const FormulaValue value = ExactArithmetic::Apply(Exchanged(*variation_, operation), values);
-    return IsSumInInt16(operation, values.size()) ? InInt16(value) : value;
+    const bool is_extreme = operation == Operation::kMaximum || operation == Operation::kMinimum;
+    if (variation_->kind == Kind::kStartsAtZero && is_extreme) values.push_back(Special(0));
+    if (IsSumInInt16(operation, values.size())) return SumInInt16(values);
+    return ExactArithmetic::Apply(Exchanged(*variation_, operation), values);
   }
 
   // A sum with an addend or a zero point is one of two.
   bool IsSumInInt16(Operation operation, size_t terms) const {
     constexpr size_t kFewest = 3;
-    return variation_->wrapped == WrappedPart::kSumsInInt16 && operation == Operation::kSum &&
+    return variation_->wrapped >= WrappedPart::kSumsInInt16 && operation == Operation::kSum &&
            terms >= kFewest;
+  }
+
+  FormulaValue SumInInt16(std::span<const FormulaValue> terms) const {
+    const auto sum = [](std::span<const FormulaValue> of) {
+      return ExactArithmetic::Apply(Operation::kSum, of);
+    };
+    switch (variation_->wrapped) {
+      case WrappedPart::kStepsInInt16:
+        return std::accumulate(terms.begin() + 1, terms.end(), InInt16(terms[0]),
+                               [&](const FormulaValue& before, const FormulaValue& term) {
+                                 return InInt16(sum(std::array{before, term}));
+                               });
+      case WrappedPart::kPairsInInt16: {
+        std::vector<FormulaValue> pairs;
+        for (size_t i = 0; i < terms.size(); i += 2) {
+          pairs.push_back(InInt16(sum(terms.subspan(i, std::min<size_t>(2, terms.size() - i)))));
+        }
+        return sum(pairs);
+      }
+      default:
+        return InInt16(sum(terms));
+    }
   }
 
   FormulaValue InInt16(const FormulaValue& sum) const {
@@ -310,6 +335,27 @@ std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
 
 bool ChoosesFirstOfEquals(const OperatorDesc& op) {
   return IsHardmax(op) || IsGradientOfMaxima(op) || IsTopK(op);
+}
+
+bool SelectsInOrder(const OperatorDesc& op) {
+  return IsTopK(op) && IsFloat(*TensorSlots(op, TensorRole::kInput)[0].desc->data_type);
+}
+
+std::vector<ElementBytes> SelectedNanFirst(const Computation& computation, size_t output,
+                                           std::span<const int64_t> elements) {
+  auto selected = ElementsOf(WithNanGreatest(computation), 1, elements);
+  if (output == 1) return selected;
+  const ConstTensorView& input = computation.inputs[0];
+  const Dims sizes = OutputSizes(computation, 0);
+  const uint32_t axis = DimensionsOfSlices(computation.op, sizes.size()).value()[0];
+  const DataType type = OutputType(computation, 1);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    Dims index = IndexOf(sizes, elements[i]);
+    index[axis] = static_cast<int64_t>(ValueOf(type, selected[i].data()));
+    const int64_t offset = OffsetOf(input.layout, index);
+    selected[i] = Stored(input.type, ExactArithmetic::Element(input, offset).number);
+  }
+  return selected;
 }
 
 std::vector<ElementBytes> LastOfEquals(const Computation& computation, size_t output,

@@ -70,7 +70,7 @@ class ElementFormula {
   // Returns what is added to a sum at the end; none if nothing is, or the sum is scaled.
   std::optional<double> AddendOf(Node sum) const;
   // The elements if a sum of products is rounded before the addend; none if there are none.
-  std::optional<Results> WithRoundedProduct(DataType type) const;
+  std::optional<Results> WithRoundedProduct(const FloatRounding& rounding) const;
   // The sums and means that have terms; maxima and minima if there are none.
   std::vector<Node> lists() const;
   // Returns whether a sum is divided by the number of its terms.

@@ -28,8 +28,8 @@ struct Features {
   bool has_scaled_quotient = false;
   bool has_computed_factors = false;
   bool has_addend = false;
-  bool has_extremes = false;
-  bool has_maximum_of_list = false;
+  bool has_comparisons = false;
+  bool has_extreme_of_list = false;
   bool has_places = false;
   bool has_clamps = false;
   bool has_wraps = false;
@@ -177,13 +177,14 @@ Features FeaturesOf(const ElementFormula& element) {
   features.has_scaled_quotient = element.HasScaledQuotient();
   constexpr int64_t kTooLong = int64_t{1} << 17;
   features.has_computed_factors = formula.WholeSize() < kTooLong && element.HasComputedFactors();
-  features.has_addend = element.WithRoundedProduct(DataType::kFloat32).has_value();
+  features.has_addend =
+      element.WithRoundedProduct(FloatRounding(FloatFormat::kFloat32)).has_value();
   for (FormulaNode node = 0; node <= element.last(); ++node) {
     const Operation operation = formula.operation(node);
-    const bool is_maximum = operation == Operation::kMaximum || operation == Operation::kMinimum;
+    const bool is_extreme = operation == Operation::kMaximum || operation == Operation::kMinimum;
     features.has_long_constants |= IsLongConstant(formula, node);
-    features.has_extremes |= is_maximum || GivesPlace(operation);
-    features.has_maximum_of_list |= operation == Operation::kMaximum && formula.HasList(node);
+    features.has_comparisons |= is_extreme || IsChoice(operation) || GivesPlace(operation);
+    features.has_extreme_of_list |= is_extreme && formula.HasList(node);
     features.has_places |= GivesPlace(operation);
     features.has_clamps |= operation == Operation::kClamp;
     features.has_wraps |= operation == Operation::kWrap;
@@ -240,12 +241,13 @@ class Relevance {
       case Kind::kSums:
         return HasSums(v);
       case Kind::kProductRounded:
-        return features_.has_addend;
+        return features_.has_addend &&
+               (v.format != FloatFormat::kBfloat16 || type_ == DataType::kFloat32);
       case Kind::kSteps:
         return HasSteps(v);
       case Kind::kThrough:
         return IsFloat(type_) ? IsThrough(v.format)
-                              : ConvertsThrough(op_, v.format) || IsOfLongIntegers(v.format);
+                              : ConvertsThrough(op_, v.format) || LacksIntegers(v.format);
       case Kind::kTowardZero:
         return IsFloat(type_) ? v.cut_off == CutOff::kQuotient &&
                                     (features_.roundings > 0 || is_rounded_element_)
@@ -253,17 +255,17 @@ class Relevance {
       case Kind::kFlushSubnormals:
         return IsFlushed(v.flushed);
       case Kind::kNanPasses:
-        return features_.has_extremes;
+        return features_.has_comparisons || SelectsInOrder(op_);
       case Kind::kStartsAtZero:
-        return features_.has_maximum_of_list;
+        return features_.has_extreme_of_list;
       case Kind::kLastOfEquals:
         return features_.has_places || has_places_of_maxima_ || chooses_first_;
       case Kind::kFastFunctions:
         return features_.has_functions;
       case Kind::kSaturated:
-        return v.wrapped == WrappedPart::kSumsInInt16
-                   ? features_.has_integer_sums
-                   : features_.has_wraps || (IsFloat(type_) && has_formula_);
+        return v.wrapped == WrappedPart::kResults
+                   ? features_.has_wraps || (IsFloat(type_) && has_formula_)
+                   : features_.has_integer_sums;
       default:
         return IsWrapped(v.wrapped);
     }
@@ -278,17 +280,16 @@ class Relevance {
     return !features_.has_many_sums || v.count == 0;
   }
 
-  // Returns whether there are integers that FLOAT32 lacks.
-  bool IsOfLongIntegers(FloatFormat format) const {
+  // Returns whether the output may have integers that the format lacks.
+  bool LacksIntegers(FloatFormat format) const {
     constexpr unsigned kDigits = 24;
-    return format == FloatFormat::kFloat32 && features_.has_integer_arithmetic && !IsFloat(type_) &&
-           BitWidth(type_) > kDigits;
+    return format == FloatFormat::kFloat32 && !IsFloat(type_) && BitWidth(type_) > kDigits;
   }
 
   bool HasSteps(const ArithmeticVariation& v) const {
     constexpr size_t kFewestTerms = 3;  // whose sum takes more than one step
     const int least = v.divides_first ? 1 : 2;
-    if (IsOfLongIntegers(v.format)) {
+    if (features_.has_integer_arithmetic && LacksIntegers(v.format)) {
       return !v.rounds_constants && !v.has_whole_sums && !v.divides_first;
     }
     return features_.roundings >= least && (!v.rounds_constants || features_.has_long_constants) &&
@@ -381,7 +382,89 @@ std::vector<ArithmeticVariation> ActivationVariationsOf(const OperatorDesc& acti
   return relevant;
 }
 
+// --- factors -------------------------------------------------------------------------------------
+
+// A bit for each of the first inputs.
+using InputSet = uint64_t;
+
+bool Multiplies(Operation operation) {
+  return operation == Operation::kProduct || operation == Operation::kWeighted ||
+         operation == Operation::kQuotient || operation == Operation::kQuotientOrDividend;
+}
+
+// The inputs that nodes are made of, and those that are factors.
+class InputUse {
+ public:
+  explicit InputUse(const Formula& formula, FormulaNode last) : formula_(formula) {
+    for (FormulaNode node = 0; node <= last; ++node) sets_.push_back(SetOf(node));
+  }
+
+  InputSet factors() const { return factors_; }
+
+ private:
+  InputSet SetOf(FormulaNode node) {
+    constexpr size_t kMost = 63;
+    if (formula_.operation(node) == Operation::kElement) {
+      return InputSet{1} << std::min(formula_.tensor(node), kMost);
+    }
+    InputSet all = 0;
+    int parts = 0;
+    for (const FormulaNode operand : formula_.operands(node)) {
+      all |= sets_[operand];
+      parts += sets_[operand] != 0 ? 1 : 0;
+    }
+    if (parts > 1 && Multiplies(formula_.operation(node))) factors_ |= all;
+    return all;
+  }
+
+  const Formula& formula_;
+  std::vector<InputSet> sets_;
+  InputSet factors_ = 0;
+};
+
+constexpr std::string_view kFirstState = "HiddenInitTensor";
+
+// Networks multiply weights by what they read and by states; gates are made of all of these.
+std::vector<bool> FactorsOfNetwork(const OperatorDesc& op) {
+  constexpr std::string_view kFactors[] = {"InputTensor", "WeightTensor", "RecurrenceTensor",
+                                           kFirstState};
+  std::vector<bool> are_factors;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    are_factors.push_back(std::ranges::find(kFactors, slot.path) != std::end(kFactors));
+  }
+  return are_factors;
+}
+
 }  // namespace
+
+std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output) {
+  if (IsNetwork(op)) return FactorsOfNetwork(op);
+  Formula formula(inputs, Formula::kAbridged);
+  const auto last = FormulaOf(op, MiddleOf(op, output), formula);
+  const InputSet factors = last ? InputUse(formula, *last).factors() : 0;
+  std::vector<bool> are_factors;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    are_factors.push_back(factors == 0 || (i < 63 && (factors >> i & 1) != 0));
+  }
+  return are_factors;
+}
+
+std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedInputs which,
+                            const std::vector<bool>& factors) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  const auto first = std::ranges::find(factors, true) - factors.begin();
+  std::vector<bool> rounded = factors;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const bool is_first = static_cast<std::ptrdiff_t>(i) == first;
+    const bool is_state = slots[i].path == kFirstState;
+    if (which == RoundedInputs::kAll) rounded[i] = true;
+    if (which == RoundedInputs::kFirstFactor) rounded[i] = is_first;
+    if (which == RoundedInputs::kWeights) rounded[i] = factors[i] && !is_first && !is_state;
+    if (which == RoundedInputs::kWithComputed) rounded[i] = factors[i] && !is_state;
+    rounded[i] = rounded[i] && IsFloat(inputs[i].type);
+  }
+  return rounded;
+}
 
 bool IsChainOfExactSteps(const OperatorDesc& op, InputViews inputs, size_t output) {
   if (!std::holds_alternative<ElementWise>(op.info().family)) return false;

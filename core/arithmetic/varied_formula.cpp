@@ -85,12 +85,11 @@ ElementFormula::Results ElementFormula::WithSums(const std::function<double(Node
   return AtEnds(varied_);
 }
 
-std::optional<ElementFormula::Results> ElementFormula::WithRoundedProduct(DataType type) const {
+std::optional<ElementFormula::Results> ElementFormula::WithRoundedProduct(
+    const FloatRounding& rounding) const {
   if (formula_.operation(last()) != Operation::kSum || formula_.HasList(last())) {
     return std::nullopt;
   }
-  const FloatRounding rounding(type == DataType::kFloat16 ? FloatFormat::kFloat16
-                                                          : FloatFormat::kFloat32);
   Results values = AllValues();
   bool is_any = false;
   for (const Node end : ends_) {

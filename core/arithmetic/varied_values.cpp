@@ -156,10 +156,16 @@ class Tile {
       case Kind::kSteps:
         return Store(part, part.formula->InSteps(variation), elements);
       default:
-        if (const auto rounded = part.formula->WithRoundedProduct(question_.type)) {
+        if (const auto rounded = part.formula->WithRoundedProduct(RoundingOf(variation))) {
           Store(part, *rounded, elements);
         }
     }
+  }
+
+  // Products are rounded to the output's type, but in bfloat16 where results are files of that.
+  FloatRounding RoundingOf(const ArithmeticVariation& variation) const {
+    const bool is_half = question_.type == DataType::kFloat16;
+    return FloatRounding(is_half ? FloatFormat::kFloat16 : variation.format);
   }
 
   void RoundOtherwise(const ArithmeticVariation& variation, const Part& part,
@@ -256,6 +262,8 @@ class VariedElements {
     }
     if (variation.kind == Kind::kLastOfEquals && ChoosesFirstOfEquals(question_.op)) {
       elements = LastOfEquals(Original(), question_.output, question_.elements);
+    } else if (variation.kind == Kind::kNanPasses && SelectsInOrder(question_.op)) {
+      elements = SelectedNanFirst(Original(), question_.output, question_.elements);
     } else if (Chooses(variation.kind, question_.type)) {
       Choose(variation, elements);
     }

@@ -88,6 +88,12 @@ std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedIn
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
                               const std::vector<bool>& factors);
 
+// The first input with infinity in place of NaN, and the greatest number in place of infinity.
+Computation WithNanGreatest(Computation computation);
+
+// Returns whether an operator does nothing but convert elements to another type.
+bool OnlyConverts(const OperatorDesc& op);
+
 // Returns whether the same conversion to integers reads elements that have been rounded to a format
 // before.
 bool ConvertsThrough(const OperatorDesc& op, FloatFormat format);
@@ -124,6 +130,12 @@ std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
 bool ChoosesFirstOfEquals(const OperatorDesc& op);
 std::vector<ElementBytes> LastOfEquals(const Computation& computation, size_t output,
                                        std::span<const int64_t> elements);
+
+// Whether an operator selects floats in their order, NaN last; and the elements of an output if NaN
+// is the greatest number.
+bool SelectsInOrder(const OperatorDesc& op);
+std::vector<ElementBytes> SelectedNanFirst(const Computation& computation, size_t output,
+                                           std::span<const int64_t> elements);
 
 // An element of an output that has the places of the maxima in the first one: that of the last of
 // the greatest elements; none if the first output has no maxima.

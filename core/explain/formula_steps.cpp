@@ -98,8 +98,7 @@ void FormulaSteps::Reach(Formula::Node node, bool is_taken, Reached& reached) {
 }
 
 bool FormulaSteps::IsChoice(Formula::Node node) const {
-  const Operation operation = formula_.operation(node);
-  return operation == Operation::kIfAtLeast || operation == Operation::kIfGreater;
+  return dmlop::IsChoice(formula_.operation(node));
 }
 
 Formula::Node FormulaSteps::Taken(Formula::Node node) {

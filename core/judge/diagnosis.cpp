@@ -338,7 +338,9 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
 
   bool IsHealthy(const Counted& one) const {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
-    if (one.hypothesis.ids.front() == "through-float32") return evidence_.units.has_value();
+    if (one.hypothesis.ids.front() == "through-float32") {
+      return evidence_.units.has_value() && !OnlyConverts(op);
+    }
     return IsOrderOfSums(one) || (one.hypothesis.ids.front() == "float32-steps" &&
                                   !IsChainOfExactSteps(op, inputs, evidence_.output));
   }

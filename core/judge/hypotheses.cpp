@@ -158,6 +158,10 @@ class HypothesisList {
         if (FieldOf(all[i]) != FieldOf(all[k])) pairs.push_back({all[i], all[k]});
       }
     }
+    std::ranges::stable_sort(pairs, {}, [&](const Changes& pair) {
+      const OperatorDesc& op = evidence_.computation.op;
+      return KindOfChange(op, pair[0]) + KindOfChange(op, pair[1]);
+    });
     return pairs;
   }
 
@@ -297,7 +301,10 @@ class HypothesisList {
       Diagnostics faults;
       const auto computation =
           std::make_shared<const Computation>(*Changed(evidence_.computation, single, faults));
-      for (const auto& [variation, number] : PromisingArithmeticsOf(*computation)) {
+      auto variations = PromisingArithmeticsOf(*computation);
+      std::ranges::stable_sort(variations, {},
+                               [&](const auto& one) { return KindOf(one.variation); });
+      for (const auto& [variation, number] : variations) {
         Add(OfBoth(*changed, computation, variation), kPair);
       }
     }

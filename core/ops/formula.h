@@ -70,6 +70,10 @@ enum class FormulaOperation : uint8_t {
 
 std::string_view Name(FormulaOperation operation);  // "sum", "square root", ...
 
+constexpr bool IsChoice(FormulaOperation operation) {
+  return operation == FormulaOperation::kIfAtLeast || operation == FormulaOperation::kIfGreater;
+}
+
 class Formula {
  public:
   using Node = FormulaNode;

@@ -19,6 +19,17 @@ def numbers(*shape, seed=0):
     return np.random.default_rng((seed, *shape)).standard_normal(shape).astype(F4)
 
 
+def in_int16(x):
+    return np.clip(x, -2**15, 2**15 - 1)
+
+
+def ending_in_int16(terms):
+    total = np.zeros_like(terms[0])
+    for term in terms:
+        total = in_int16(total + term)
+    return total
+
+
 def windows(x, size, step=(1, 1), spread=(1, 1)):
     """The windows of the last two axes: (..., rows, columns, height, width)."""
     reach = [(n - 1) * d + 1 for n, d in zip(size, spread)]
@@ -316,6 +327,8 @@ CANCELLING[:, 16:24] = -F4(2**20)
 
 FEW, FEW_MORE = (np.random.default_rng(seed).integers(0, 6, (32, 32)).astype(np.int8) for seed in (7, 8))
 WIDE_INTEGERS = np.random.default_rng(2).integers(-2**62, 2**62, (20, 20))
+TERMS_OF_BYTES = BYTES.T.astype("i4")[:, :, None] * SIGNED_BYTES[:, None, :]
+NEAR_TIES = (SQUARE.astype(F2).astype("f8") + np.spacing(SQUARE.astype(F2)).astype("f8") / 2) * np.where(OTHER > 0, 1 + 2.0**-40, 1 - 2.0**-40)
 IMAGE = numbers(1, 1, 100, 100)
 MAXIMA = np.maximum(FEW, FEW_MORE)
 REPEATED = np.random.default_rng(1).integers(0, 20, (40, 300)).astype(np.int32)
@@ -387,6 +400,12 @@ FAULTS = {
     "sums that wrap in 16 bits": ({"type": "MATRIX_MULTIPLY_INTEGER"}, [BYTES, SIGNED_BYTES], (BYTES.astype("i4") @ SIGNED_BYTES.astype("i4")).astype("i2").astype("i4"), "wrapped:int16"),
     "sums that end in 16 bits": ({"type": "MATRIX_MULTIPLY_INTEGER"}, [BYTES, SIGNED_BYTES],
                                  np.clip(BYTES.astype("i4") @ SIGNED_BYTES.astype("i4"), -2**15, 2**15 - 1), "saturated:int16"),
+    "sums that end in 16 bits at each term": ({"type": "MATRIX_MULTIPLY_INTEGER"}, [BYTES, SIGNED_BYTES], ending_in_int16(TERMS_OF_BYTES), "saturated:int16-steps"),
+    "sums of two bytes that end in 16 bits": ({"type": "MATRIX_MULTIPLY_INTEGER"}, [BYTES, SIGNED_BYTES],
+                                              in_int16(TERMS_OF_BYTES[::2] + TERMS_OF_BYTES[1::2]).sum(0, dtype="i4"), "saturated:int16-pairs"),
+    "integers gathered through FLOAT32": ({"type": "GATHER", "Axis": 0, "IndexDimensions": 1}, [WIDE_INTEGERS, INDICES[:1]],
+                                          WIDE_INTEGERS[INDICES[0]].astype(F4).astype("i8"), "through-float32"),
+    "halves rounded twice": ({"type": "CAST", "OutputTensor": {"DataType": "FLOAT16", "Sizes": [32, 32]}}, [NEAR_TIES], NEAR_TIES.astype(F4).astype(F2), "through-float32"),
     "a constant of FLOAT32 beside steps in FLOAT16": ({"type": "ACTIVATION_LINEAR", "Alpha": 1.3, "Beta": 0.3}, [HALVES],
                                                       ((F4(1.3) * HALVES.astype(F4)).astype(F2).astype(F4) + F4(0.3)).astype(F2), "float16-steps"),
     "quotients of FLOAT16 by reciprocals": ({"type": "ELEMENT_WISE_DIVIDE"}, [HALVES, FACTORS], HALVES * (F2(1) / FACTORS), "float16-steps:quotients-first"),
@@ -469,6 +488,8 @@ FAULTS = {
     "a pattern at the end": (gemm(), [A, B], unwritten(AB, np.s_[30:, :], F4(-4.3e8)), "not-written"),
     "tiles not written": (gemm(), [A, B], several(AB, np.s_[0:8, 16:24], np.s_[8:16, 40:48], np.s_[32:40, 0:8]), "not-written"),
     "not written from an element on": (gemm(), [A, B], several(AB.reshape(-1), np.s_[1003:], value=np.nan).reshape(AB.shape), "not-written"),
+    "minima that begin with 0": ({"type": "REDUCE", "Function": "MIN", "Axes": [2]}, [np.abs(CUBE) - (np.arange(8) < 4).reshape(8, 1)],
+                                 np.minimum((np.abs(CUBE) - (np.arange(8) < 4).reshape(8, 1)).min(2, keepdims=True), 0), "starts-at-zero"),
     "maxima that begin with 0": ({"type": "REDUCE", "Function": "MAX", "Axes": [2]}, [-np.abs(CUBE)], np.zeros((3, 8, 1), F4), "starts-at-zero"),
     "an operand written": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE, "from-input"),
     "a joined tensor not copied": ({"type": "JOIN", "Axis": 1}, [SQUARE, OTHER, SQUARE + 1], unwritten(np.hstack([SQUARE, OTHER, SQUARE + 1]), np.s_[:, 32:64]),
@@ -837,6 +858,16 @@ class DiagnoseTest(ProgramTest):
         self.save(x=SMALLER, places=np.argsort(-SMALLER[:, :31], 1)[:, :5].astype(np.uint32))
         output, = json.loads(self.text_of("diagnose", "d.json", "-i", "x.npy", "OutputIndexTensor=places.npy", "--format", "json", status=1))["outputs"]
         self.assertEqual(output["causes"][0]["ids"], ["tail-missing:axis=1,from=31,shorter"])
+
+    def test_nan_that_is_selected_first(self):
+        x = np.where(np.arange(32) % 16 == 9, F4(np.nan), SQUARE)
+        x[:4, 5] = np.inf
+        places = np.argsort(np.where(np.isnan(x), -np.inf, np.maximum(-x, F4(-1e38))), 1, kind="stable")[:, :5]
+        self.write("d.json", {"type": "TOP_K1", "Axis": 1, "K": 5, "AxisDirection": "DECREASING"})
+        self.save(x=x, values=np.take_along_axis(x, places, 1), places=places.astype(np.uint32))
+        outputs = json.loads(self.text_of("diagnose", "d.json", "-i", "x.npy", "OutputValueTensor=values.npy", "OutputIndexTensor=places.npy",
+                                          "--format", "json", status=1))["outputs"]
+        self.assertEqual([output["causes"][0]["ids"] for output in outputs], [["nan-passes"]] * 2)
 
     def test_right_devices_are_not_blamed(self):
         for name, (document, inputs, actual) in HEALTHY.items():

@@ -284,6 +284,8 @@ class ArithmeticTest(ProgramTest):
         self.check({"type": "ACTIVATION_RELU"}, [nan], "nan-passes", np.array([np.nan, 1, 0, 0.5], SINGLE))
         self.check({"type": "ELEMENT_WISE_CLIP", "Min": -1, "Max": 0.75}, [nan], "nan-passes", np.array([np.nan, 0.75, -1, 0.5], SINGLE))
         self.check({"type": "ELEMENT_WISE_MAX"}, [nan, other], "nan-passes", np.maximum(nan, other))
+        self.check({"type": "ACTIVATION_THRESHOLDED_RELU", "Alpha": 0.75}, [nan], "nan-passes", np.array([np.nan, 1, 0, 0], SINGLE))
+        self.check({"type": "ACTIVATION_SHRINK", "Bias": 0, "Threshold": 0.75}, [nan], "nan-passes", np.array([np.nan, 1, -2, 0], SINGLE))
         self.check({"type": "ELEMENT_WISE_MIN"}, [nan, other], "nan-passes", np.minimum(nan, other))
         image = np.array([-1, -2, np.nan, -3, -4, -5, 2, 2], SINGLE).reshape(1, 1, 2, 4)
         pool = {"type": "MAX_POOLING1", "WindowSize": [2, 2], "Strides": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
