@@ -293,7 +293,7 @@ std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
 //   head-missing:axis=1,every=1024         sums, or states, begin anew at every 1024-th element
 //   other-layout:BTensor=[1,0]             read as if its axes were in this order in memory
 //   other-layout:BTensor:written=[1,0]     laid out so in memory, and read in the usual order
-//   other-layout:BTensor:axis=1,blocks=2   read as if the coordinates of two blocks alternated
+//   other-layout:BTensor=[0,1,3,4,2],split=1/8    axis 1 is two: of blocks of 8, and within them
 //   padding-edge                           the nearest element of the input in place of padding
 
 // Finds those that are promising, the simplest first. `few` are elements to try them on.
@@ -311,24 +311,33 @@ std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const SampledE
 // size 1 do not count; none of more axes than `most_axes`.
 std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes, size_t most_axes);
 
+// An axis that is two in memory: one of blocks of this length, and one within them.
+struct AxisSplit {
+  size_t axis = 0;
+  int64_t length = 0;  // 0: no axis is split
+
+  bool Fits(const Dims& sizes) const {
+    return length == 0 || (axis < sizes.size() && sizes[axis] % length == 0);
+  }
+  Dims Of(const Dims& sizes) const;
+};
+
+// Axes as they lie in memory, after one of them has been split.
+struct AxisOrder {
+  std::vector<size_t> axes;
+  AxisSplit split{};
+
+  std::string text() const;  // "[0,1,3,4,2],split=1/8"
+};
+
+// Returns orders that have an axis split, of a tensor of an operator: blocks in turn, as of groups,
+// heads before the places in a sequence, and blocks of channels that are the last axis.
+std::vector<AxisOrder> SplitOrdersOf(const OperatorDesc& op, const Dims& sizes);
+
 // The axes of an input are in this order in memory and read in the usual one, or the other way
 // round.
-Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
+Computation WithLayout(const Computation& original, size_t input, const AxisOrder& order,
                        bool is_written);
-
-// Returns the coordinate that is read in place of another one if those of so many blocks, which
-// follow one another, are taken to alternate.
-constexpr int64_t Alternating(int64_t coordinate, int64_t size, int64_t blocks) {
-  const int64_t length = size / blocks;
-  return coordinate % length * blocks + coordinate / length;
-}
-
-// Returns the numbers of equal blocks that an axis may have: those that the descriptor has, such as
-// of groups, heads or the elements of a block, and their counterparts.
-std::vector<int64_t> BlocksOf(const OperatorDesc& op, int64_t size);
-
-// An axis of an input is read so.
-Computation WithBlocks(const Computation& original, size_t input, size_t axis, int64_t blocks);
 
 enum class Beyond { kNearest, kMirrored, kSymmetric, kWrapped, kZero };
 

@@ -42,6 +42,32 @@ Layout StoredIn(const std::vector<size_t>& order, const Dims& sizes) {
   return layout;
 }
 
+// The numbers of equal blocks that an axis may have: those that the descriptor has, such as of
+// groups, heads or the elements of a block.
+std::set<int64_t> BlockCountsOf(const OperatorDesc& op, int64_t size) {
+  std::set<int64_t> counts;
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const auto* const count = std::get_if<uint32_t>(&op.values()[i]);
+    if (count == nullptr || op.fields()[i]->kind != FieldKind::kUint) continue;
+    if (*count > 1 && *count < size && size % *count == 0) counts.insert(*count);
+  }
+  return counts;
+}
+
+// The same order with an axis that is in two.
+AxisOrder InTwo(const Dims& sizes, AxisSplit split) {
+  AxisOrder order{std::vector<size_t>(sizes.size() + 1), split};
+  std::iota(order.axes.begin(), order.axes.end(), size_t{0});
+  return order;
+}
+
+// Coordinates of equal blocks, which follow one another, are taken to alternate.
+AxisOrder Alternating(const Dims& sizes, size_t axis, int64_t blocks) {
+  AxisOrder order = InTwo(sizes, {axis, sizes[axis] / blocks});
+  std::swap(order.axes[axis], order.axes[axis + 1]);
+  return order;
+}
+
 // --- padding -------------------------------------------------------------------------------------
 
 std::vector<uint32_t>* FindNumbers(OperatorDesc& op, std::string_view name) {
@@ -126,38 +152,58 @@ std::vector<std::vector<size_t>> OrdersOf(const Dims& sizes, size_t most_axes) {
   return orders;
 }
 
-Computation WithLayout(const Computation& original, size_t input, const std::vector<size_t>& order,
+Dims AxisSplit::Of(const Dims& sizes) const {
+  Dims split;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const bool is_split = length > 0 && d == axis;
+    split.push_back(is_split ? sizes[d] / length : sizes[d]);
+    if (is_split) split.push_back(length);
+  }
+  return split;
+}
+
+std::string AxisOrder::text() const {
+  const std::string order = fmt::format("[{}]", fmt::join(axes, ","));
+  return split.length == 0 ? order : fmt::format("{},split={}/{}", order, split.axis, split.length);
+}
+
+std::vector<AxisOrder> SplitOrdersOf(const OperatorDesc& op, const Dims& sizes) {
+  constexpr int64_t kBlocks[] = {4, 8, 16, 32};
+  constexpr size_t kFewestAxes = 3;  // batch, channels or places, and another one
+  std::vector<AxisOrder> orders;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    for (const int64_t blocks : BlockCountsOf(op, sizes[axis])) {
+      orders.push_back(Alternating(sizes, axis, blocks));
+    }
+  }
+  if (sizes.size() < kFewestAxes) return orders;
+  const size_t last = sizes.size() - 1;
+  for (const int64_t heads : BlockCountsOf(op, sizes[last])) {
+    AxisOrder& heads_first = orders.emplace_back(InTwo(sizes, {last, sizes[last] / heads}));
+    std::swap(heads_first.axes[last - 1], heads_first.axes[last]);
+  }
+  for (const int64_t block : kBlocks) {
+    if (block >= sizes[1] || sizes[1] % block != 0) continue;
+    AxisOrder& blocks_last = orders.emplace_back(InTwo(sizes, {1, block}));
+    std::rotate(blocks_last.axes.begin() + 2, blocks_last.axes.begin() + 3, blocks_last.axes.end());
+  }
+  return orders;
+}
+
+Computation WithLayout(const Computation& original, size_t input, const AxisOrder& order,
                        bool is_written) {
   Computation changed = original;
   ConstTensorView& view = changed.inputs[input];
   const Dims sizes = view.layout.sizes;
-  view = AsConst(PackedCopy(is_written ? Reordered(view, order) : view, changed));
-  view.layout = is_written ? PackedLayout(sizes) : StoredIn(order, sizes);
-  return changed;
-}
-
-std::vector<int64_t> BlocksOf(const OperatorDesc& op, int64_t size) {
-  std::set<int64_t> blocks;
-  for (size_t i = 0; i < op.fields().size(); ++i) {
-    const auto* const number = std::get_if<uint32_t>(&op.values()[i]);
-    if (number == nullptr || op.fields()[i]->kind != FieldKind::kUint) continue;
-    const int64_t count = *number;
-    if (count > 1 && count < size && size % count == 0) blocks.insert({count, size / count});
+  const Dims split = order.split.Of(sizes);
+  view = AsConst(PackedCopy(view, changed));
+  view.layout = PackedLayout(split);
+  if (is_written) view = Reordered(view, order.axes);
+  if (!is_written) view.layout = StoredIn(order.axes, split);
+  if (is_written || order.split.length > 0) {
+    view = AsConst(PackedCopy(view, changed));
+    view.layout = PackedLayout(sizes);
   }
-  return {blocks.begin(), blocks.end()};
-}
-
-Computation WithBlocks(const Computation& original, size_t input, size_t axis, int64_t blocks) {
-  Computation changed = original;
-  const ConstTensorView& view = original.inputs[input];
-  const TensorView copy = PackedCopy(view, changed);
-  const int64_t size = view.layout.sizes[axis];
-  std::vector<Move> moves;
-  for (int64_t at = 0; at < size; ++at) {
-    moves.push_back({view.Slice(axis, Alternating(at, size, blocks), 1), copy.Slice(axis, at, 1)});
-  }
-  CopyAll(moves);
-  changed.inputs[input] = AsConst(copy);
   return changed;
 }
 
@@ -197,16 +243,21 @@ std::vector<Hypothesis> AlternatingGroupsOf(const Evidence& evidence, const Samp
   const int64_t channels = evidence.expected.sizes[1];
   if (groups < 2 || groups == channels) return {};
   const std::string output = TensorSlots(op, TensorRole::kOutput)[evidence.output].path;
+  const auto sizes_of = [&](size_t input) {
+    return evidence.computation.inputs[input].layout.sizes;
+  };
   std::vector<std::string> ids = {
-      fmt::format("other-layout:FilterTensor:axis=0,blocks={}", groups),
-      fmt::format("other-layout:{}:axis=1,blocks={}", output, channels / groups)};
+      fmt::format("other-layout:FilterTensor={}", Alternating(sizes_of(1), 0, groups).text()),
+      fmt::format("other-layout:{}={}", output,
+                  Alternating(evidence.expected.sizes, 1, channels / groups).text())};
   std::vector<Hypothesis> found;
   const auto attempt = [&](const std::string& text) {
     auto hypothesis = OfVariedRun(evidence, ids, text);
     if (IsPromising(evidence, *hypothesis, few)) found.push_back(*std::move(hypothesis));
   };
   attempt("channels of the output belong to groups in turn");
-  ids.push_back(fmt::format("other-layout:InputTensor:axis=1,blocks={}", groups));
+  ids.push_back(
+      fmt::format("other-layout:InputTensor={}", Alternating(sizes_of(0), 1, groups).text()));
   attempt("channels belong to groups in turn");
   return found;
 }
@@ -216,31 +267,25 @@ std::vector<Hypothesis> AlternatingGroupsOf(const Evidence& evidence, const Samp
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few) {
   constexpr size_t kMostAxes = 5;
   std::vector<Hypothesis> found;
-  const auto attempt = [&](const std::string& id, const std::string& text, Computation changed) {
-    Hypothesis hypothesis =
-        OfComputation("other-layout:" + id, text, std::move(changed), evidence.output);
-    if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
-  };
   for (Hypothesis& groups : AlternatingGroupsOf(evidence, few)) found.push_back(std::move(groups));
   const std::vector<TensorSlot> slots = TensorSlots(evidence.computation.op, TensorRole::kInput);
   for (size_t input = 0; input < slots.size(); ++input) {
     const Dims& sizes = evidence.computation.inputs[input].layout.sizes;
     const std::string& name = slots[input].path;
     if (Product(sizes) > kMostCopied) continue;
-    for (const std::vector<size_t>& order : OrdersOf(sizes, kMostAxes)) {
-      const std::string axes = fmt::format("[{}]", fmt::join(order, ","));
-      attempt(fmt::format("{}={}", name, axes),
-              fmt::format("{} read with its axes in the order {}", name, axes),
-              WithLayout(evidence.computation, input, order, false));
-      attempt(fmt::format("{}:written={}", name, axes),
-              fmt::format("{} laid out with its axes in the order {}", name, axes),
-              WithLayout(evidence.computation, input, order, true));
+    std::vector<AxisOrder> orders = SplitOrdersOf(evidence.computation.op, sizes);
+    for (std::vector<size_t>& order : OrdersOf(sizes, kMostAxes)) {
+      orders.push_back({std::move(order)});
     }
-    for (size_t axis = 0; axis < sizes.size(); ++axis) {
-      for (const int64_t blocks : BlocksOf(evidence.computation.op, sizes[axis])) {
-        attempt(fmt::format("{}:axis={},blocks={}", name, axis, blocks),
-                fmt::format("{} read with {} alternating blocks along axis {}", name, blocks, axis),
-                WithBlocks(evidence.computation, input, axis, blocks));
+    for (const AxisOrder& order : orders) {
+      for (const bool is_written : {false, true}) {
+        const std::string axes = order.text();
+        Hypothesis hypothesis = OfComputation(
+            fmt::format("other-layout:{}{}={}", name, is_written ? ":written" : "", axes),
+            is_written ? fmt::format("{} laid out with its axes in the order {}", name, axes)
+                       : fmt::format("{} read with its axes in the order {}", name, axes),
+            WithLayout(evidence.computation, input, order, is_written), evidence.output);
+        if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,19 +45,14 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     Inputs();
     Reversals();
     Shifts();
-    for (const std::vector<size_t>& order : Orders()) Try(Permuted(order));
+    for (const AxisOrder& order : Orders()) Try(Permuted(order));
     Exchanges();
     return std::move(found_);
   }
 
   std::vector<Hypothesis> Layouts() {
-    for (const std::vector<size_t>& order : Orders()) {
+    for (const AxisOrder& order : Orders()) {
       if (!KeepsSizes(order)) Try(ReadPermuted(order));
-    }
-    for (const size_t axis : axes_) {
-      for (const int64_t blocks : BlocksOf(evidence_.computation.op, sizes_[axis])) {
-        Try(ReadByBlocks(axis, blocks));
-      }
     }
     return std::move(found_);
   }
@@ -289,47 +285,41 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     shift.text += " in " + block;
   }
 
-  std::vector<std::vector<size_t>> Orders() const {
+  std::vector<AxisOrder> Orders() const {
     constexpr size_t kMostAxes = 6;
-    return OrdersOf(sizes_, kMostAxes);
+    std::vector<AxisOrder> orders;
+    for (std::vector<size_t>& order : OrdersOf(sizes_, kMostAxes)) {
+      orders.push_back({std::move(order)});
+    }
+    std::ranges::move(SplitOrdersOf(evidence_.computation.op, sizes_), std::back_inserter(orders));
+    return orders;
   }
 
   // If the sizes stay the same, it is written with other axes.
-  bool KeepsSizes(const std::vector<size_t>& order) const {
-    return std::ranges::equal(order, sizes_, {}, [&](size_t d) { return sizes_[d]; });
+  bool KeepsSizes(const AxisOrder& order) const {
+    const Dims sizes = order.split.Of(sizes_);
+    return std::ranges::equal(order.axes, sizes, {}, [&](size_t d) { return sizes[d]; });
+  }
+
+  SourceOf PlacesIn(PlaceKind kind, const AxisOrder& order) const {
+    return Places(
+        {.kind = kind, .numbers = {order.axes.begin(), order.axes.end()}, .split = order.split});
   }
 
   // The k-th element in memory is the k-th of the output with its axes in this order.
-  Hypothesis Permuted(const std::vector<size_t>& order) const {
-    const auto source = Places({PlaceKind::kPermuted, {order.begin(), order.end()}});
-    const std::string text = fmt::format("[{}]", fmt::join(order, ","));
-    return From("permuted:" + text, "written with the axes in the order " + text, source);
-  }
-
-  std::string Name() const {
-    return TensorSlots(evidence_.computation.op, TensorRole::kOutput)[evidence_.output].path;
-  }
-
-  // The output is right, but read as if the coordinates of some blocks alternated.
-  Hypothesis ReadByBlocks(size_t axis, int64_t blocks) const {
-    PlaceVariation place{.kind = PlaceKind::kOtherLayout,
-                         .numbers = {static_cast<int64_t>(axis), blocks}};
-    place.is_of_blocks = true;
-    return From(fmt::format("other-layout:{}:axis={},blocks={}", Name(), axis, blocks),
-                fmt::format("{} read with {} alternating blocks along axis {}", DisplayName(Name()),
-                            blocks, axis),
-                Places(std::move(place)));
+  Hypothesis Permuted(const AxisOrder& order) const {
+    return From("permuted:" + order.text(), "written with the axes in the order " + order.text(),
+                PlacesIn(PlaceKind::kPermuted, order));
   }
 
   // The output is right, but read as if its axes were in this order in memory.
-  Hypothesis ReadPermuted(const std::vector<size_t>& order) const {
-    const std::string name = Name();
-    const auto source =
-        Places({.kind = PlaceKind::kOtherLayout, .numbers = {order.begin(), order.end()}});
-    const std::string text = fmt::format("[{}]", fmt::join(order, ","));
-    return From(fmt::format("other-layout:{}={}", name, text),
-                fmt::format("{} read with its axes in the order {}", DisplayName(name), text),
-                source);
+  Hypothesis ReadPermuted(const AxisOrder& order) const {
+    const std::string name =
+        TensorSlots(evidence_.computation.op, TensorRole::kOutput)[evidence_.output].path;
+    return From(
+        fmt::format("other-layout:{}={}", name, order.text()),
+        fmt::format("{} read with its axes in the order {}", DisplayName(name), order.text()),
+        PlacesIn(PlaceKind::kOtherLayout, order));
   }
 
   // The most frequent distance of values from their places is that of two blocks. Where values

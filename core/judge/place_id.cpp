@@ -25,7 +25,8 @@ constexpr PlaceName kNames[] = {
      "shifted along each axis"},
     {"reversed", PlaceKind::kReversed, "reversed:axis=2 or reversed:axes=[1,2]",
      "reversed along axes"},
-    {"permuted", PlaceKind::kPermuted, "permuted:[0,2,3,1]", "written with other axes"},
+    {"permuted", PlaceKind::kPermuted, "permuted:[0,2,3,1] or permuted:[0,2,1,3],split=2/16",
+     "written with other axes"},
     {"exchanged", PlaceKind::kExchanged, "exchanged:[16,-16],block=[0..15, 16..31]",
      "two blocks in each other's place"},
     {"tail-missing", PlaceKind::kMissingPart,
@@ -35,7 +36,7 @@ constexpr PlaceName kNames[] = {
     {"part-missing", PlaceKind::kMissingPart, "part-missing:axis=1,from=3,to=4",
      "some terms left out"},
     {"other-layout", PlaceKind::kOtherLayout,
-     "other-layout:BTensor=[1,0] or other-layout:BTensor:axis=1,blocks=2",
+     "other-layout:BTensor=[1,0] or other-layout:ATensor=[0,1,3,4,2],split=1/8",
      "a tensor in another layout"},
     {"padding-edge", PlaceKind::kPaddingEdge,
      "padding-edge, or with :mirrored, :symmetric, :wrapped or :zero",
@@ -130,7 +131,10 @@ class Details {
       case PlaceKind::kExchanged:
         return ReadNumbers() && Take(text_, ",block=") && ReadBox();
       case PlaceKind::kOtherLayout:
-        return ReadName(":=") && (Take(text_, ":axis=") ? ReadBlocks() : ReadOrder());
+        return ReadName(":=") && ((place_.is_written = Take(text_, ":written")), true) &&
+               Take(text_, "=") && ReadOrder();
+      case PlaceKind::kPermuted:
+        return ReadOrder();
       case PlaceKind::kPaddingEdge:
         place_.name = text_;
         text_ = {};
@@ -140,17 +144,6 @@ class Details {
       default:
         return ReadNumbers();
     }
-  }
-
-  bool ReadOrder() {
-    place_.is_written = Take(text_, ":written");
-    return Take(text_, "=") && ReadNumbers();
-  }
-
-  // The blocks of an axis.
-  bool ReadBlocks() {
-    place_.is_of_blocks = true;
-    return ReadOne() && Take(text_, ",blocks=") && ReadOne() && place_.numbers[1] > 0;
   }
 
   // A box, a run of elements, or nothing for all.
@@ -202,6 +195,18 @@ class Details {
     const auto numbers = TakeNumbers(text_);
     if (numbers) place_.numbers = *numbers;
     return numbers.has_value();
+  }
+
+  // After ",split=" follow an axis and the length of its blocks: "1/8".
+  bool ReadOrder() {
+    if (!ReadNumbers()) return false;
+    if (!Take(text_, ",split=")) return true;
+    const auto axis = TakeNumber(text_);
+    if (!axis || *axis < 0 || !Take(text_, "/")) return false;
+    const auto length = TakeNumber(text_);
+    if (!length || *length < 1) return false;
+    place_.split = {static_cast<size_t>(*axis), *length};
+    return true;
   }
 
   bool ReadBox() {

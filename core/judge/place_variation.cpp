@@ -58,16 +58,11 @@ bool AreAxes(const std::vector<int64_t>& numbers, size_t rank) {
       numbers, [&](int64_t axis) { return axis >= 0 && static_cast<size_t>(axis) < rank; });
 }
 
-bool IsOrder(const std::vector<int64_t>& numbers, size_t rank) {
-  std::vector<int64_t> all(rank);
+bool IsOrder(const PlaceVariation& order, const Dims& sizes) {
+  if (!order.split.Fits(sizes)) return false;
+  std::vector<int64_t> all(order.split.Of(sizes).size());
   std::iota(all.begin(), all.end(), 0);
-  return std::ranges::is_permutation(numbers, all);
-}
-
-// Whether an axis can be cut into so many blocks.
-bool HasBlocks(const std::vector<int64_t>& axis_and_blocks, const Dims& sizes) {
-  const auto axis = static_cast<size_t>(axis_and_blocks[0]);
-  return axis < sizes.size() && sizes[axis] % axis_and_blocks[1] == 0;
+  return std::ranges::is_permutation(order.numbers, all);
 }
 
 // The first element, that in the middle of each axis and the last one, as those at the edges may
@@ -114,22 +109,9 @@ bool PlaceVariation::Moves(const OperatorDesc& op) const {
 
 int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
   const Layout layout = PackedLayout(sizes);
-  if (is_of_blocks) {
-    const auto axis = static_cast<size_t>(numbers[0]);
-    index[axis] = Alternating(index[axis], sizes[axis], numbers[1]);
-    return OffsetOf(layout, index);
-  }
   if (kind == PlaceKind::kPermuted || kind == PlaceKind::kOtherLayout) {
-    Dims permuted;
-    for (const int64_t d : numbers) permuted.push_back(sizes[static_cast<size_t>(d)]);
-    if (kind == PlaceKind::kOtherLayout && !is_written) {
-      Dims in_memory;
-      for (const int64_t d : numbers) in_memory.push_back(index[static_cast<size_t>(d)]);
-      return OffsetOf(PackedLayout(permuted), in_memory);
-    }
-    const Dims at = IndexOf(permuted, OffsetOf(layout, index));
-    for (size_t d = 0; d < at.size(); ++d) index[static_cast<size_t>(numbers[d])] = at[d];
-    return OffsetOf(layout, index);
+    const Dims whole = split.Of(sizes);
+    return SourceInOrder(whole, IndexOf(whole, OffsetOf(layout, index)));
   }
   if (kind == PlaceKind::kReversed) {
     for (const int64_t axis : numbers) {
@@ -151,22 +133,28 @@ int64_t PlaceVariation::SourceAt(const Dims& sizes, Dims index) const {
   return OffsetOf(layout, moved);
 }
 
+int64_t PlaceVariation::SourceInOrder(const Dims& sizes, const Dims& index) const {
+  Dims permuted, moved = index;
+  for (const int64_t d : numbers) permuted.push_back(sizes[static_cast<size_t>(d)]);
+  if (kind == PlaceKind::kOtherLayout && !is_written) {
+    for (size_t d = 0; d < moved.size(); ++d) moved[d] = index[static_cast<size_t>(numbers[d])];
+    return OffsetOf(PackedLayout(permuted), moved);
+  }
+  const Dims at = IndexOf(permuted, OffsetOf(PackedLayout(sizes), index));
+  for (size_t d = 0; d < at.size(); ++d) moved[static_cast<size_t>(numbers[d])] = at[d];
+  return OffsetOf(PackedLayout(sizes), moved);
+}
+
 std::optional<Computation> PlaceVariation::Changed(const Computation& computation) const {
   if (kind == PlaceKind::kPaddingEdge) return WithEdges(computation, *FindBeyond(name));
   if (kind == PlaceKind::kOtherLayout && !IsOutput(computation.op, name)) {
     const auto input = FindInput(computation, name);
-    if (input && is_of_blocks) return WithBlocksOf(computation, *input);
-    if (!input || !IsOrder(numbers, computation.inputs[*input].layout.rank())) return std::nullopt;
-    return WithLayout(computation, *input, {numbers.begin(), numbers.end()}, is_written);
+    if (!input || !IsOrder(*this, computation.inputs[*input].layout.sizes)) return std::nullopt;
+    const std::vector<size_t> axes(numbers.begin(), numbers.end());
+    return WithLayout(computation, *input, {axes, split}, is_written);
   }
   if (kind == PlaceKind::kMissingPart && !is_of_terms) return WithoutPart(computation);
   return computation;
-}
-
-std::optional<Computation> PlaceVariation::WithBlocksOf(const Computation& computation,
-                                                        size_t input) const {
-  if (!HasBlocks(numbers, computation.inputs[input].layout.sizes)) return std::nullopt;
-  return WithBlocks(computation, input, static_cast<size_t>(numbers[0]), numbers[1]);
 }
 
 std::optional<Computation> PlaceVariation::WithoutPart(const Computation& computation) const {
@@ -250,11 +238,10 @@ bool PlaceVariation::Fits(const Computation& computation, size_t output) const {
     case PlaceKind::kReversed:
       return AreAxes(numbers, sizes.size());
     case PlaceKind::kPermuted:
-      return IsOrder(numbers, sizes.size());
+      return IsOrder(*this, sizes);
     case PlaceKind::kOtherLayout: {
       const auto named = FindTensor(computation.op, TensorRole::kOutput, name);
-      return !named || (*named == output && (is_of_blocks ? HasBlocks(numbers, sizes)
-                                                          : IsOrder(numbers, sizes.size())));
+      return !named || (*named == output && IsOrder(*this, sizes));
     }
     case PlaceKind::kExchanged:
       return AreDistances(numbers, sizes) && LiesIn(box, sizes, numbers);

@@ -11,6 +11,8 @@
 //   reversed:axis=2, reversed:axes=[1,2]
 //   permuted:[0,2,3,1]                  written as if the axes were in this order
 //   other-layout:OutputTensor=[1,0]     read as if its axes were in this order in memory
+//   permuted:[0,2,1,3],split=2/16, other-layout:OutputTensor=[0,2,1,3],split=2/16    likewise,
+//                                       with axis 2 as blocks of 16
 //   exchanged:[16,-16],block=[0..15, 16..31]    this block and the one so far from it
 //   tail-missing, head-missing, part-missing, other-layout, padding-edge    as in evidence.h
 #pragma once
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "core/arithmetic/computation.h"
+#include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
 
 namespace dmlop {
@@ -54,18 +57,18 @@ struct Stretch {
 
 struct PlaceVariation {
   PlaceKind kind;
-  // A shift, axes, an order of axes or a distance; the ends of a run; an axis and its blocks; of a
-  // part: its axis, and where it begins and ends, or how long each piece is; -1: at the end.
+  // A shift, axes, an order of axes or a distance; the ends of a run; of a part: its axis, and
+  // where it begins and ends, or how long each piece is; -1: at the end.
   std::vector<int64_t> numbers{};
   std::vector<Stretch> box{};
-  std::string name{};         // of a tensor, of how padding is made, or of states
-  std::string value{};        // a number, or the bits in hexadecimal form
-  bool is_written = false;    // an input is laid out so, not read
-  bool is_of_blocks = false;  // along an axis, coordinates of blocks are taken to alternate
-  bool is_shorter = false;    // an input is shorter, as for a mean of fewer elements
-  bool is_of_terms = false;   // terms are left out of the sums that an element's formula has
-  bool is_of_taps = false;    // these are taps of windows
-  OmissionKind omission{};    // how they are
+  std::string name{};        // of a tensor, of how padding is made, or of states
+  std::string value{};       // a number, or the bits in hexadecimal form
+  AxisSplit split{};         // of the axes that are in another order
+  bool is_written = false;   // an input is laid out so, not read
+  bool is_shorter = false;   // an input is shorter, as for a mean of fewer elements
+  bool is_of_terms = false;  // terms are left out of the sums that an element's formula has
+  bool is_of_taps = false;   // these are taps of windows
+  OmissionKind omission{};   // how they are
 
   // Returns whether right elements are in other places.
   bool Moves(const OperatorDesc& op) const;
@@ -90,7 +93,7 @@ struct PlaceVariation {
                                        const ElementsFunction& compute) const;
 
  private:
-  std::optional<Computation> WithBlocksOf(const Computation& computation, size_t input) const;
+  int64_t SourceInOrder(const Dims& sizes, const Dims& index) const;
   std::optional<Computation> WithoutPart(const Computation& computation) const;
   bool FitsAxis(const Computation& computation, const TermAxis& axis) const;
   std::optional<TermAxis> FindAxis(const Computation& computation) const;

@@ -278,6 +278,14 @@ def attended(query, key, value, scale, read):
     return read(softmax(read(query) @ read(key).swapaxes(1, 2) * F4(scale))) @ read(value)
 
 
+def attended_by_heads(query, key, value):
+    return np.concatenate([attended(query[..., h], key[..., h], value[..., h], 0.5, lambda x: x) for h in (np.s_[:4], np.s_[4:])], -1)
+
+
+def heads_first(x, heads):
+    return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2).reshape(x.shape)
+
+
 def folded(columns, taps):
     """The sums of some taps of windows of 3 by 3 in an image of 10 by 10."""
     image = np.zeros((1, 3, 10, 10), F4)
@@ -309,6 +317,7 @@ GATES, GATES_OF_STATES = numbers(1, 1, 12, 5), numbers(1, 1, 12, 4)
 GRU = {"type": "GRU", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_SIGMOID"}, {"Type": "ACTIVATION_TANH"}], "LinearBeforeReset": True,
        "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [6, 1, 3, 4]}}
 QUERY, KEY = numbers(2, 9, 8), numbers(2, 11, 8)
+MANY_FILTERS = numbers(8, 5, 3, 3)
 ATTENTION = {"type": "MULTIHEAD_ATTENTION", "Scale": 0.5, "MaskFilterValue": -10000, "HeadCount": 1, "MaskType": "NONE"}
 ATTENDED = [("QueryTensor", QUERY), ("KeyTensor", KEY), ("ValueTensor", KEY)]
 WEIGHTS_OF_KEYS = softmax(QUERY @ KEY.transpose(0, 2, 1) / 2)
@@ -530,6 +539,10 @@ FAULTS = {
                                          "other-layout"),
     "a filter laid out with channels last": (conv(), [X, FILTER], convolution(X, FILTER.transpose(0, 2, 3, 1).reshape(FILTER.shape), (1, 1), (1, 1)),
                                              "other-layout"),
+    "heads written before places": (ATTENTION | {"HeadCount": 2}, ATTENDED, heads_first(attended_by_heads(QUERY, KEY, KEY), 2), "permuted:[0,2,1,3],split=2/4"),
+    "keys with their heads first": (ATTENTION | {"HeadCount": 2}, ATTENDED, attended_by_heads(QUERY, KEY.reshape(2, 2, 11, 4).swapaxes(1, 2).reshape(KEY.shape), KEY), "other-layout"),
+    "channels written in blocks of 4": (conv(), [X, MANY_FILTERS], np.moveaxis(convolution(X, MANY_FILTERS, (1, 1), (1, 1)).reshape(2, 2, 4, 12, 14), 2, 4).reshape(2, 8, 12, 14),
+                                        "permuted:[0,1,3,4,2],split=1/4"),
     "a product that is read by columns": (gemm(), [A, B], AB.reshape(48, 40).T, "other-layout:OutputTensor=[1,0]"),
     "the last values of attention missing": (ATTENTION, ATTENDED, WEIGHTS_OF_KEYS[..., :8] @ KEY[:, :8], "tail-missing:axis=1,from=8,of=ValueTensor"),
     "no past of attention": (ATTENTION, ATTENDED + [("PastKeyTensor", numbers(2, 1, 3, 8)), ("PastValueTensor", numbers(2, 1, 3, 8, seed=1))], WEIGHTS_OF_KEYS @ KEY,
@@ -672,11 +685,11 @@ FAULTS |= {
     "a dilation of columns forgotten from the same place on": (conv(StartPadding=[1, 1], EndPadding=[1, 5], Dilations=[1, 3]), [X, FILTER], CONVOLVED,
                                                                "/desc/Dilations/1=1 + /desc/EndPadding/1=1"),
     "channels that belong to groups in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, IN_TURN, BESIDE),
-                                               "other-layout:InputTensor:axis=1,blocks=2"),
+                                               "other-layout:InputTensor=[0,2,1,3,4],split=1/4"),
     "channels of the output that belong to groups in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, BESIDE, IN_TURN),
-                                                             "other-layout:FilterTensor:axis=0,blocks=2 + other-layout:OutputTensor:axis=1,blocks=3"),
+                                                             "other-layout:FilterTensor=[1,0,2,3,4],split=0/3 + other-layout:OutputTensor=[0,2,1,3,4],split=1/2"),
     "channels of groups written in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, BESIDE, BESIDE)[:, [0, 3, 1, 4, 2, 5]],
-                                           "other-layout:OutputTensor:axis=1,blocks=3"),
+                                           "permuted:[0,2,1,3,4],split=1/3"),
     "what is on and off exchanged": ({"type": "ONE_HOT", "Axis": 1, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [12, 12]}}, [INDICES[:, :1], F4([[0.25, 0.75]])],
                                      np.where(np.arange(12) == INDICES[:, :1], F4(0.25), F4(0.75)), "/bindings/ValuesTensor=[0.75,0.25]"),
     "the last columns of each head missing": (ATTENTION | {"HeadCount": 2}, ATTENDED, attended_by_heads(QUERY, KEY, KEY, 0.5, [0, 1, 2]), "tail-missing:axis=2,from=3,terms"),

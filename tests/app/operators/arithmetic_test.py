@@ -375,6 +375,7 @@ class ArithmeticTest(ProgramTest):
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "other-layout:ATensor:written=[1,0]", product(a.T.reshape(4, 6), b))
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "part-missing:axis=1,from=2,to=3", product(np.delete(a, 2, 1), np.delete(b, 2, 0)))
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "part-missing:axis=1,from=2,to=3,of=BTensor", product(a, b * SINGLE([1, 1, 0, 1])))
+        self.check(add, [x, y], "permuted:[0,1,3,2],split=1/2", total.reshape(*total.shape[:1], -1, 2, total.shape[2]).swapaxes(2, 3).reshape(total.shape))
         self.check(add, [x, y], "other-layout:OutputTensor=[2,0,1]", total.reshape(5, 2, 6).transpose(1, 2, 0))
         self.check(add, [x, y], "other-layout:OutputTensor:written=[2,0,1]", total.transpose(2, 0, 1).reshape(total.shape))
         self.check(gemm(SINGLE, 4, 6, 4), [a, b], "other-layout:ATensor:axis=1,blocks=2", product(a[:, [0, 2, 4, 1, 3, 5]], b))
