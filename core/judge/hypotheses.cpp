@@ -88,7 +88,7 @@ class HypothesisList {
         }
         break;
       case Stage::kPairs:
-        Descriptors(Pairs());
+        Descriptors(Pairs(), PairsOf::kAnyFields);
         break;
       case Stage::kChangeAndArithmetic:
         if (TakesAllPairs()) ArithmeticsOfChanges();
@@ -169,7 +169,10 @@ class HypothesisList {
     return change.pointer.substr(0, change.pointer.find('/', std::string_view("/desc/").size()));
   }
 
-  void Descriptors(const std::vector<Changes>& all) {
+  enum class PairsOf { kOneMeaning, kAnyFields };
+
+  // Pairs of one meaning, such as of a mask and its type, are as simple as the last change.
+  void Descriptors(const std::vector<Changes>& all, PairsOf pairs = PairsOf::kOneMeaning) {
     std::vector<std::optional<Hypothesis>> found(all.size());
     ParallelFor(std::ssize(all), 4, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
@@ -179,7 +182,9 @@ class HypothesisList {
     for (size_t i = 0; i < all.size(); ++i) {
       if (!found[i]) continue;
       const DescriptorChange& last = all[i].back();
-      const bool is_pair = all[i].size() > 1 && last.value != "null";
+      const bool is_left_out =
+          last.value == "null" && (pairs == PairsOf::kOneMeaning || all[i].front().value == "null");
+      const bool is_pair = all[i].size() > 1 && !is_left_out;
       Add(*std::move(found[i]), is_pair ? kPair : KindOfChange(evidence_.computation.op, last));
     }
   }

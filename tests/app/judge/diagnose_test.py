@@ -403,6 +403,9 @@ FAULTS = {
     "the first row gathered for all": ({"type": "GATHER", "Axis": 0, "IndexDimensions": 1}, [SQUARE, INDICES[:1]], SQUARE[INDICES[0] * 0], "/bindings/IndicesTensor=0"),
     "zeros between what is scattered": ({"type": "SCATTER", "Axis": 1}, [SQUARE[:12], SCATTERED, OTHER[:12, :12]], scattered(SQUARE[:12] * 0, SCATTERED, OTHER[:12, :12]),
                                         "/bindings/InputTensor=0"),
+    "neither a bias nor an activation": (conv(FusedActivation={"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}), [("InputTensor", X), ("FilterTensor", FILTER), ("BiasTensor", BIAS)],
+                                         convolution(X, FILTER, (1, 1), (1, 1)),
+                                         "/desc/FusedActivation=null + /desc/BiasTensor=null"),
     # arithmetics
     "sums in FLOAT16 backwards": (gemm(), [A_HALVES, B_HALVES], added_in_order(A_HALVES[:, ::-1], B_HALVES[::-1]), "sums-float16:unfused,backwards"),
     "sums in FLOAT16 of two halves": (gemm(), [A_HALVES[:, :60], B_HALVES[:60]], added_in_parts(A_HALVES[:, :60], B_HALVES[:60], 30), "sums-float16:parts=2,unfused"),

@@ -322,6 +322,13 @@ class ArithmeticTest(ProgramTest):
         product = {"type": "MATRIX_MULTIPLY_INTEGER"}
         self.check(product, [a, b], "wrapped:int16", sums.astype("i2").astype("i4"))
         self.check(product, [a, b], "saturated:int16", np.clip(sums, -2**15, 2**15 - 1).astype("i4"))
+        terms = a.T.astype("i8")[:, :, None] * b[:, None, :]
+        self.check(product, [a, b], "saturated:int16-pairs", np.clip(terms[::2] + terms[1::2], -2**15, 2**15 - 1).sum(0).astype("i4"))
+        mixed = b.view("i1")
+        total = np.zeros((40, 9), "i8")
+        for k in range(60):
+            total = np.clip(total + a[:, k:k + 1].astype("i8") * mixed[k], -2**15, 2**15 - 1)
+        self.check(product, [a, mixed], "saturated:int16-steps", total.astype("i4"))
         zero = self.random.integers(0, 256, 40).astype("u1")[:, None]
         signed = {name: f'/desc/{name}Tensor/DataType="INT8"' for name in ("A", "AZeroPoint")}
         for names, left, offset in [(["A"], a.view("i1"), zero), (["AZeroPoint"], a, zero.view("i1")),
