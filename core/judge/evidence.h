@@ -291,6 +291,7 @@ std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
 //   part-missing:taps,from=3,to=4,terms    taps of windows, in row-major order
 //   tail-missing:axis=1,from=80,of=BTensor    where that is not the first input that fits
 //   head-missing:axis=1,every=1024         sums, or states, begin anew at every 1024-th element
+//   head-missing:axis=1,every=32,from=4    likewise, at 4, 36, and so on
 //   other-layout:BTensor=[1,0]             read as if its axes were in this order in memory
 //   other-layout:BTensor:written=[1,0]     laid out so in memory, and read in the usual order
 //   other-layout:BTensor=[0,1,3,4,2],split=1/8    axis 1 is two: of blocks of 8, and within them

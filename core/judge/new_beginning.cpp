@@ -73,7 +73,7 @@ class CutComputation {
     std::map<int64_t, ElementsOfPiece> by_begin;
     for (size_t i = 0; i < elements.size(); ++i) {
       Dims index = IndexOf(sizes_, elements[i]);
-      const int64_t begin = CoordinateOf(index) / pieces_.length * pieces_.length;
+      const int64_t begin = BeginOfPiece(CoordinateOf(index));
       Dims sizes = sizes_;
       if (IsCut(sizes_)) {
         index[OutputAxis()] -= begin;
@@ -107,7 +107,15 @@ class CutComputation {
   AxisPieces pieces_;
 
  private:
-  Piece PieceAt(int64_t begin) const { return {begin, std::min(pieces_.length, Length() - begin)}; }
+  int64_t BeginOfPiece(int64_t coordinate) const {
+    const int64_t behind = coordinate - pieces_.first;
+    return behind < 0 ? 0 : coordinate - behind % pieces_.length;
+  }
+
+  Piece PieceAt(int64_t begin) const {
+    const int64_t length = begin < pieces_.first ? pieces_.first : pieces_.length;
+    return {begin, std::min(length, Length() - begin)};
+  }
 
   std::optional<Computation> Cut(const Piece& piece) const {
     Computation cut = original_;
@@ -259,36 +267,39 @@ std::vector<VariedElement> Varied(std::span<const int64_t> elements,
 }
 
 // A result that begins anew is right up to the first such place, or from the last one on.
-std::vector<int64_t> LengthsOfPieces(const Evidence& evidence, size_t axis) {
+std::vector<AxisPieces> PiecesAlong(const Evidence& evidence, size_t axis) {
   constexpr size_t kMost = 16;
-  if (evidence.expected.sizes[axis] == 1) return {1};
-  int64_t first = evidence.expected.sizes[axis];
+  const int64_t size = evidence.expected.sizes[axis];
+  if (size == 1) return {{axis, 1, 1}};
+  int64_t first = size;
   int64_t last = 0;
   for (const int64_t element : evidence.wrong) {
     const int64_t coordinate = IndexOf(evidence.expected.sizes, element)[axis];
     first = std::min(first, coordinate);
     last = std::max(last, coordinate);
   }
-  std::vector<int64_t> lengths;
-  if (first > 0) lengths.push_back(first);
-  for (int64_t length = last + 1; length > 0 && lengths.size() < kMost; --length) {
-    if ((last + 1) % length == 0 && length != first && length < evidence.expected.sizes[axis]) {
-      lengths.push_back(length);
+  std::vector<AxisPieces> found;
+  if (first > 0) found.push_back({axis, first, first});
+  const int64_t behind = size - 1 - last;
+  if (behind > 0 && size % behind > 0) found.push_back({axis, behind, size % behind});
+  for (int64_t length = last + 1; length > 0 && found.size() < kMost; --length) {
+    if ((last + 1) % length == 0 && length != first && length < size) {
+      found.push_back({axis, length, length});
     }
   }
-  return lengths;
+  return found;
 }
 
-Hypothesis InPieces(const Evidence& evidence, size_t axis, int64_t length,
-                    const KindOfState& kind) {
-  const auto& [state, name, text] = kind;
-  Hypothesis hypothesis{{fmt::format("head-missing:axis={},every={}{}{}", axis, length,
-                                     name.empty() ? "" : ",", name)},
-                        fmt::format("begun anew at every {} along axis {}{}", length, axis, text),
-                        nullptr,
-                        nullptr};
-  hypothesis.compute = [&evidence, pieces = AxisPieces{axis, length, state}](
-                           std::span<const int64_t> elements) {
+Hypothesis InPieces(const Evidence& evidence, const AxisPieces& pieces, const KindOfState& kind) {
+  const auto [axis, length, first, state] = pieces;
+  const std::string from = first == length ? "" : fmt::format(",from={}", first);
+  Hypothesis hypothesis{
+      {fmt::format("head-missing:axis={},every={}{}{}{}", axis, length, from,
+                   kind.name.empty() ? "" : ",", kind.name)},
+      fmt::format("begun anew at every {} along axis {}{}", length, axis, kind.text),
+      nullptr,
+      nullptr};
+  hypothesis.compute = [&evidence, pieces](std::span<const int64_t> elements) {
     return Varied(elements,
                   BegunAnew(evidence.computation, evidence.output, pieces, elements, ElementsOf));
   };
@@ -314,11 +325,12 @@ std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const SampledE
   const bool has_states = HasFirstStates(evidence.computation.op);
   std::vector<Hypothesis> found;
   for (const size_t axis : AxesOf(evidence)) {
-    for (const int64_t length : LengthsOfPieces(evidence, axis)) {
+    for (AxisPieces pieces : PiecesAlong(evidence, axis)) {
       for (const KindOfState& kind : kStates) {
+        pieces.state = kind.state;
         const bool is_zero = kind.state != FirstState::kGiven;
-        if (is_zero && (!has_states || length > 1)) continue;
-        Hypothesis hypothesis = InPieces(evidence, axis, length, kind);
+        if (is_zero && (!has_states || pieces.length > 1)) continue;
+        Hypothesis hypothesis = InPieces(evidence, pieces, kind);
         if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
       }
     }

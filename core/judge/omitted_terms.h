@@ -69,10 +69,12 @@ enum class FirstState : uint8_t { kGiven, kZero, kZeroLater };
 std::optional<FirstState> FindFirstState(std::string_view name);
 
 // Pieces of so many coordinates along an axis, each of which is computed by itself, as of running
-// sums that begin anew.
+// sums that begin anew. The first has another length where those of a scan that runs backwards are
+// counted from the end.
 struct AxisPieces {
   size_t axis;
   int64_t length;
+  int64_t first;  // the length of the first piece
   FirstState state = FirstState::kGiven;
 };
 

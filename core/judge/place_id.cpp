@@ -164,7 +164,7 @@ class Details {
   bool ReadPart() {
     if (name_.id == "head-missing" && Take(text_, ",every=")) {
       place_.kind = PlaceKind::kBegunAnew;
-      return ReadOne() && place_.numbers.back() > 0 && ReadFirstState();
+      return ReadOne() && place_.numbers.back() > 0 && ReadFirst() && ReadFirstState();
     }
     const bool has_from = name_.id != "head-missing";
     const bool has_to = name_.id != "tail-missing";
@@ -178,6 +178,9 @@ class Details {
     place_.omission.is_last = place_.is_of_terms && Take(text_, ",last");
     return !Take(text_, ",of=") || ReadName("");
   }
+
+  // The length of the first piece, if it is another one.
+  bool ReadFirst() { return !Take(text_, ",from=") || (ReadOne() && place_.numbers.back() > 0); }
 
   bool ReadFirstState() {
     if (!Take(text_, ",")) return true;

@@ -96,7 +96,8 @@ bool AreDistances(std::span<const int64_t> numbers, const Dims& sizes) {
 }
 
 AxisPieces PiecesOf(const PlaceVariation& place) {
-  return {static_cast<size_t>(place.numbers[0]), place.numbers[1], *FindFirstState(place.name)};
+  return {static_cast<size_t>(place.numbers[0]), place.numbers[1], place.numbers.back(),
+          *FindFirstState(place.name)};
 }
 
 }  // namespace

@@ -570,6 +570,8 @@ FAULTS = {
     "a mean of fewer": ({"type": "REDUCE", "Function": "AVERAGE", "Axes": [2]}, [CUBE], CUBE[:, :, :32].mean(2, keepdims=True), "tail-missing:axis=2,from=32"),
     "sums begin anew": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}, [LONG],
                         running_sums(LONG, 256), "head-missing:axis=1,every=256"),
+    "sums that begin anew from the end on": ({"type": "CUMULATIVE_SUMMATION", "Axis": 1, "AxisDirection": "DECREASING", "HasExclusiveSum": False}, [LONG],
+                                             running_sums(LONG[:, ::-1], 256)[:, ::-1], "head-missing:axis=1,every=256,from=232"),
     "a column of a filter missing": (conv(), [X, FILTER], convolution(X, FILTER * F4([1, 1, 0]), (1, 1), (1, 1)), "tail-missing:axis=3,from=2"),
     "positive terms missing in the middle": ({"type": "REDUCE", "Function": "L1", "Axes": [2]}, [CUBE],
                                              np.abs(np.delete(CUBE, np.s_[11:19], 2)).sum(2, keepdims=True), "part-missing:axis=2,from=11,to=19"),
