@@ -34,7 +34,7 @@ class PartSearch {
         omission_(omission),
         few_(few),
         size_(omission.size()),
-        work_(std::max<int64_t>(omission.WorkOf(few.size()), 1)),
+        work_(std::max<int64_t>(omission.WorkOfFew(few.size()), 1)),
         tries_(kMostTried / work_) {}
 
   bool HasTries() const { return tries_ >= kFewestTries; }
@@ -96,7 +96,7 @@ class PartSearch {
     std::vector<int64_t> fewest = few_;
     fewest.resize(std::min(fewest.size(), kFewest));
     tries_left_ = tries_;
-    const int64_t each = std::max<int64_t>(omission_.WorkOf(fewest.size()), 1);
+    const int64_t each = std::max<int64_t>(omission_.WorkOfFew(fewest.size()), 1);
     std::vector<std::pair<double, AxisPart>> rests;
     for (int64_t at = 0; at < size_; ++at) rests.push_back({INFINITY, {at, at + 1}});
     if (each * size_ > kMostTried) return rests[0].second;

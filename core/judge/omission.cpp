@@ -103,6 +103,9 @@ class WithoutTerms : public Omission {
   int64_t WorkOf(size_t elements) const override {
     return static_cast<int64_t>(elements) * evidence_.formula_work;
   }
+  int64_t WorkOfFew(size_t elements) const override {
+    return static_cast<int64_t>(elements) * terms_->WorkOfFew();
+  }
 
   std::vector<AxisPart> Known() const override {
     return sums_ ? sums_->Fitting() : std::vector<AxisPart>();

@@ -32,6 +32,8 @@ class Omission {
 
   // The work of computing so many elements without a part, in operations of formulas.
   virtual int64_t WorkOf(size_t elements) const = 0;
+  // The same of the few, whose formulas may be known.
+  virtual int64_t WorkOfFew(size_t elements) const { return WorkOf(elements); }
 
   // Parts that need not be searched for.
   virtual std::vector<AxisPart> Known() const { return {}; }

@@ -244,35 +244,38 @@ std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Re
 // The formula of some elements, and the coordinates of the terms of its lists.
 struct OmittedTerms::Known {
   std::unique_ptr<ElementFormula> formula;
-  std::map<Node, std::vector<int64_t>> coordinates;
-  std::vector<Node> depending;  // the lists and what depends on them
+  std::map<Node, std::vector<int64_t>> coordinates{};
+  std::vector<Node> lists{};      // that have terms along the axis, in rising order
+  std::vector<Node> last{};       // those of them on which no other one depends
+  std::vector<Node> depending{};  // all lists and what depends on them
 
-  // Whether a list has terms along the axis.
-  bool IsAlongAxis(Node list) const {
-    const auto terms = formula->formula().operands(list);
-    if (terms.size() < 2 && !formula->formula().HasList(list)) return false;
-    const auto of_terms = coordinates.find(list);
-    return of_terms != coordinates.end() &&
-           std::ranges::any_of(of_terms->second, [](int64_t at) { return at >= 0; });
+  void FindLists() {
+    for (const auto& [list, of_terms] : coordinates) {
+      const auto terms = formula->formula().operands(list);
+      const bool is_list = terms.size() > 1 || formula->formula().HasList(list);
+      const bool is_along_axis = std::ranges::any_of(of_terms, [](int64_t at) { return at >= 0; });
+      if (is_list && is_along_axis) lists.push_back(list);
+    }
+    FindLast();
   }
 
-  std::vector<Node> Lists() const {
-    std::vector<Node> lists = formula->lists();
-    std::erase_if(lists, [&](Node list) { return !IsAlongAxis(list); });
-    return lists;
+  // Goes from what depends to what it depends on.
+  void FindLast() {
+    std::vector<bool> is_needed(formula->last() + 1);  // by a list
+    for (Node node = formula->last() + 1; node-- > 0;) {
+      const bool is_list = std::ranges::binary_search(lists, node);
+      if (is_list && !is_needed[node]) last.push_back(node);
+      if (!is_list && !is_needed[node]) continue;
+      for (const Node operand : formula->formula().operands(node)) is_needed[operand] = true;
+    }
+    std::ranges::sort(last);
   }
 
-  // Those on which no other one along the axis depends.
-  std::vector<Node> LastLists() const {
-    const std::vector<Node> lists = Lists();
-    std::vector<Node> last = lists;
-    std::erase_if(last, [&](Node list) {
-      const std::vector<Node> later = formula->DependingOn({&list, 1});
-      return std::ranges::any_of(lists, [&](Node other) {
-        return other != list && std::ranges::binary_search(later, other);
-      });
-    });
-    return last;
+  // The operations of an element without a part.
+  int64_t Work() const {
+    int64_t work = 0;
+    for (const Node node : depending) work += std::ssize(formula->formula().operands(node)) + 1;
+    return work;
   }
 
   bool HasMeans() const {
@@ -280,9 +283,9 @@ struct OmittedTerms::Known {
   }
 
   ElementFormula::Results Without(const AxisPart& part, const OmissionKind& kind) const {
-    const std::vector<Node> shortened = kind.is_last ? LastLists() : Lists();
+    const std::vector<Node>& shortened = kind.is_last ? last : lists;
     const auto left_of = [&](Node list) -> std::optional<std::vector<Node>> {
-      if (std::ranges::find(shortened, list) == shortened.end()) return std::nullopt;
+      if (!std::ranges::binary_search(shortened, list)) return std::nullopt;
       const auto terms = formula->formula().operands(list);
       const std::vector<int64_t>& of_terms = coordinates.at(list);
       std::vector<Node> left;
@@ -314,16 +317,24 @@ OmittedTerms::Known OmittedTerms::KnownOf(const ElementQuestion& question,
                                           std::span<const size_t> group) const {
   auto first = FormulaOfFirst(question, group);
   if (!first) return {};
-  Known known{
-      std::make_unique<ElementFormula>(std::move(first->formula), std::move(first->ends)), {}, {}};
+  Known known{std::make_unique<ElementFormula>(std::move(first->formula), std::move(first->ends))};
   const std::vector<Node> lists = known.formula->lists();
   for (const Node list : lists) {
     known.coordinates[list] =
         CoordinatesOfTerms(evidence_.computation, question.At(group[0]), known.formula->formula(),
                            list, axis_, TermPathAlong(axis_));
   }
+  known.FindLists();
   known.depending = known.formula->DependingOn(lists);
   return known;
+}
+
+int64_t OmittedTerms::WorkOfFew() const {
+  int64_t work = 1;
+  for (const auto& [element, known] : few_) {
+    work = std::max(work, known->formula ? known->Work() : evidence_.formula_work);
+  }
+  return work;
 }
 
 std::vector<OmissionKind> OmittedTerms::Kinds() const {
@@ -331,7 +342,7 @@ std::vector<OmissionKind> OmittedTerms::Kinds() const {
   for (const auto& [element, known] : few_) {
     if (!known->formula) continue;
     has_means |= known->HasMeans();
-    has_dependent |= known->LastLists().size() < known->Lists().size();
+    has_dependent |= known->last.size() < known->lists.size();
   }
   std::vector<OmissionKind> kinds;
   for (const bool is_last : {false, true}) {

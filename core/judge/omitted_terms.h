@@ -118,6 +118,9 @@ class OmittedTerms {
   // `few` are elements that are asked for many times.
   OmittedTerms(const Evidence& evidence, const TermAxis& axis, std::span<const int64_t> few);
 
+  // The most operations that one of the few takes without a part.
+  int64_t WorkOfFew() const;
+
   // The kinds that make a difference to the few: of means, it matters what they are divided by, and
   // of sums that depend on others, whether these have all terms.
   std::vector<OmissionKind> Kinds() const;
