@@ -22,10 +22,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // --- elements to look at -------------------------------------------------------------------------
 
-// Corners, the middle, and some that are spread over the output: more where values choose the
-// terms, of which many elements have none or one, and few have several of both signs.
+// Corners, the middle, and some that are spread over the output: more where many elements have no
+// terms.
 std::vector<Dims> SampleOf(const OperatorDesc& op, const Dims& sizes) {
-  const int64_t spread = op.info().values_choose ? 101 : 11;
+  const int64_t spread = SamplesRegions(op) ? 101 : 11;
   const int64_t count = Product(sizes);
   std::vector<int64_t> numbers = {0, count / 2, count - 1};
   for (int64_t k = 1; k < spread; ++k) numbers.push_back(count * k / spread);
@@ -123,7 +123,8 @@ class UnitsOfOutput {
   }
 
   void Measure() {
-    if (character_.is_of_one_sign && !IsWeighted()) {
+    // Where values choose the terms, other elements may have several of both signs.
+    if (character_.is_of_one_sign && !IsWeighted() && !op_.info().values_choose) {
       TakeResults();
       return CountTerms({});
     }

@@ -245,6 +245,27 @@ class UnitsTest(ProgramTest):
                 with self.subTest(name, terms=terms):
                     self.assertEqual(self.statuses(document, actual), (False, False))
 
+    def test_sums_that_values_choose(self):
+        """One pixel of a gradient of maxima wins nine windows, whose gradients cancel; all others win one or none."""
+        image, gradients = np.zeros((1, 1, 64, 64), "f4"), np.zeros((1, 1, 62, 62), "f4")
+        image[0, 0, 30, 33] = 1
+        won = normal(9)
+        won[8] = np.float32(1e-3) - won[:8].sum(dtype="f8")
+        gradients[0, 0, 28:31, 31:34] = won.reshape(3, 3)
+        self.bind((image, gradients))
+        document = operator("MAX_POOLING_GRAD", {"InputTensor": "a.npy", "InputGradientTensor": "b.npy"}, Strides=[1, 1],
+                            WindowSize=[3, 3], StartPadding=[0, 0], EndPadding=[0, 0], Dilations=[1, 1])
+        actual = self.result_of(document)
+        right = actual[0, 0, 30, 33]
+        self.assertEqual(right, np.float32(won.sum(dtype="f8")))
+        actual[0, 0, 30, 33] += np.float32(8 * U * np.abs(won).sum())
+        self.assertGreater(abs(actual[0, 0, 30, 33] - right), 100 * U * abs(right))
+        found = self.judged(document, actual, "--tolerance", "sums", status=0)
+        excused = (np.spacing(actual[0, 0, 30, 33]) + np.spacing(right)) / 2
+        error = abs(float(actual[0, 0, 30, 33]) - float(right)) - excused
+        self.assertAlmostEqual(found["units"]["max"] / (error / (U * np.abs(won).sum(dtype="f8"))), 1, delta=1e-4)
+        self.assertEqual(found["terms"], 9)
+
     def test_noise_is_a_matter_of_the_median(self):
         """TF32 at 16384 terms passes `sums`, but not `noise`."""
         a, b = (random.standard_normal(shape).astype("f4") for shape in ((32, 16384), (16384, 32)))
