@@ -132,11 +132,11 @@ HWY_ATTR HeadTail SumOfRow(const T* x, int64_t count, double* wide) {
       plain.parts[v] = hn::Add(plain.parts[v], part);
     }
   });
-  const int bits = range.BitsOfElements() + BitsOfTerms(count);
-  const int bits_of_all = bits + std::bit_width(static_cast<uint64_t>(kBlock));
-  if (bits_of_all <= 53) return {plain.Total() + 0.0, 0};  // a zero is positive
+  const int bits = range.BitsOfElements();
+  // Then the total is exact, too; a zero is positive.
+  if (bits + BitsOfTerms(kBlock * count) <= 53) return {plain.Total() + 0.0, 0};
   AccurateSums sums(plain);
-  if (bits > 53) {
+  if (bits + BitsOfTerms(count) > 53) {
     sums = AccurateSums(BlockSums(-0.0));
     ForBlocks(x, count, T{}, [&](int64_t, const T* block) HWY_ATTR {
       for (size_t v = 0; v < kBlockVectors; ++v) {
