@@ -131,8 +131,8 @@ bool ChoosesFirstOfEquals(const OperatorDesc& op);
 std::vector<ElementBytes> LastOfEquals(const Computation& computation, size_t output,
                                        std::span<const int64_t> elements);
 
-// Whether an operator selects floats in their order, NaN last; and the elements of an output if NaN
-// is the greatest number.
+// Returns whether an operator selects floats in their order, NaN last; and the elements of an
+// output if NaN is the greatest number.
 bool SelectsInOrder(const OperatorDesc& op);
 std::vector<ElementBytes> SelectedNanFirst(const Computation& computation, size_t output,
                                            std::span<const int64_t> elements);

@@ -117,8 +117,8 @@ Hypothesis WithinUnits(const Evidence& evidence, const ArithmeticVariation& vari
   return hypothesis;
 }
 
-// Whether a good part of what differs is beyond noise, or most is a good way there. Of a right
-// device, a few elements may be just beyond it, as units of functions are only generous.
+// Returns whether a good part of what differs is beyond noise, or most is a good way there. Of a
+// right device, a few elements may be just beyond it, as units of functions are only generous.
 bool AreManyBeyondNoise(const Evidence& evidence) {
   const std::vector<int64_t> others = Those(evidence.right, [&](int64_t element) {
     return evidence.actual.Bytes(element) != evidence.expected.Bytes(element);

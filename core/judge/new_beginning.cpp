@@ -32,7 +32,7 @@ bool IsFirstState(const TensorSlot& slot) {
   return slot.path.ends_with("InitTensor");
 }
 
-// Whether a network is given the states that it begins with.
+// Returns whether a network is given the states that it begins with.
 bool HasFirstStates(const OperatorDesc& op) {
   return IsNetwork(op) && std::ranges::any_of(TensorSlots(op, TensorRole::kInput), IsFirstState);
 }
@@ -211,7 +211,7 @@ class CutNetwork : public CutComputation {
     states = AsConst(cleared);
   }
 
-  // Whether a direction begins with the piece.
+  // Returns whether a direction begins with the piece.
   bool IsFirst(const Piece& piece, int64_t direction, int64_t item) const {
     return IsBackward(direction) ? piece.begin + piece.size >= StepsOf(item) : piece.begin == 0;
   }

@@ -59,7 +59,8 @@ class SampleAxis {
   };
   Inside InsideOf(int64_t output) const;
 
-  // Whether the pixel lies between the first and the last sample within bounds, or beside one.
+  // Returns whether the pixel lies between the first and the last sample within bounds, or beside
+  // one.
   bool Reaches(int64_t pixel) const;
 
   // These samples in their order. Each distinct place costs time.
@@ -127,8 +128,8 @@ struct OutputPart {
 // The batch of a region, clamped to the count.
 int64_t BatchOf(const ConstTensorView& batches, int64_t region, int64_t count);
 
-// Whether samples of a region may lie on a pixel {.., y, x} or beside it, which costs less time
-// than to list them. `sizes` are the image's, {N, C, H, W}.
+// Returns whether samples of a region may lie on a pixel {.., y, x} or beside it, which costs less
+// time than to list them. `sizes` are the image's, {N, C, H, W}.
 bool MayReach(const RegionRule& rule, const Dims& sizes, const ConstTensorView& regions,
               int64_t region, const Dims& pixel);
 
