@@ -385,8 +385,8 @@ class ArithmeticTest(ProgramTest):
         self.check(add, [x, y], "permuted:[0,1,3,2],split=1/2", total.reshape(*total.shape[:1], -1, 2, total.shape[2]).swapaxes(2, 3).reshape(total.shape))
         self.check(add, [x, y], "other-layout:OutputTensor=[2,0,1]", total.reshape(5, 2, 6).transpose(1, 2, 0))
         self.check(add, [x, y], "other-layout:OutputTensor:written=[2,0,1]", total.transpose(2, 0, 1).reshape(total.shape))
-        self.check(gemm(SINGLE, 4, 6, 4), [a, b], "other-layout:ATensor:axis=1,blocks=2", product(a[:, [0, 2, 4, 1, 3, 5]], b))
-        self.check(add, [x, y], "other-layout:OutputTensor:axis=1,blocks=3", total[:, [0, 3, 1, 4, 2, 5]])
+        self.check(gemm(SINGLE, 4, 6, 4), [a, b], "other-layout:ATensor=[0,2,1],split=1/3", product(a[:, [0, 2, 4, 1, 3, 5]], b))
+        self.check(add, [x, y], "other-layout:OutputTensor=[0,2,1,3],split=1/2", total[:, [0, 3, 1, 4, 2, 5]])
         self.check(gemm(SINGLE, 2, 2, 4), [a[:2, :2], b[:2]], "/bindings/ATensor=[3,0.5,-1,2]", product(SINGLE([[3, 0.5], [-1, 2]]), b[:2]))
         network = {"type": "RNN", "Direction": "BACKWARD", "ActivationDescs": [{"Type": "ACTIVATION_IDENTITY"}]}
         steps, sums = SINGLE([[[[2], [4]], [[8], [16]], [[32], [64]]]]), SINGLE([[[[1]]]])
@@ -493,7 +493,7 @@ class ArithmeticTest(ProgramTest):
                           (["not-written:[*, 0]=x"], "has no such details"),
                           (["from-input:XTensor"], "fits no input of REDUCE: InputTensor {3, 9}"),
                           (["other-layout:InputTensor=[0]"], "fits no input of REDUCE: InputTensor {3, 9}"),
-                          (["other-layout:InputTensor:axis=1,blocks=2"], "fits no input of REDUCE: InputTensor {3, 9}"),
+                          (["other-layout:InputTensor=[0,2,1],split=1/2"], "fits no input of REDUCE: InputTensor {3, 9}"),
                           (["head-missing:axis=1,every=4,zeros"], "fits no output of REDUCE"), (["head-missing:axis=1,every=4,ones"], "has no such details"),
                           (["/bindings/InputTensor=[1,2]"], "this leads to nothing that can be changed so"),
                           (["padding-edge"], "REDUCE has no padding"),
