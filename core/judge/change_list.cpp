@@ -467,7 +467,7 @@ class PairList {
   };
 
   void LeaveOutDilations(const Windows& before, const Numbers& sizes, size_t first, size_t past) {
-    for (const uint32_t parts : {1, 2}) {
+    for (const uint32_t parts : {1u, 2u}) {
       Windows after = before;
       bool is_enough = true;
       for (size_t i = first; i < past; ++i) {
