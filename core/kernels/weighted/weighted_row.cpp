@@ -305,7 +305,10 @@ HWY_INLINE WideVec SumOfTwo(const WeightedRow<T>& row, int64_t first) {
   } else {
     const hn::Rebind<int32_t, Wide> half;
     const auto lane = hn::Sub(hn::LoadU(half, places), hn::Set(half, places[0]));
-    const auto index = hn::IndicesFromVec(d, hn::PromoteTo(hn::Rebind<int64_t, Wide>(), lane));
+    // No place is beyond the lanes of a vector, as the mask tells a checked build.
+    const hn::Rebind<int64_t, Wide> whole;
+    const auto last = hn::Set(whole, static_cast<int64_t>(hn::Lanes(d)) - 1);
+    const auto index = hn::IndicesFromVec(d, hn::And(hn::PromoteTo(whole, lane), last));
     one = hn::TableLookupLanes(hn::LoadU(d, columns), index);
     other = hn::TableLookupLanes(hn::LoadU(d, columns + 1), index);
   }
