@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -330,8 +331,12 @@ bool MayStillBePromising(const Evidence& evidence, const SampledElements& few,
 bool IsPromising(const Evidence& evidence, const Hypothesis& hypothesis,
                  const SampledElements& few) {
   const bool are_rounded = evidence.units || HasOwnUnits(evidence, hypothesis);
-  return MayStillBePromising(evidence, few, hypothesis.compute(FirstOf(few)), are_rounded) &&
-         ArePromising(evidence, few, hypothesis.compute(few.all()), are_rounded);
+  std::vector<VariedElement> computed = hypothesis.compute(FirstOf(few));
+  if (!MayStillBePromising(evidence, few, computed, are_rounded)) return false;
+  const std::vector<int64_t> all = few.all();
+  std::ranges::move(hypothesis.compute(std::span(all).subspan(FirstOf(few).size())),
+                    std::back_inserter(computed));
+  return ArePromising(evidence, few, std::move(computed), are_rounded);
 }
 
 bool ArePromising(const Evidence& evidence, const SampledElements& few,

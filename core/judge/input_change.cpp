@@ -242,22 +242,22 @@ std::vector<Hypothesis> AlternatingGroupsOf(const Evidence& evidence, const Samp
       std::get<uint32_t>(op.values()[static_cast<size_t>(field - op.fields().begin())]);
   const int64_t channels = evidence.expected.sizes[1];
   if (groups < 2 || groups == channels) return {};
-  const std::string output = TensorSlots(op, TensorRole::kOutput)[evidence.output].path;
-  const auto sizes_of = [&](size_t input) {
-    return evidence.computation.inputs[input].layout.sizes;
+  const auto in_turn = [&](const TensorSlot& slot, size_t axis, int64_t blocks) {
+    const AxisOrder order = Alternating(LayoutOf(*slot.desc).sizes, axis, blocks);
+    return fmt::format("other-layout:{}={}", slot.path, order.text());
   };
-  std::vector<std::string> ids = {
-      fmt::format("other-layout:FilterTensor={}", Alternating(sizes_of(1), 0, groups).text()),
-      fmt::format("other-layout:{}={}", output,
-                  Alternating(evidence.expected.sizes, 1, channels / groups).text())};
+  const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
+  const auto filter = std::ranges::find(inputs, "FilterTensor", &TensorSlot::path);
+  const TensorSlot output = TensorSlots(op, TensorRole::kOutput)[evidence.output];
+  std::vector<std::string> ids = {in_turn(*filter, 0, groups),
+                                  in_turn(output, 1, channels / groups)};
   std::vector<Hypothesis> found;
   const auto attempt = [&](const std::string& text) {
     auto hypothesis = OfVariedRun(evidence, ids, text);
     if (IsPromising(evidence, *hypothesis, few)) found.push_back(*std::move(hypothesis));
   };
   attempt("channels of the output belong to groups in turn");
-  ids.push_back(
-      fmt::format("other-layout:InputTensor={}", Alternating(sizes_of(0), 1, groups).text()));
+  ids.push_back(in_turn(inputs.front(), 1, groups));
   attempt("channels belong to groups in turn");
   return found;
 }

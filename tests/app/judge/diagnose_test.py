@@ -618,6 +618,7 @@ GRADIENTS = numbers(1, 3, 10, 10).astype(F2)
 
 
 GROUPED, FILTERS_OF_TWO = numbers(2, 8, 9, 7), numbers(6, 4, 3, 3)
+BYTES = [(100 * abs(one)).clip(0, 255).astype("u1") for one in (GROUPED, FILTERS_OF_TWO)]
 BESIDE, IN_TURN = (lambda channels: np.arange(channels).reshape(2, -1)), (lambda channels: np.arange(channels).reshape(-1, 2).T)  # the channels of both groups
 
 
@@ -693,6 +694,11 @@ FAULTS |= {
                                                "other-layout:InputTensor=[0,2,1,3,4],split=1/4"),
     "channels of the output that belong to groups in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, BESIDE, IN_TURN),
                                                              "other-layout:FilterTensor=[1,0,2,3,4],split=0/3 + other-layout:OutputTensor=[0,2,1,3,4],split=1/2"),
+    "channels of integers that belong to groups in turn": (
+        {"type": "CONVOLUTION_INTEGER", "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 1], "EndPadding": [1, 1], "GroupCount": 2, "OutputTensor": {"DataType": "INT32"}},
+        [("InputTensor", BYTES[0]), ("InputZeroPointTensor", np.zeros((1, 1, 1, 1), "u1")), ("FilterTensor", BYTES[1])],
+        in_groups(*(one.astype(F4) for one in BYTES), IN_TURN, IN_TURN).astype("i4"),
+        "other-layout:FilterTensor=[1,0,2,3,4],split=0/3 + other-layout:OutputTensor=[0,2,1,3,4],split=1/2 + other-layout:InputTensor=[0,2,1,3,4],split=1/4"),
     "channels of groups written in turn": (conv(GroupCount=2), [GROUPED, FILTERS_OF_TWO], in_groups(GROUPED, FILTERS_OF_TWO, BESIDE, BESIDE)[:, [0, 3, 1, 4, 2, 5]],
                                            "permuted:[0,2,1,3,4],split=1/3"),
     "what is on and off exchanged": ({"type": "ONE_HOT", "Axis": 1, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [12, 12]}}, [INDICES[:, :1], F4([[0.25, 0.75]])],
