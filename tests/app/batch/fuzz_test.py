@@ -531,9 +531,9 @@ class InterruptedTest(FuzzTest):
 
     def test_a_run_goes_on_with_its_own_options(self):
         """The time and the number of engines may be others, and the last ones that were given are not kept."""
-        self.fuzz(HEALTHY, ABS, "-n", "2", "--type", "FLOAT32", "--time", "1ms", "--timeout", "20", "--jobs", "1")
+        self.fuzz(HEALTHY, ABS, "-n", "2", "--type", "FLOAT32", "--timeout", "20", "--jobs", "1")
         state = json.loads((self.folder / "findings/state.json").read_text())
-        state["words"] = [word for word in state["words"] if not word.startswith("--time=")]
+        state["operators"] = {}  # as if it had ended before its first case
         self.write("findings/state.json", state)
         for options, refused in ((["--seed", "1"], "--seed"), (["-n", "9"], "--cases"), (["-o", "other"], "--output")):
             errors = self.fuzz(HEALTHY, "--resume", "findings", *options, status=2).stderr.decode()
