@@ -11,6 +11,7 @@
 
 #include "tests/reference/element.h"
 #include "tests/reference/element_wise.h"
+#include "tests/support/random.h"
 #include "tests/support/random_tensor.h"
 #include "tests/support/settings.h"
 
@@ -33,7 +34,7 @@ TEST(Sequence, HasTheValuesOfTheExample) {
 TEST(Sequence, IsInRowMajorOrderInAnyLayout) {
   const SettingsGuard before;
   ElementParameters parameters{{double{0.1f}, double{-0.7f}}, {-5, 3}};
-  for (int number = 0; number < 200; ++number) {
+  for (int number = 0; number < ShareOf(400); ++number) {
     SCOPED_TRACE(CaseTrace(number));
     Engine engine = CaseEngine(number);
     SetThreadCount(UniformInt(engine, 1, 4));

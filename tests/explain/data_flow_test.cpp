@@ -122,8 +122,7 @@ ElementSet FedBy(const OperatorCall& call, size_t input, int64_t offset) {
 class DataFlow : public testing::TestWithParam<FlowCase> {};
 
 TEST_P(DataFlow, IsWhatTheEngineDoes) {
-  constexpr int kCases = 200;
-  for (int i = 0; i < kCases; ++i) {
+  for (int i = 0; i < ShareOf(400); ++i) {
     SCOPED_TRACE(CaseTrace(i));
     Engine engine = CaseEngine(i);
     OperatorCall call = GetParam().draw(engine);
