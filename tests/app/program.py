@@ -15,8 +15,9 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DMLOP = str(pathlib.Path(os.environ.get("DMLOP", ROOT / "build/release/dmlop")).resolve())
 
-# One in so many tests runs, where a program takes long.
+# Where a program takes long, one in so many tests runs, and the next one in the next turn.
 SHARE = int(os.environ.get("DMLOP_PROGRAM_TEST_SHARE", 1))
+TURN = int(os.environ.get("DMLOP_TEST_TURN", 0))
 
 SUM = '{"type": "REDUCE", "Function": "SUM", "Axes": [0]}'
 COPY = '{"type": "ELEMENT_WISE_IDENTITY"}'
@@ -108,8 +109,8 @@ class ProgramTest(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        if zlib.crc32(self.id().encode()) % SHARE != 0:
-            self.skipTest("in another share")
+        if (zlib.crc32(self.id().encode()) + TURN) % SHARE != 0:
+            self.skipTest("in another turn")
         folder = tempfile.TemporaryDirectory(prefix="dmlop-test-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
