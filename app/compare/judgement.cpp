@@ -170,6 +170,7 @@ Judgement Judge(const ComparedTensor& actual, const ComparedTensor& expected,
   if (errors) compare(&*errors);
   if (!AreAllEqual(judgement.comparison)) {
     judgement.bias = BiasOf(aligned.actual.view, aligned.expected.view);
+    judgement.ulp = UlpFiguresOf(aligned, judgement.comparison);
   }
   DrawMaps(aligned, *wrong, errors ? &*errors : nullptr, details, judgement);
   return judgement;
@@ -214,7 +215,8 @@ Json JudgementJson(const Judgement& judgement) {
   if (judgement.mismatches.empty()) {
     Json json =
         FiguresJson(judgement.comparison, judgement.shown, judgement.tolerance, judgement.units);
-    json.update(SpreadJson(judgement.comparison, judgement.json ? &*judgement.json : nullptr));
+    json.update(SpreadJson(judgement.comparison, judgement.ulp,
+                           judgement.json ? &*judgement.json : nullptr));
     json["bias"] = {{"above", judgement.bias.above},
                     {"below", judgement.bias.below},
                     {"towardZero", judgement.bias.toward_zero}};

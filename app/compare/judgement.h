@@ -61,6 +61,7 @@ struct Judgement {
   std::vector<std::string> mismatches{};  // of type and shape; if any, nothing else was compared
   bool is_missing = false;                // the file, which is then a mismatch
   Comparison comparison{};
+  UlpFigures ulp{};
   Bias bias{};                                                // if anything differs at all
   std::optional<DifferenceMap> printed{}, json{}, picture{};  // if asked for, of some elements
 

@@ -182,20 +182,6 @@ Json CountsJson(const std::vector<DifferenceCell>& cells, const MapGrid& grid) {
   return counts;
 }
 
-// The greatest error of the bin up to which a share of the elements is counted.
-uint64_t UlpOfShare(const Comparison& comparison, double share) {
-  const auto wanted = static_cast<double>(comparison.element_count) * share;
-  const uint64_t most =
-      std::max(comparison.passing.max_ulp_error, comparison.failing.max_ulp_error);
-  int64_t counted = 0;
-  uint64_t error = most;
-  ForEachBin(comparison, [&](size_t bin, int64_t count, int64_t) {
-    if (static_cast<double>(counted) < wanted) error = std::min(MostUlp(bin), most);
-    counted += count;
-  });
-  return error;
-}
-
 // The listed differences as an aligned table.
 std::string ListText(const Comparison& comparison, const Form& form) {
   if (comparison.listed.empty()) return "";
@@ -374,10 +360,10 @@ Json FiguresJson(const Comparison& comparison, const ComparedTensor& tensor,
   return json;
 }
 
-Json SpreadJson(const Comparison& comparison, const DifferenceMap* map) {
+Json SpreadJson(const Comparison& comparison, const UlpFigures& figures, const DifferenceMap* map) {
   Json json = {{"ulpHistogram", UlpHistogramJson(comparison)},
-               {"medianUlpError", UlpOfShare(comparison, 0.5)},
-               {"p99UlpError", UlpOfShare(comparison, 0.99)}};
+               {"medianUlpError", NumberJson(figures.median)},
+               {"p99UlpError", figures.p99}};
   if (map != nullptr) json["map"] = MapJson(*map);
   return json;
 }

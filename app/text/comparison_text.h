@@ -39,9 +39,8 @@ Json DetailsJson(const Comparison& comparison, const ComparedTensor& tensor);
 // The planes of a map with the counts of their cells.
 Json MapJson(const DifferenceMap& map);
 
-// An object with how the errors are spread: the histogram, the error that half and that 99 % of the
-// elements do not exceed, to a power of two, and the map, if any.
-Json SpreadJson(const Comparison& comparison, const DifferenceMap* map);
+// An object with how the errors are spread: the histogram, its figures, and the map, if any.
+Json SpreadJson(const Comparison& comparison, const UlpFigures& figures, const DifferenceMap* map);
 
 // --- diagnoses -----------------------------------------------------------------------------------
 

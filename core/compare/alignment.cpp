@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "core/compare/elements.h"
+#include "core/compare/statistics.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -239,6 +243,61 @@ Comparison Compare(const AlignedTensors& aligned, const Tolerance& tolerance,
   Comparison comparison = Compare(actual, expected, in_floats, details);
   CountInSteps(comparison);
   return comparison;
+}
+
+namespace {
+
+template <typename T>
+uint64_t UlpOf(const ValuePair<T>& pair) {
+  if (ElementBits(pair.actual) == ElementBits(pair.expected)) return 0;
+  if constexpr (kIsFloatElement<T>) {
+    const double actual = pair.a(), expected = pair.e();
+    if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
+    if (!pair.is_finite()) return Difference::kMismatchUlp;
+  }
+  return UlpDistance(pair.actual, pair.expected);
+}
+
+NumberSequence UlpErrorsOf(const AlignedTensors& aligned) {
+  const ConstTensorView& expected = aligned.expected.view;
+  NumberSequence errors{expected.layout.element_count(), expected.element_bytes(), {}};
+  VisitElementPairs(aligned.actual.view, expected, [&](const auto& pairs) {
+    errors.read = [pairs, in_bfloat16 = aligned.in_bfloat16](int64_t begin, int64_t end,
+                                                             uint64_t* ulps) {
+      for (int64_t number = begin; number < end; ++number) {
+        const uint64_t ulp = UlpOf(pairs.PairAt(number));
+        *ulps++ = in_bfloat16 ? InStepsOfBfloat16(ulp) : ulp;
+      }
+    };
+  });
+  return errors;
+}
+
+size_t BinOfRank(const UlpHistogram& bins, int64_t rank) {
+  size_t bin = 0;
+  for (; rank >= bins[bin]; ++bin) rank -= bins[bin];
+  return bin;
+}
+
+}  // namespace
+
+UlpFigures UlpFiguresOf(const AlignedTensors& aligned, const Comparison& comparison) {
+  UlpHistogram bins = comparison.passing.ulp_histogram;
+  std::ranges::transform(bins, comparison.failing.ulp_histogram, bins.begin(), std::plus());
+  const int64_t count = std::accumulate(bins.begin(), bins.end(), int64_t{0});
+  if (count == 0) return {};
+  const std::vector<int64_t> ranks = {(count - 1) / 2, count / 2, (count - 1) * 99 / 100};
+  std::vector<uint64_t> errors;
+  for (const int64_t rank : ranks) {
+    const size_t bin = BinOfRank(bins, rank);
+    if (LeastUlp(bin) == MostUlp(bin)) errors.push_back(LeastUlp(bin));
+  }
+  if (errors.size() < ranks.size()) {
+    const uint64_t most =
+        std::max(comparison.passing.max_ulp_error, comparison.failing.max_ulp_error);
+    errors = NumbersOfRanks(UlpErrorsOf(aligned), most, ranks);
+  }
+  return {(static_cast<double>(errors[0]) + static_cast<double>(errors[1])) / 2, errors[2]};
 }
 
 }  // namespace dmlop

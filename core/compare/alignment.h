@@ -76,4 +76,14 @@ std::shared_ptr<const Buffer> RoundedToBfloat16(const ConstTensorView& tensor, b
 Comparison Compare(const AlignedTensors& aligned, const Tolerance& tolerance,
                    const ComparisonDetails& details = {});
 
+// Figures of the ULP errors in a histogram, as FiguresOf has them; 0 if there are none.
+struct UlpFigures {
+  double median = 0;
+  uint64_t p99 = 0;
+};
+
+// Takes the comparison of these tensors. If the bin of a figure holds several errors, the elements
+// are looked at again.
+UlpFigures UlpFiguresOf(const AlignedTensors& aligned, const Comparison& comparison);
+
 }  // namespace dmlop

@@ -61,11 +61,11 @@ class ValueOrder {
 
 // Finds values by rank: counts the values in each part of the range, then in each part of the parts
 // that contain one of the ranks, and so on.
-template <typename T>
+template <typename T, typename Source = Elements<T>>
 class RankSearch {
  public:
   // [min, max] is the range of the finite values.
-  RankSearch(const Elements<T>& elements, Wide<T> min, Wide<T> max)
+  RankSearch(const Source& elements, Wide<T> min, Wide<T> max)
       : elements_(elements), order_(min, max) {}
 
   // Returns the finite values of these ranks, which are ascending and count from 0.
@@ -138,7 +138,7 @@ class RankSearch {
     for (size_t i = 0; i < kParts; ++i) total[i] += counts[i];
   }
 
-  const Elements<T>& elements_;
+  const Source& elements_;
   const ValueOrder<T> order_;
 };
 
@@ -426,6 +426,29 @@ std::vector<Number> PercentilesOf(const Elements<T>& elements, Wide<T> min, Wide
   return {values.begin(), values.end()};
 }
 
+// The numbers of a sequence as elements.
+class SequenceElements {
+ public:
+  explicit SequenceElements(const NumberSequence& sequence) : sequence_(sequence) {}
+
+  int64_t count() const { return sequence_.count; }
+  int64_t bytes() const { return sequence_.bytes; }
+
+  template <typename Visit>
+  void ForEach(int64_t begin, int64_t end, Visit&& visit) const {
+    constexpr int64_t kBlock = 512;
+    std::array<uint64_t, kBlock> block;
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t past = std::min(at + kBlock, end);
+      sequence_.read(at, past, block.data());
+      for (int64_t i = 0; i < past - at; ++i) visit(block[static_cast<size_t>(i)]);
+    }
+  }
+
+ private:
+  const NumberSequence& sequence_;
+};
+
 template <typename T>
 Statistics StatisticsOf(const Elements<T>& elements) {
   const Survey<T> survey = SurveyOf(elements);
@@ -453,6 +476,12 @@ Statistics ComputeStatistics(const ConstTensorView& view) {
   VisitDataType(AllTypes{}, view.type,
                 [&]<typename T>() { statistics = StatisticsOf(Elements<T>(view)); });
   return statistics;
+}
+
+std::vector<uint64_t> NumbersOfRanks(const NumberSequence& sequence, uint64_t most,
+                                     const std::vector<int64_t>& ranks) {
+  const SequenceElements elements(sequence);
+  return RankSearch<uint64_t, SequenceElements>(elements, 0, most).Find(ranks);
 }
 
 }  // namespace dmlop

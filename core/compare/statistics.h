@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -56,5 +57,17 @@ struct Statistics {
 
 // Takes a view in any layout, of a type at least a byte wide.
 Statistics ComputeStatistics(const ConstTensorView& view);
+
+// Numbers that are computed anew whenever they are looked at, from so many bytes of memory.
+struct NumberSequence {
+  int64_t count;
+  int64_t bytes;
+  std::function<void(int64_t begin, int64_t end, uint64_t* numbers)> read;
+};
+
+// Returns the numbers of these ranks, which count from 0 and ascend. Those beyond `most` have the
+// last ranks, which are not asked for.
+std::vector<uint64_t> NumbersOfRanks(const NumberSequence& sequence, uint64_t most,
+                                     const std::vector<int64_t>& ranks);
 
 }  // namespace dmlop

@@ -170,6 +170,23 @@ class CompareTest(ProgramTest):
         self.assertEqual((verdict["nanMismatches"], verdict["infinityMismatches"]), (2, 1))
         self.assertIsNone(verdict["smallestPassingUlp"])
 
+    def test_the_median_of_ulp_errors_is_exact(self):
+        """So many steps from random numbers as NumPy counts them; of the type of the actual values, and without mismatches."""
+        chance = np.random.default_rng(5)
+        for kind, ordered in [("f2", "u2"), ("f4", "u4"), ("f8", "u8"), ("i4", "u4"), ("u1", "u1"), ("V2", "u2")]:
+            for count in (7, 200, 5000):
+                with self.subTest(kind, count=count):
+                    steps = np.floor(2.0 ** chance.uniform(0, 6 if kind == "u1" else 12, count)).astype(ordered) - 1
+                    expected = chance.integers(2, 100 if kind == "u1" else 2**14, count).astype(ordered)
+                    actual = (expected + steps).view(kind)
+                    if kind[0] == "f":
+                        actual[3] = np.nan
+                        steps = np.delete(steps, 3)
+                    self.save(actual=actual, expected=expected.view(kind))
+                    said = json.loads(self.text_of("compare", "actual.npy", "expected.npy", "--format", "json", status=1))
+                    self.assertEqual((said["medianUlpError"], said["p99UlpError"], said["maxUlpError"]),
+                                     (np.median(steps), np.sort(steps)[(len(steps) - 1) * 99 // 100], steps.max()))
+
     def test_integers_compare_exactly(self):
         self.save(a=np.array([2**63 - 1, 5], "i8"), b=np.array([2**63 - 2, 5], "i8"))
         text = self.text_of("compare", "a.npy", "b.npy", status=1)
