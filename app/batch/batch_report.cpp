@@ -23,13 +23,16 @@ const DiagnosedFile& Decisive(const std::vector<DiagnosedFile>& files) {
   });
 }
 
-// "not-written=nan" for "not-written:[*, 48..63]=nan"
+// "tail-missing" for "tail-missing:axis=1,from=80", but "not-written=nan" for
+// "not-written:[*, 48..63]=nan". The strides of a tensor depend on its sizes.
 std::string WithoutDetail(const std::string& id) {
   const size_t detail = id.find(':');
-  if (detail == std::string::npos) return id;
-  const size_t value = id.rfind('=');
-  return id.substr(0, detail) +
-         (value == std::string::npos || value < detail ? "" : id.substr(value));
+  if (detail == std::string::npos) {
+    const size_t strides = id.rfind("/Strides=");
+    return id.substr(0, strides == std::string_view("/desc").size() ? id.size() : strides);
+  }
+  const size_t value = id.starts_with("not-written:") ? id.rfind('=') : std::string::npos;
+  return id.substr(0, detail) + (value == std::string::npos ? "" : id.substr(value));
 }
 
 // Causes that differ in details only are one, and so are unexplained outputs that are wrong alike.

@@ -1106,3 +1106,17 @@ class BatchTest(ProgramTest):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_causes_that_differ_in_details_are_one_group(self):
+        devices = [A[:, :50] @ B[:50], A[:, :40] @ B[:40], columns_exchanged(AB), tiles_exchanged(AB), SQUARE + OTHER[:, :1], A + (A - 1)[:, :1]]
+        (self.folder / "gpu").mkdir()
+        self.save(a=A, b=B, square=SQUARE, other=OTHER, less=A - 1)
+        operands = 4 * [("a", "b", gemm())] + [("square", "other", {"type": "ELEMENT_WISE_ADD"}), ("a", "less", {"type": "ELEMENT_WISE_ADD"})]
+        lines = []
+        for k, (device, (a, b, document)) in enumerate(zip(devices, operands)):
+            np.save(self.folder / f"gpu/{k}.npy", device)
+            lines.append(json.dumps(document | {"bindings": {"ATensor": f"{a}.npy", "BTensor": f"{b}.npy", "OutputTensor": f"out/{k}.npy"}}))
+        self.write("cases.jsonl", "\n".join(lines))
+        summary, *groups = self.errors_of("batch", "cases.jsonl", "--judge", "--diagnose", "--output-path", "gpu", status=1).splitlines()
+        self.assertTrue(summary.startswith("6 of 6 differ: 2 "), summary)
+        self.assertEqual([line.split()[0] for line in groups[:3]], ["2", "2", "2"])
+

@@ -228,6 +228,8 @@ class ModelTest(ProgramTest):
             found = [(one["name"], one["verdict"], [cause["ids"] for cause in one["causes"][:1]]) for one in case["diagnoses"]]
             of_b = case["comparisons"][1]["tensor"]
             self.assertEqual(found, [("A", "noise", []), (of_b, "cause", [["/desc/CTensor=null"]])])
+        done = self.run_program("batch", "all.jsonl", "--judge", "--output-path", "gpu", "-k", "--diagnose", status=1)
+        self.assertIn(b"3 of 3 differ: 3 CTensor left out\n", done.stderr)
         for case in self.judged_lines({"A": near, "B": B}, "--diagnose"):
             self.assertEqual((case["status"], [one["verdict"] for one in case["diagnoses"]]), ("done", ["noise"]))
 
