@@ -47,6 +47,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     Shifts();
     for (const AxisOrder& order : Orders()) Try(Permuted(order));
     Exchanges();
+    ExchangedPairs();
     return std::move(found_);
   }
 
@@ -346,6 +347,34 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
       exchange.enough = kEnoughOfSearched;
       TryOneOf(count * count, std::move(exchange));
     }
+  }
+
+  // Among a few values, such as those of booleans, all distances are frequent, but there are few at
+  // which all wrong elements are pairs. A block need not have a wrong element at its edge.
+  void ExchangedPairs() {
+    const auto are_exchanged = [this](int64_t element, int64_t other) {
+      return IsValueOf(element, other) && IsValueOf(other, element);
+    };
+    for (const auto& [distance, first] : PairingsOf(sizes_, evidence_.wrong, are_exchanged)) {
+      if (IsPairedByChance(first)) continue;
+      PlaceVariation exchanged{PlaceKind::kExchanged, {distance.begin(), distance.end()}};
+      exchanged.box = StretchesOf(sizes_, first);
+      const std::string text = fmt::format("[{}]", fmt::join(distance, ","));
+      Hypothesis exchange =
+          From(fmt::format("exchanged:{},block={}", text, BoxText(sizes_, exchanged.box)),
+               "two blocks exchanged, " + text + " apart", Places(exchanged));
+      const bool is_new = std::ranges::find(found_, exchange.ids, &Hypothesis::ids) == found_.end();
+      if (is_new) Try(std::move(exchange));
+    }
+  }
+
+  // Each of the pairs but that which has the distance has it by this chance.
+  bool IsPairedByChance(std::span<const int64_t> first) {
+    double chance = static_cast<double>(evidence_.wrong.size());
+    for (size_t i = 1; i < first.size() && chance >= kByChance; ++i) {
+      chance *= ShareOf(evidence_.actual.Bytes(first[i]));
+    }
+    return chance >= kByChance;
   }
 
   // The first number that is not 0 is positive.

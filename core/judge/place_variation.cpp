@@ -12,6 +12,7 @@
 
 #include "core/arithmetic/float_format.h"
 #include "core/base/integers.h"
+#include "core/compare/wrong_elements.h"
 #include "core/explain/formula_value.h"
 #include "core/judge/evidence.h"
 #include "core/judge/omitted_terms.h"
@@ -328,6 +329,85 @@ std::vector<Stretch> StretchesOf(const Dims& sizes, std::span<const int64_t> ele
   }
   for (Stretch& stretch : box) stretch.step = std::max<int64_t>(stretch.step, 1);
   return box;
+}
+
+namespace {
+
+// Finds the distances at which elements are pairs, by the row-major numbers.
+class PairSearch {
+ public:
+  PairSearch(const Dims& sizes, std::span<const int64_t> elements,
+             const AreExchanged& are_exchanged)
+      : sizes_(sizes),
+        elements_(elements),
+        are_exchanged_(are_exchanged),
+        contained_(Product(sizes)) {
+    for (const int64_t element : elements) contained_.Add(element);
+  }
+
+  // The first element and the last one are in different pairs, or in the only one.
+  std::vector<ElementPairing> All() {
+    const int64_t begin = elements_.front();
+    const int64_t end = elements_.back();
+    for (const int64_t other : elements_.subspan(1)) {
+      if (looks_ > MostLooks() || found_.size() == kMostFound) break;
+      const int64_t distance = other - begin;
+      if (ArePair(begin, distance) && ArePair(end - distance, distance)) Pair(distance);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr size_t kMostFound = 2;
+
+  // Chance ends most attempts after a few looks, so that those at all distances are not many more.
+  int64_t MostLooks() const { return 3 * std::ssize(elements_) + 10'000; }
+
+  bool Contains(int64_t element) const {
+    return element >= 0 && element < contained_.element_count() && contained_.Contains(element);
+  }
+
+  bool ArePair(int64_t element, int64_t distance) {
+    ++looks_;
+    return Contains(element) && Contains(element + distance) &&
+           are_exchanged_(element, element + distance);
+  }
+
+  // Each element that has not been paired is before its partner.
+  void Pair(int64_t distance) {
+    std::vector<int64_t> first;
+    size_t paired = 0;
+    for (const int64_t element : elements_) {
+      if (paired < first.size() && first[paired] + distance == element) {
+        ++paired;
+      } else if (ArePair(element, distance)) {
+        first.push_back(element);
+      } else {
+        return;
+      }
+    }
+    Dims along = IndexOf(sizes_, elements_.front() + distance);
+    const Dims begin = IndexOf(sizes_, elements_.front());
+    for (size_t d = 0; d < along.size(); ++d) along[d] -= begin[d];
+    if (paired == first.size() && LiesIn(StretchesOf(sizes_, first), sizes_, along)) {
+      found_.push_back({along, std::move(first)});
+    }
+  }
+
+  const Dims& sizes_;
+  std::span<const int64_t> elements_;
+  const AreExchanged& are_exchanged_;
+  WrongElements contained_;
+  int64_t looks_ = 0;
+  std::vector<ElementPairing> found_;
+};
+
+}  // namespace
+
+std::vector<ElementPairing> PairingsOf(const Dims& sizes, std::span<const int64_t> elements,
+                                       const AreExchanged& are_exchanged) {
+  if (elements.size() % 2 != 0) return {};
+  return PairSearch(sizes, elements, are_exchanged).All();
 }
 
 std::string BoxText(const Dims& sizes, std::span<const Stretch> box) {

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -122,6 +123,18 @@ bool IsIn(std::span<const Stretch> box, const Dims& index);
 // The coordinates of elements, by dimension, and those between the first and the last in steps that
 // divide all distances. There must be an element.
 std::vector<Stretch> StretchesOf(const Dims& sizes, std::span<const int64_t> elements);
+
+// A distance, and the elements that stand before others at it.
+struct ElementPairing {
+  Dims distance;
+  std::vector<int64_t> first;
+};
+
+// Pairs elements, which ascend: each has just one other, always at the same distance, with which it
+// is exchanged. Returns ways to do so, the nearest first, that are found soon.
+using AreExchanged = std::function<bool(int64_t element, int64_t other)>;
+std::vector<ElementPairing> PairingsOf(const Dims& sizes, std::span<const int64_t> elements,
+                                       const AreExchanged& are_exchanged);
 
 // The text of coordinates: "[*, 0..7, 1..63 by 2]".
 std::string BoxText(const Dims& sizes, std::span<const Stretch> box);

@@ -360,6 +360,8 @@ FAULTS = {
     "a product without its addend": (gemm(), [A, B, ("CTensor", C)], AB, "/desc/CTensor=null"),
     "a factor of the addend left out": (gemm(Beta=0.25), [A, B, ("CTensor", C)], AB + C, "/desc/Beta=1"),
     "another mode": (conv(), [X, FILTER], convolution(X, FILTER[..., ::-1, ::-1], (1, 1), (1, 1)), '/desc/Mode="CONVOLUTION"'),
+SOME_NAN = np.where(numbers(32, 32, seed=6) > 0, F4(np.nan), SQUARE)
+POSITIVE = np.exp(CUBE)
     "paddings exchanged": (conv(StartPadding=[2, 0], EndPadding=[0, 1]), [X, FILTER],
                            convolution(X, FILTER, (0, 1), (2, 0)), "/desc/StartPadding<->/desc/EndPadding"),
     "no bias": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED, "/desc/BiasTensor=null"),
@@ -555,6 +557,12 @@ FAULTS = {
                                                        "tail-missing:axis=1,from=50"),
     "a product missing before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B],
                                                np.maximum(np.delete(A, 37, 1) @ np.delete(B, 37, 0), 0), "part-missing:axis=1,from=37,to=38"),
+    "two tiles of booleans exchanged": ({"type": "ELEMENT_WISE_LOGICAL_LESS_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, OTHER],
+                                        tiles_exchanged((SQUARE < OTHER).astype(np.uint8)), "exchanged:[16,-16],block=[8..15, 16..31]"),
+    "blocks of booleans exchanged": ({"type": "ELEMENT_WISE_IS_NAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SOME_NAN],
+                                     columns_exchanged(np.isnan(SOME_NAN).astype(np.uint8)), "exchanged:[0,16],block=[*, 0..7]"),
+    "two rows of booleans exchanged": ({"type": "ELEMENT_WISE_LOGICAL_GREATER_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, OTHER],
+                                       np.take((SQUARE > OTHER).astype(np.uint8), [*range(5), 21, *range(6, 21), 5, *range(22, 32)], 0), "exchanged:[16,0]"),
     "the first products missing": (gemm(), [A, B], A[:, 3:] @ B[3:], "head-missing:axis=1,to=3"),
     "products in the middle missing": (gemm(), [A, B], AB - A[:, 20:28] @ B[20:28], "part-missing:axis=1,from=20,to=28"),
     "a few of many products missing": (gemm(), [LONG, LONG_TURNED], np.delete(LONG, np.s_[411:430], 1) @ np.delete(LONG_TURNED, np.s_[411:430], 0),
