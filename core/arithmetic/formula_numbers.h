@@ -32,6 +32,12 @@ constexpr bool IsLeaf(FormulaOperation operation) {
   return operation == FormulaOperation::kElement || operation == FormulaOperation::kNumber;
 }
 
+// Returns whether a node is a number, though it is computed: devices have it as a constant.
+inline bool IsRootOfNumber(const Formula& formula, FormulaNode node) {
+  return formula.operation(node) == FormulaOperation::kSquareRoot &&
+         formula.operation(formula.operands(node)[0]) == FormulaOperation::kNumber;
+}
+
 inline bool IsSumOfList(const Formula& formula, FormulaNode node) {
   const FormulaOperation operation = formula.operation(node);
   return (operation == FormulaOperation::kSum || operation == FormulaOperation::kMean) &&

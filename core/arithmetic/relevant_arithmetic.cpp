@@ -9,6 +9,7 @@
 
 #include "core/arithmetic/element_formula.h"
 #include "core/arithmetic/float_format.h"
+#include "core/arithmetic/formula_numbers.h"
 #include "core/arithmetic/sum_orders.h"
 #include "core/arithmetic/varied_values.h"
 #include "core/ops/fused.h"
@@ -87,6 +88,7 @@ bool IsArithmetic(Operation operation) {
 }
 
 bool IsLongConstant(const Formula& formula, FormulaNode node) {
+  if (formula_numbers::IsRootOfNumber(formula, node)) return true;
   if (formula.operation(node) != Operation::kNumber) return false;
   const double number = formula.number(node);
   return std::trunc(number) != number && FloatRounding(FloatFormat::kFloat16)(number) != number;

@@ -182,6 +182,9 @@ ElementFormula::Results ElementFormula::InSteps(const ArithmeticVariation& steps
       values[node] = Confined(formula_.operands(node), values);
     } else if (rounds_integers && operation == Operation::kElement) {
       values[node] = Rounded(rounding, Evaluated(formula_, node, values));
+    } else if (formula_numbers::IsRootOfNumber(formula_, node)) {
+      const FloatFormat format = steps.rounds_constants ? steps.format : FloatFormat::kFloat32;
+      values[node] = Rounded(FloatRounding(format), Evaluated(formula_, node, values));
     } else if (formula_numbers::IsLeaf(operation) || (is_whole_[node] && !rounds_integers)) {
       const bool is_rounded =
           steps.rounds_constants && operation == Operation::kNumber && !is_whole_[node];
