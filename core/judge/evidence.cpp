@@ -199,9 +199,8 @@ class Scoring {
   Score score_;
 };
 
-// Functions are allowed relative errors, but a device that takes the logarithm of a sum, such as
-// that of 1 + e^x, has the error of the sum, which is absolute there. So has one that computes
-// tanh x from e^x and e^-x, or 1 / (1 + e^-x) from tanh(x / 2), unless results are subnormal.
+}  // namespace
+
 double PartOfNumbersNearOne(const ErrorUnits& units, int64_t element) {
   const double size = units.scale[static_cast<size_t>(element)];
   const bool is_absolute = units.has_logarithm || (units.is_beside_one && size >= units.least);
@@ -209,8 +208,6 @@ double PartOfNumbersNearOne(const ErrorUnits& units, int64_t element) {
              ? 1 + 1 / (size + units.least)
              : 1;
 }
-
-}  // namespace
 
 ElementBytes PackedOutput::Bytes(int64_t element) const {
   ElementBytes bytes{};

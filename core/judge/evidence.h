@@ -99,6 +99,12 @@ struct Evidence {
 bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element, double actual,
              double value);
 
+// Functions are allowed relative errors, but a device that takes the logarithm of a sum, such as
+// that of 1 + e^x, has the error of the sum, which is absolute there. So has one that computes
+// tanh x from e^x and e^-x, or 1 / (1 + e^-x) from tanh(x / 2), unless results are subnormal.
+// Returns how many times as large the error may be therefore.
+double PartOfNumbersNearOne(const ErrorUnits& units, int64_t element);
+
 // An element as a hypothesis has it.
 struct VariedElement {
   ElementBytes bytes{};

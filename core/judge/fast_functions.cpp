@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that are far less accurate than their type: errors of many units but few digits, which
-// go both ways.
+// go both ways or, as those of approximations in pieces, become larger and smaller in turn.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/arithmetic/varied_values.h"
 #include "core/judge/evidence.h"
+#include "core/ops/formula.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {
@@ -24,6 +26,9 @@ constexpr double kLeastPart = 1.0 / 16;
 // of them at least, or so often.
 constexpr double kLeastShare = 0.05;
 constexpr double kOften = 16;
+// The relative error of an approximation turns so often, at least, as it is made piece by piece;
+// that of a wrong formula grows or falls over a long way.
+constexpr int kFewestTurns = 6;
 // More elements are not looked at.
 constexpr size_t kMostErrors = 100'000;
 
@@ -51,9 +56,11 @@ class ErrorSigns {
     for (const int64_t element : elements) Count(element);
     const double enough = std::min(kLeastShare * static_cast<double>(elements.size()), kOften);
     are_mixed_ = static_cast<double>(std::min(ups_, aways_)) >= enough;
+    if (is_function_of_one_argument()) CountTurns(elements);
   }
 
   bool are_mixed() const { return are_mixed_; }
+  bool turn_often() const { return turns_ >= kFewestTurns; }
 
  private:
   struct Error {
@@ -79,12 +86,53 @@ class ErrorSigns {
     last->second = error;
   }
 
+  // Few digits are rounded so far that this alone makes errors turn.
+  bool is_function_of_one_argument() const {
+    return arguments_.size() == 1 && evidence_.units->bound == ErrorUnits::Bound::kOneValue &&
+           evidence_.actual.type != DataType::kFloat16 && !evidence_.in_bfloat16;
+  }
+
+  // From the lowest quarter of the relative errors to the highest, and back. `elements` are in the
+  // order of arguments.
+  void CountTurns(const std::vector<int64_t>& elements) {
+    constexpr double kLeastRange = 16;  // in units; rounding alone makes errors differ by less
+    if (elements.empty()) return;
+    std::vector<double> errors;
+    for (const int64_t element : elements) errors.push_back(SignedUnitsOf(element));
+    std::vector<double> sorted = errors;
+    std::ranges::sort(sorted);
+    const double low = sorted[sorted.size() / 4], high = sorted[sorted.size() * 3 / 4];
+    if (!(high - low >= kLeastRange)) return;
+    std::optional<bool> was_high;
+    for (const double error : errors) {
+      if (error > low && error < high) continue;
+      turns_ += was_high && *was_high != (error >= high);
+      was_high = error >= high;
+    }
+  }
+
+  double SignedUnitsOf(int64_t element) const {
+    const double actual = evidence_.actual.Value(element);
+    const double expected = evidence_.expected.Value(element);
+    return std::copysign(evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type),
+                         actual - expected);
+  }
+
   const Evidence& evidence_;
   std::vector<const ConstTensorView*> arguments_;
   std::map<std::vector<bool>, Error> last_;  // by the signs of arguments
   int64_t ups_ = 0, aways_ = 0;              // changes of either
   bool are_mixed_ = false;
+  int turns_ = 0;
 };
+
+// Beside 1, the logarithm of a few digits has those of the number, and so an absolute error.
+bool IsLogarithm(const Evidence& evidence) {
+  const auto& [op, inputs, storage, sources] = evidence.computation;
+  Formula formula(inputs, Formula::kAbridged);
+  const auto last = FormulaOf(op, evidence.At(0), formula);
+  return last && formula.operation(*last) == FormulaOperation::kLogarithm;
+}
 
 // Powers that are computed by logarithms have no negative bases.
 bool IsOfNegative(const Evidence& evidence, int64_t element) {
@@ -92,24 +140,32 @@ bool IsOfNegative(const Evidence& evidence, int64_t element) {
   return input.layout.sizes == evidence.expected.sizes && ArgumentAt(input, element) < 0;
 }
 
-bool IsOfFastFunction(const Evidence& evidence, int64_t element) {
-  // Several functions and sums have smaller errors than these sums in FLOAT16.
-  const bool is_one = evidence.units->bound == ErrorUnits::Bound::kOneValue;
-  const double most_units = is_one ? 4096 : 512;
-  const double actual = evidence.actual.Value(element);
-  if (std::isnan(actual)) return IsOfNegative(evidence, element);
-  return evidence.units->UnitsOf(element, actual, evidence.expected.Value(element),
-                                 evidence.actual.type) <= most_units;
-}
+// The errors that functions of few digits may have.
+struct FastErrors {
+  double most_units;
+  bool is_logarithm;
 
-Hypothesis WithinUnits(const Evidence& evidence, const ArithmeticVariation& variation) {
+  bool Has(const Evidence& evidence, int64_t element) const {
+    const ErrorUnits& units = *evidence.units;
+    const double actual = evidence.actual.Value(element);
+    if (std::isnan(actual)) return IsOfNegative(evidence, element);
+    const double size = units.scale[static_cast<size_t>(element)];
+    const double part = is_logarithm && std::isfinite(size) ? 1 + 1 / (size + units.least)
+                                                            : PartOfNumbersNearOne(units, element);
+    return units.UnitsOf(element, actual, evidence.expected.Value(element), evidence.actual.type) <=
+           most_units * part;
+  }
+};
+
+Hypothesis WithinErrors(const Evidence& evidence, const ArithmeticVariation& variation,
+                        const FastErrors& errors) {
   Hypothesis hypothesis{{variation.id()}, variation.text(), nullptr, nullptr};
   hypothesis.has_bits = false;
-  hypothesis.compute = [&evidence](std::span<const int64_t> elements) {
+  hypothesis.compute = [&evidence, errors](std::span<const int64_t> elements) {
     std::vector<VariedElement> varied;
     for (const int64_t element : elements) {
       const PackedOutput& source =
-          IsOfFastFunction(evidence, element) ? evidence.actual : evidence.expected;
+          errors.Has(evidence, element) ? evidence.actual : evidence.expected;
       varied.push_back({source.Bytes(element), element});
     }
     return varied;
@@ -135,23 +191,33 @@ bool AreManyBeyondNoise(const Evidence& evidence) {
   return wrong + static_cast<double>(near.size()) >= different / 2;
 }
 
-bool MayBeFast(const Evidence& evidence) {
+std::optional<FastErrors> FastErrorsOf(const Evidence& evidence) {
   using Bound = ErrorUnits::Bound;
-  const bool has_function = evidence.units && (evidence.units->bound == Bound::kOneValue ||
-                                               evidence.units->bound == Bound::kGenerous);
-  return has_function && evidence.wrong.size() >= kFewestErrors && AreManyBeyondNoise(evidence) &&
-         ErrorSigns(evidence).are_mixed();
+  if (!evidence.units || evidence.wrong.size() < kFewestErrors) return std::nullopt;
+  const Bound bound = evidence.units->bound;
+  const bool has_function = bound == Bound::kOneValue || bound == Bound::kGenerous;
+  if (!has_function || !AreManyBeyondNoise(evidence)) return std::nullopt;
+  const ErrorSigns signs(evidence);
+  if (!signs.turn_often() && !signs.are_mixed()) return std::nullopt;
+  // Several functions and sums have smaller errors than sums in FLOAT16. A step of Newton's method
+  // from a guess by the exponent leaves larger ones than most functions have.
+  constexpr double kMostOfSeveral = 512, kMostOfOne = 4096, kMostOfOneStep = 32768;
+  const double most_units = signs.turn_often()          ? kMostOfOneStep
+                            : bound == Bound::kOneValue ? kMostOfOne
+                                                        : kMostOfSeveral;
+  return FastErrors{most_units, IsLogarithm(evidence)};
 }
 
 }  // namespace
 
 std::vector<Hypothesis> FastFunctionsOf(const Evidence& evidence) {
-  if (!MayBeFast(evidence)) return {};
+  const std::optional<FastErrors> errors = FastErrorsOf(evidence);
+  if (!errors) return {};
   const auto& [op, inputs, storage, sources] = evidence.computation;
   std::vector<Hypothesis> found;
   for (const ArithmeticVariation& variation : ArithmeticVariationsOf(op, inputs, evidence.output)) {
     if (variation.kind != ArithmeticKind::kFastFunctions) continue;
-    found.push_back(WithinUnits(evidence, variation));
+    found.push_back(WithinErrors(evidence, variation, *errors));
   }
   return found;
 }

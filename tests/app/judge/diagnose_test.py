@@ -2,6 +2,7 @@
 """diagnose: devices that are wrong in one known way, devices that are right, and what nothing explains."""
 
 import json
+import math
 import os
 import shlex
 import sys
@@ -88,6 +89,25 @@ def columns_exchanged(sums):
     device = sums.copy()
     device[:, :8], device[:, 16:24] = sums[:, 16:24], sums[:, :8]
     return device
+
+
+def logarithm_by_series(x):
+    """From the logarithm of a number in [1/2, 1), of which the series of the inverse hyperbolic tangent has three terms."""
+    significand, exponent = np.frexp(x)
+    z = (significand - F4(1)) / (significand + F4(1))
+    return F4(2) * z * (1 + z * z * (F4(1 / 3) + z * z * F4(1 / 5))) + exponent.astype(F4) * F4(np.log(2))
+
+
+def reciprocal_root_by_step(x):
+    """A step of Newton's method from a guess by the exponent."""
+    guess = (0x5F3759DF - (x.view("i4") >> 1)).astype("i4").view(F4)
+    return guess * (F4(1.5) - F4(0.5) * x * guess * guess)
+
+
+def gelu_in_halves(x):
+    """Each step is rounded to FLOAT16."""
+    error = np.vectorize(math.erf)((x.astype(F4) * F4(0.70710678)).astype(F2).astype("f8")).astype(F2)
+    return (F2(0.5) * x) * (F2(1) + error)
 
 
 def unwritten(product, box, value=0):
@@ -340,6 +360,8 @@ TERMS_OF_BYTES = BYTES.T.astype("i4")[:, :, None] * SIGNED_BYTES[:, None, :]
 NEAR_TIES = (SQUARE.astype(F2).astype("f8") + np.spacing(SQUARE.astype(F2)).astype("f8") / 2) * np.where(OTHER > 0, 1 + 2.0**-40, 1 - 2.0**-40)
 IMAGE = numbers(1, 1, 100, 100)
 MAXIMA = np.maximum(FEW, FEW_MORE)
+SOME_NAN = np.where(numbers(32, 32, seed=6) > 0, F4(np.nan), SQUARE)
+POSITIVE = np.exp(CUBE)
 REPEATED = np.random.default_rng(1).integers(0, 20, (40, 300)).astype(np.int32)
 MOSTLY_OTHER = np.where(FEW + FEW_MORE == 0, SQUARE, OTHER)
 HALVES = CUBE.astype(np.float16)
@@ -360,8 +382,6 @@ FAULTS = {
     "a product without its addend": (gemm(), [A, B, ("CTensor", C)], AB, "/desc/CTensor=null"),
     "a factor of the addend left out": (gemm(Beta=0.25), [A, B, ("CTensor", C)], AB + C, "/desc/Beta=1"),
     "another mode": (conv(), [X, FILTER], convolution(X, FILTER[..., ::-1, ::-1], (1, 1), (1, 1)), '/desc/Mode="CONVOLUTION"'),
-SOME_NAN = np.where(numbers(32, 32, seed=6) > 0, F4(np.nan), SQUARE)
-POSITIVE = np.exp(CUBE)
     "paddings exchanged": (conv(StartPadding=[2, 0], EndPadding=[0, 1]), [X, FILTER],
                            convolution(X, FILTER, (0, 1), (2, 0)), "/desc/StartPadding<->/desc/EndPadding"),
     "no bias": (conv(), [X, FILTER, ("BiasTensor", BIAS)], CONVOLVED, "/desc/BiasTensor=null"),
@@ -531,8 +551,18 @@ POSITIVE = np.exp(CUBE)
     "one number for each row, read one after another": ({"type": "ELEMENT_WISE_ADD"}, [SQUARE, OTHER], SQUARE + OTHER.ravel()[:32, None], "/desc/BTensor/Strides=[1,0]"),
     "maxima without a sign": ({"type": "ELEMENT_WISE_MAX"}, [INDICES - 6, INDICES.T - 6],
                               np.maximum((INDICES - 6).view("u4"), (INDICES.T - 6).astype("i4").view("u4")).view("i4"), '/desc/ATensor/DataType="UINT32"'),
+    "a logarithm by a short series": ({"type": "ELEMENT_WISE_LOG"}, [POSITIVE], logarithm_by_series(POSITIVE), "fast-functions"),
+    "a square root by a step of Newton's method": ({"type": "ELEMENT_WISE_SQRT"}, [POSITIVE], POSITIVE * reciprocal_root_by_step(POSITIVE), "fast-functions"),
+    "a hyperbolic tangent of 11 bits": ({"type": "ACTIVATION_TANH"}, [CUBE], (np.rint(np.tanh(CUBE.astype("f8")) * 2**11) / 2**11).astype(F4), "fast-functions"),
+    "GELU in steps of FLOAT16, times a rounded constant of FLOAT32": ({"type": "ACTIVATION_GELU"}, [HALVES], gelu_in_halves(HALVES), "float16-steps"),
     "softmax of fast exponentials": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], softmax(CUBE) * (1 + numbers(3, 8, 40, seed=2) * F4(2**-19)), "fast-functions"),
     "two tiles exchanged": (gemm(), [A, B], tiles_exchanged(AB), "exchanged"),
+    "two tiles of booleans exchanged": ({"type": "ELEMENT_WISE_LOGICAL_LESS_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, OTHER],
+                                        tiles_exchanged((SQUARE < OTHER).astype(np.uint8)), "exchanged:[16,-16],block=[8..15, 16..31]"),
+    "blocks of booleans exchanged": ({"type": "ELEMENT_WISE_IS_NAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SOME_NAN],
+                                     columns_exchanged(np.isnan(SOME_NAN).astype(np.uint8)), "exchanged:[0,16],block=[*, 0..7]"),
+    "two rows of booleans exchanged": ({"type": "ELEMENT_WISE_LOGICAL_GREATER_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, OTHER],
+                                       np.take((SQUARE > OTHER).astype(np.uint8), [*range(5), 21, *range(6, 21), 5, *range(22, 32)], 0), "exchanged:[16,0]"),
     "blocks of few values exchanged": ({"type": "ELEMENT_WISE_IDENTITY"}, [REPEATED], np.take(REPEATED, [*range(13, 19), *range(6, 13), *range(6), *range(19, 40)], 0),
                                        "exchanged:[13,0],block=[0..5, *]"),
     "exchanged for sums that cancel": ({"type": "ELEMENT_WISE_ADD"}, [CANCELLED, CANCELLING], columns_exchanged(CANCELLED + CANCELLING), "exchanged:[0,16],block=[*, 0..7]"),
@@ -557,12 +587,6 @@ POSITIVE = np.exp(CUBE)
                                                        "tail-missing:axis=1,from=50"),
     "a product missing before an activation": (gemm(FusedActivation={"Type": "ACTIVATION_RELU"}), [A, B],
                                                np.maximum(np.delete(A, 37, 1) @ np.delete(B, 37, 0), 0), "part-missing:axis=1,from=37,to=38"),
-    "two tiles of booleans exchanged": ({"type": "ELEMENT_WISE_LOGICAL_LESS_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, OTHER],
-                                        tiles_exchanged((SQUARE < OTHER).astype(np.uint8)), "exchanged:[16,-16],block=[8..15, 16..31]"),
-    "blocks of booleans exchanged": ({"type": "ELEMENT_WISE_IS_NAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SOME_NAN],
-                                     columns_exchanged(np.isnan(SOME_NAN).astype(np.uint8)), "exchanged:[0,16],block=[*, 0..7]"),
-    "two rows of booleans exchanged": ({"type": "ELEMENT_WISE_LOGICAL_GREATER_THAN", "OutputTensor": {"DataType": "UINT8", "Sizes": [32, 32]}}, [SQUARE, OTHER],
-                                       np.take((SQUARE > OTHER).astype(np.uint8), [*range(5), 21, *range(6, 21), 5, *range(22, 32)], 0), "exchanged:[16,0]"),
     "the first products missing": (gemm(), [A, B], A[:, 3:] @ B[3:], "head-missing:axis=1,to=3"),
     "products in the middle missing": (gemm(), [A, B], AB - A[:, 20:28] @ B[20:28], "part-missing:axis=1,from=20,to=28"),
     "a few of many products missing": (gemm(), [LONG, LONG_TURNED], np.delete(LONG, np.s_[411:430], 1) @ np.delete(LONG_TURNED, np.s_[411:430], 0),
@@ -843,6 +867,8 @@ def with_errors(right):
 UNEXPLAINED = {
     "a few elements of a normalization just beyond noise": (MVN, [HALVES], with_errors(over(HALVES.astype("f8"), 2).astype(F2))),
     "another curve that crosses the right one": ({"type": "ACTIVATION_GELU"}, [CUBE], F4(0.5) * CUBE * (1 + np.tanh(F4(0.79788456) * (CUBE + F4(0.044715) * CUBE**3)))),
+    "a square root a little larger": ({"type": "ELEMENT_WISE_SQRT"}, [POSITIVE], np.sqrt(POSITIVE) * F4(1 + 2**-12)),
+    "a square root of a number that is a little larger": ({"type": "ELEMENT_WISE_SQRT"}, [POSITIVE], np.sqrt(POSITIVE * F4(1.0002) + F4(2**-14))),
     "a square root with an addend": ({"type": "ELEMENT_WISE_SQRT"}, [np.abs(CUBE)], np.sqrt(np.abs(CUBE) + F4(1e-5))),
     "a quotient whose divisor has an addend": ({"type": "ELEMENT_WISE_DIVIDE"}, [CUBE, OTHER_CUBE], CUBE / (OTHER_CUBE + F4(1e-5))),
     "a softmax whose sum has an addend": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], EXPONENTIALS / (EXPONENTIALS.sum(2, keepdims=True) + F4(2e-4))),
@@ -1111,9 +1137,6 @@ class BatchTest(ProgramTest):
         self.assertIn("dmlop run cases.jsonl --line 2 --as", check)
         self.run_program(*shlex.split(check)[1:])
 
-
-if __name__ == "__main__":
-    unittest.main()
     def test_causes_that_differ_in_details_are_one_group(self):
         devices = [A[:, :50] @ B[:50], A[:, :40] @ B[:40], columns_exchanged(AB), tiles_exchanged(AB), SQUARE + OTHER[:, :1], A + (A - 1)[:, :1]]
         (self.folder / "gpu").mkdir()
@@ -1128,3 +1151,6 @@ if __name__ == "__main__":
         self.assertTrue(summary.startswith("6 of 6 differ: 2 "), summary)
         self.assertEqual([line.split()[0] for line in groups[:3]], ["2", "2", "2"])
 
+
+if __name__ == "__main__":
+    unittest.main()
