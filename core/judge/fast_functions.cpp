@@ -27,7 +27,7 @@ constexpr double kLeastPart = 1.0 / 16;
 constexpr double kLeastShare = 0.05;
 constexpr double kOften = 16;
 // The relative error of an approximation turns so often, at least, as it is made piece by piece;
-// that of a wrong formula grows or falls over a long way.
+// that of a wrong formula grows or falls for as long as the function does.
 constexpr int kFewestTurns = 6;
 // More elements are not looked at.
 constexpr size_t kMostErrors = 100'000;
@@ -37,13 +37,34 @@ double ArgumentAt(const ConstTensorView& input, int64_t element) {
   return ValueOf(input.type, input.data + offset * static_cast<int64_t>(ByteWidth(input.type)));
 }
 
+// Beside 1, the logarithm of a few digits has those of the number, and so an absolute error.
+bool IsLogarithm(const Evidence& evidence) {
+  const auto& [op, inputs, storage, sources] = evidence.computation;
+  Formula formula(inputs, Formula::kAbridged);
+  const auto last = FormulaOf(op, evidence.At(0), formula);
+  return last && formula.operation(*last) == FormulaOperation::kLogarithm;
+}
+
+// The error of an element in units, of functions that have the error of a number near 1 in those of
+// that number and the result.
+double UnitsOf(const Evidence& evidence, bool is_logarithm, int64_t element) {
+  const ErrorUnits& units = *evidence.units;
+  const double size = units.scale[static_cast<size_t>(element)];
+  const double part = is_logarithm && std::isfinite(size) ? 1 + 1 / (size + units.least)
+                                                          : PartOfNumbersNearOne(units, element);
+  return units.UnitsOf(element, evidence.actual.Value(element), evidence.expected.Value(element),
+                       evidence.actual.type) /
+         part;
+}
+
 // Counts how often errors of elements whose arguments have the same signs change theirs, in the
 // order of the first argument. Those of a wrong formula keep it over a long way: a divisor with an
 // addend is always greater, thus the quotient nearer to zero where the divisor is positive, and
 // another curve crosses the right one in a few places.
 class ErrorSigns {
  public:
-  explicit ErrorSigns(const Evidence& evidence) : evidence_(evidence) {
+  ErrorSigns(const Evidence& evidence, bool is_logarithm)
+      : evidence_(evidence), is_logarithm_(is_logarithm) {
     for (const ConstTensorView& input : evidence.computation.inputs) {
       if (input.layout.sizes == evidence.expected.sizes) arguments_.push_back(&input);
     }
@@ -60,7 +81,7 @@ class ErrorSigns {
   }
 
   bool are_mixed() const { return are_mixed_; }
-  bool turn_often() const { return turns_ >= kFewestTurns; }
+  bool turn_often() const { return turn_often_; }
 
  private:
   struct Error {
@@ -92,47 +113,52 @@ class ErrorSigns {
            evidence_.actual.type != DataType::kFloat16 && !evidence_.in_bfloat16;
   }
 
-  // From the lowest quarter of the relative errors to the highest, and back. `elements` are in the
-  // order of arguments.
+  // From the smallest quarter of the relative errors to the largest, and back. `elements` are in
+  // the order of arguments.
   void CountTurns(const std::vector<int64_t>& elements) {
     constexpr double kLeastRange = 16;  // in units; rounding alone makes errors differ by less
     if (elements.empty()) return;
     std::vector<double> errors;
-    for (const int64_t element : elements) errors.push_back(SignedUnitsOf(element));
+    for (const int64_t element : elements) {
+      errors.push_back(UnitsOf(evidence_, is_logarithm_, element));
+    }
     std::vector<double> sorted = errors;
     std::ranges::sort(sorted);
     const double low = sorted[sorted.size() / 4], high = sorted[sorted.size() * 3 / 4];
     if (!(high - low >= kLeastRange)) return;
     std::optional<bool> was_high;
+    int turns = 0;
     for (const double error : errors) {
       if (error > low && error < high) continue;
-      turns_ += was_high && *was_high != (error >= high);
+      turns += was_high && *was_high != (error >= high);
       was_high = error >= high;
     }
+    turn_often_ = turns >= kFewestTurns * StretchesOfFunction(elements);
   }
 
-  double SignedUnitsOf(int64_t element) const {
-    const double actual = evidence_.actual.Value(element);
-    const double expected = evidence_.expected.Value(element);
-    return std::copysign(evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type),
-                         actual - expected);
+  // Counts those in which the function grows, and in which it falls.
+  int StretchesOfFunction(const std::vector<int64_t>& elements) const {
+    int stretches = 1;
+    std::optional<bool> has_grown;
+    double last = evidence_.expected.Value(elements.front());
+    for (const int64_t element : elements) {
+      const double value = evidence_.expected.Value(element);
+      if (value == last) continue;
+      stretches += has_grown && *has_grown != (value > last);
+      has_grown = value > last;
+      last = value;
+    }
+    return stretches;
   }
 
   const Evidence& evidence_;
+  const bool is_logarithm_;
   std::vector<const ConstTensorView*> arguments_;
   std::map<std::vector<bool>, Error> last_;  // by the signs of arguments
   int64_t ups_ = 0, aways_ = 0;              // changes of either
   bool are_mixed_ = false;
-  int turns_ = 0;
+  bool turn_often_ = false;
 };
-
-// Beside 1, the logarithm of a few digits has those of the number, and so an absolute error.
-bool IsLogarithm(const Evidence& evidence) {
-  const auto& [op, inputs, storage, sources] = evidence.computation;
-  Formula formula(inputs, Formula::kAbridged);
-  const auto last = FormulaOf(op, evidence.At(0), formula);
-  return last && formula.operation(*last) == FormulaOperation::kLogarithm;
-}
 
 // Powers that are computed by logarithms have no negative bases.
 bool IsOfNegative(const Evidence& evidence, int64_t element) {
@@ -146,14 +172,8 @@ struct FastErrors {
   bool is_logarithm;
 
   bool Has(const Evidence& evidence, int64_t element) const {
-    const ErrorUnits& units = *evidence.units;
-    const double actual = evidence.actual.Value(element);
-    if (std::isnan(actual)) return IsOfNegative(evidence, element);
-    const double size = units.scale[static_cast<size_t>(element)];
-    const double part = is_logarithm && std::isfinite(size) ? 1 + 1 / (size + units.least)
-                                                            : PartOfNumbersNearOne(units, element);
-    return units.UnitsOf(element, actual, evidence.expected.Value(element), evidence.actual.type) <=
-           most_units * part;
+    if (std::isnan(evidence.actual.Value(element))) return IsOfNegative(evidence, element);
+    return UnitsOf(evidence, is_logarithm, element) <= most_units;
   }
 };
 
@@ -197,7 +217,8 @@ std::optional<FastErrors> FastErrorsOf(const Evidence& evidence) {
   const Bound bound = evidence.units->bound;
   const bool has_function = bound == Bound::kOneValue || bound == Bound::kGenerous;
   if (!has_function || !AreManyBeyondNoise(evidence)) return std::nullopt;
-  const ErrorSigns signs(evidence);
+  const bool is_logarithm = IsLogarithm(evidence);
+  const ErrorSigns signs(evidence, is_logarithm);
   if (!signs.turn_often() && !signs.are_mixed()) return std::nullopt;
   // Several functions and sums have smaller errors than sums in FLOAT16. A step of Newton's method
   // from a guess by the exponent leaves larger ones than most functions have.
@@ -205,7 +226,7 @@ std::optional<FastErrors> FastErrorsOf(const Evidence& evidence) {
   const double most_units = signs.turn_often()          ? kMostOfOneStep
                             : bound == Bound::kOneValue ? kMostOfOne
                                                         : kMostOfSeveral;
-  return FastErrors{most_units, IsLogarithm(evidence)};
+  return FastErrors{most_units, is_logarithm};
 }
 
 }  // namespace

@@ -869,6 +869,8 @@ UNEXPLAINED = {
     "another curve that crosses the right one": ({"type": "ACTIVATION_GELU"}, [CUBE], F4(0.5) * CUBE * (1 + np.tanh(F4(0.79788456) * (CUBE + F4(0.044715) * CUBE**3)))),
     "a square root a little larger": ({"type": "ELEMENT_WISE_SQRT"}, [POSITIVE], np.sqrt(POSITIVE) * F4(1 + 2**-12)),
     "a square root of a number that is a little larger": ({"type": "ELEMENT_WISE_SQRT"}, [POSITIVE], np.sqrt(POSITIVE * F4(1.0002) + F4(2**-14))),
+    "a sine a little larger": ({"type": "ELEMENT_WISE_SIN"}, [50 * CUBE], (np.sin((50 * CUBE).astype("f8")) * (1 + 2**-12)).astype(F4)),
+    "a sine of numbers that are a little larger": ({"type": "ELEMENT_WISE_SIN"}, [50 * CUBE], np.sin((50 * CUBE).astype("f8") + 1e-4).astype(F4)),
     "a square root with an addend": ({"type": "ELEMENT_WISE_SQRT"}, [np.abs(CUBE)], np.sqrt(np.abs(CUBE) + F4(1e-5))),
     "a quotient whose divisor has an addend": ({"type": "ELEMENT_WISE_DIVIDE"}, [CUBE, OTHER_CUBE], CUBE / (OTHER_CUBE + F4(1e-5))),
     "a softmax whose sum has an addend": ({"type": "ACTIVATION_SOFTMAX1", "Axes": [2]}, [CUBE], EXPONENTIALS / (EXPONENTIALS.sum(2, keepdims=True) + F4(2e-4))),
