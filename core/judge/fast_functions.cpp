@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/arithmetic/varied_values.h"
+#include "core/base/parallel.h"
 #include "core/judge/evidence.h"
 #include "core/ops/formula.h"
 #include "core/tensor/element.h"
@@ -68,14 +69,11 @@ class ErrorSigns {
     for (const ConstTensorView& input : evidence.computation.inputs) {
       if (input.layout.sizes == evidence.expected.sizes) arguments_.push_back(&input);
     }
-    std::vector<int64_t> elements = SampleOf(evidence, kMostErrors).wrong;
-    std::erase_if(elements, [&](int64_t element) {
-      return !std::isfinite(evidence.actual.Value(element)) ||
-             !std::isfinite(evidence.expected.Value(element)) || std::isnan(FirstArgument(element));
-    });
-    std::ranges::sort(elements, {}, [&](int64_t element) { return FirstArgument(element); });
-    for (const int64_t element : elements) Count(element);
-    const double enough = std::min(kLeastShare * static_cast<double>(elements.size()), kOften);
+    std::vector<Error> errors = Errors(SampleOf(evidence, kMostErrors).wrong);
+    std::erase_if(errors, [](const Error& error) { return !error.is_finite; });
+    std::ranges::sort(errors, {}, &Error::first_argument);
+    for (const Error& error : errors) Count(error);
+    const double enough = std::min(kLeastShare * static_cast<double>(errors.size()), kOften);
     are_mixed_ = static_cast<double>(std::min(ups_, aways_)) >= enough;
     if (is_function_of_one_argument()) CountTurns(elements);
   }
@@ -85,23 +83,42 @@ class ErrorSigns {
 
  private:
   struct Error {
-    bool is_up;    // from the right value
-    bool is_away;  // from zero
+    double first_argument = 0;
+    uint64_t signs = 0;      // of arguments
+    bool is_finite = false;  // and its first argument is a number
+    bool is_up = false;      // from the right value
+    bool is_away = false;    // from zero
   };
 
-  double FirstArgument(int64_t element) const {
-    return arguments_.empty() ? 0 : ArgumentAt(*arguments_.front(), element);
+  std::vector<Error> Errors(const std::vector<int64_t>& elements) const {
+    constexpr int64_t kGrain = 4096;
+    std::vector<Error> errors(elements.size());
+    ParallelFor(std::ssize(elements), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        errors[i] = ErrorOf(elements[i]);
+      }
+    });
+    return errors;
   }
 
-  void Count(int64_t element) {
+  Error ErrorOf(int64_t element) const {
     const double actual = evidence_.actual.Value(element);
     const double expected = evidence_.expected.Value(element);
-    std::vector<bool> signs;
-    for (const ConstTensorView* argument : arguments_) {
-      signs.push_back(ArgumentAt(*argument, element) < 0);
+    Error error;
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const double argument = ArgumentAt(*arguments_[i], element);
+      if (i == 0) error.first_argument = argument;
+      error.signs |= uint64_t{argument < 0} << i;
     }
-    const Error error{actual > expected, std::abs(actual) > std::abs(expected)};
-    const auto [last, is_first] = last_.emplace(std::move(signs), error);
+    error.is_finite =
+        std::isfinite(actual) && std::isfinite(expected) && !std::isnan(error.first_argument);
+    error.is_up = actual > expected;
+    error.is_away = std::abs(actual) > std::abs(expected);
+    return error;
+  }
+
+  void Count(const Error& error) {
+    const auto [last, is_first] = last_.emplace(error.signs, error);
     ups_ += last->second.is_up != error.is_up;
     aways_ += last->second.is_away != error.is_away;
     last->second = error;
@@ -154,8 +171,8 @@ class ErrorSigns {
   const Evidence& evidence_;
   const bool is_logarithm_;
   std::vector<const ConstTensorView*> arguments_;
-  std::map<std::vector<bool>, Error> last_;  // by the signs of arguments
-  int64_t ups_ = 0, aways_ = 0;              // changes of either
+  std::map<uint64_t, Error> last_;  // by the signs of arguments
+  int64_t ups_ = 0, aways_ = 0;     // changes of either
   bool are_mixed_ = false;
   bool turn_often_ = false;
 };

@@ -512,9 +512,10 @@ class OmissionList {
   }
 
   // If each of some coordinates matters to right elements, so most probably does any part. What is
-  // looked up needs no such guess.
+  // looked up needs no such guess. Fewer right elements than wrong ones refute nothing.
   bool IsRefuted(const Omission& omission) const {
     constexpr int64_t kFewest = 3, kMost = 16, kMostTried = 500'000;
+    if (evidence_.right.size() < evidence_.wrong.size()) return false;
     const std::vector<int64_t> right = SampleOf(evidence_, kSearched).right;
     const int64_t work = std::max<int64_t>(omission.WorkOf(right.size()), 1);
     const int64_t tried = std::min(omission.size(), std::clamp(kMostTried / work, kFewest, kMost));

@@ -182,24 +182,48 @@ void AddTaps(const Computation& computation, std::set<TermAxis>& axes) {
   }
 }
 
-int64_t CoordinateAt(const Computation& computation, const Region& element, const TermAxis& axis,
-                     const Dims& index) {
-  const Dims& sizes = computation.inputs[axis.input].layout.sizes;
-  const auto within = [&](size_t d) {
-    const WindowAxis window = WindowOf(computation.op, sizes, element.begin, d);
-    return (index[d] - window.origin) / window.step;
-  };
-  if (!axis.is_of_taps) {
-    const auto head = SizeOfHead(computation, axis.input, axis.axis);
-    return head ? index[axis.axis] % *head : within(axis.axis);
+// The windows of an output element along all axes of an input.
+std::vector<WindowAxis> WindowsOf(const Computation& computation, const Region& element,
+                                  size_t input) {
+  const Dims& sizes = computation.inputs[input].layout.sizes;
+  std::vector<WindowAxis> windows;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    windows.push_back(WindowOf(computation.op, sizes, element.begin, d));
   }
-  if (HasColumns(computation.op)) return index[axis.axis] % axis.size;
-  int64_t tap = 0;
-  for (size_t d = axis.axis; d < index.size(); ++d) {
-    tap = tap * WindowOf(computation.op, sizes, element.begin, d).size + within(d);
-  }
-  return tap;
+  return windows;
 }
+
+// Tells where elements of an input are along an axis of the terms of an output element.
+class TermCoordinates {
+ public:
+  TermCoordinates(const Computation& computation, const Region& element, const TermAxis& axis)
+      : axis_(axis),
+        windows_(WindowsOf(computation, element, axis.input)),
+        has_columns_(HasColumns(computation.op)) {
+    if (!axis.is_of_taps) head_ = SizeOfHead(computation, axis.input, axis.axis);
+  }
+
+  int64_t Of(const Dims& index) const {
+    if (head_) return index[axis_.axis] % *head_;
+    if (!axis_.is_of_taps) return Within(index, axis_.axis);
+    if (has_columns_) return index[axis_.axis] % axis_.size;
+    int64_t tap = 0;
+    for (size_t d = axis_.axis; d < index.size(); ++d) {
+      tap = tap * windows_[d].size + Within(index, d);
+    }
+    return tap;
+  }
+
+ private:
+  int64_t Within(const Dims& index, size_t d) const {
+    return (index[d] - windows_[d].origin) / windows_[d].step;
+  }
+
+  const TermAxis axis_;
+  const std::vector<WindowAxis> windows_;
+  const bool has_columns_;
+  std::optional<int64_t> head_;
+};
 
 }  // namespace
 
@@ -209,6 +233,7 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
   if (!made || made->formula().WholeSize() > static_cast<int64_t>(most_nodes)) return {};
   const Formula& formula = made->formula();
   std::set<TermAxis> axes;
+  std::map<size_t, std::vector<WindowAxis>> windows;
   for (const Node list : made->lists()) {
     std::optional<Node> first;
     for (const auto& term : ElementsOfTerms(formula, list)) {
@@ -216,11 +241,12 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
       if (!first) first = term;
       const size_t input = formula.tensor(*term);
       const Dims here = formula.index(*term), there = formula.index(*first);
-      const Dims& sizes = computation.inputs[input].layout.sizes;
+      if (here == there) continue;
+      auto& own = windows[input];
+      if (own.empty()) own = WindowsOf(computation, element, input);
       for (size_t d = 0; d < here.size(); ++d) {
         if (here[d] == there[d]) continue;
-        const int64_t size = WindowOf(computation.op, sizes, element.begin, d).size;
-        axes.insert({input, d, SizeOfHead(computation, input, d).value_or(size)});
+        axes.insert({input, d, SizeOfHead(computation, input, d).value_or(own[d].size)});
       }
     }
   }
@@ -232,11 +258,11 @@ std::vector<int64_t> CoordinatesOfTerms(const Computation& computation, const Re
                                         const Formula& formula, FormulaNode list,
                                         const TermAxis& axis, TermPath path) {
   const auto input = path == TermPath::kToInput ? std::optional(axis.input) : std::nullopt;
+  const TermCoordinates along(computation, element, axis);
   std::vector<int64_t> coordinates;
   for (const auto& term : ElementsOfTerms(formula, list, input)) {
     const bool is_there = term && formula.tensor(*term) == axis.input;
-    coordinates.push_back(is_there ? CoordinateAt(computation, element, axis, formula.index(*term))
-                                   : -1);
+    coordinates.push_back(is_there ? along.Of(formula.index(*term)) : -1);
   }
   return coordinates;
 }

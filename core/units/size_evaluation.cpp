@@ -39,8 +39,10 @@ class SizeTable {
     std::ranges::fill(table_.moved, *std::ranges::max_element(table_.moved));
   }
 
-  void Put(const Dims& element, const Magnitude& value) {
-    const auto i = static_cast<size_t>(OffsetOf(numbers_, element));
+  int64_t NumberOf(const Dims& element) const { return OffsetOf(numbers_, element); }
+
+  void Put(int64_t number, const Magnitude& value) {
+    const auto i = static_cast<size_t>(number);
     table_.sizes[i] = std::isnan(value.size) ? std::abs(value.value) : value.size;
     table_.terms[i] = value.terms;
     table_.moved[i] = std::isfinite(value.moved) ? value.moved : 0;
@@ -77,15 +79,19 @@ class SliceEvaluation {
   void Evaluate(int64_t begin, int64_t end, SizeTable& table) const {
     std::vector<Magnitude> values = values_;
     std::vector<Magnitude> operands;
-    for (int64_t i = begin; i < end; ++i) {
-      const Region element = ElementOf(slice_, i);
-      for (const Step& step : steps_) {
-        operands.clear();
-        for (const size_t operand : step.operands) operands.push_back(values[operand]);
-        values[step.slot] = ValueOf(step.node, operands, element);
-        if (step.is_rounded) values[step.slot] = WithRounding(values[step.slot]);
+    for (int64_t first = begin; first < end;) {
+      const Row row = RowFrom(first, end, table);
+      for (int64_t i = 0; i < row.count; ++i) {
+        for (size_t s = 0; s < steps_.size(); ++s) {
+          const Step& step = steps_[s];
+          operands.clear();
+          for (const size_t operand : step.operands) operands.push_back(values[operand]);
+          values[step.slot] = ValueOf(step.node, operands, row.offsets[s].At(i));
+          if (step.is_rounded) values[step.slot] = WithRounding(values[step.slot]);
+        }
+        table.Put(row.numbers.At(i), values[last_]);
       }
-      table.Put(element.begin, values[last_]);
+      first += row.count;
     }
   }
 
@@ -99,6 +105,61 @@ class SliceEvaluation {
     std::vector<size_t> operands;
     bool is_rounded;
   };
+
+  // Numbers at equal distances.
+  struct Line {
+    int64_t first = 0;
+    int64_t step = 0;
+
+    int64_t At(int64_t i) const { return first + i * step; }
+  };
+
+  // Elements that follow one another along a dimension: their numbers in the output, and for each
+  // step that reads an element of an input, where that is.
+  struct Row {
+    int64_t count = 0;
+    Line numbers{};
+    std::vector<Line> offsets{};
+  };
+
+  // Returns the longest row in [begin, end) if all of it lies on lines, or a single element.
+  Row RowFrom(int64_t begin, int64_t end, const SizeTable& table) const {
+    int64_t length = 1;
+    for (const int64_t size : slice_.sizes) length = size > 1 ? size : length;
+    const int64_t count = std::min(end - begin, length - begin % length);
+    const auto whole = RowOf(begin, count, table);
+    return whole ? *whole : *RowOf(begin, 1, table);
+  }
+
+  std::optional<Row> RowOf(int64_t begin, int64_t count, const SizeTable& table) const {
+    Row row{count};
+    const std::vector<int64_t> seen = {0, count > 1 ? 1 : 0, count / 2, count - 1};
+    std::vector<Region> elements;
+    for (const int64_t i : seen) elements.push_back(ElementOf(slice_, begin + i));
+    const auto line_of = [&](const auto& number_of) -> std::optional<Line> {
+      const int64_t first = number_of(elements[0]);
+      const Line line{first, number_of(elements[1]) - first};
+      for (size_t k = 2; k < seen.size(); ++k) {
+        if (number_of(elements[k]) != line.At(seen[k])) return std::nullopt;
+      }
+      return line;
+    };
+    row.numbers = *line_of([&](const Region& element) { return table.NumberOf(element.begin); });
+    for (const Step& step : steps_) {
+      const auto line = line_of([&](const Region& element) { return OffsetOf(step, element); });
+      if (!line) return std::nullopt;
+      row.offsets.push_back(*line);
+    }
+    return row;
+  }
+
+  // 0 for a step that reads no element.
+  int64_t OffsetOf(const Step& step, const Region& element) const {
+    const Formula& formula = shared_.formula();
+    if (formula.operation(step.node) != FormulaOperation::kElement) return 0;
+    const ConstTensorView& view = formula.inputs()[formula.tensor(step.node)];
+    return dmlop::OffsetOf(view.layout, shared_.PlaceOf(step.node, element));
+  }
 
   static Region ElementOf(const Region& slice, int64_t i) {
     return {slice.tensor, slice.IndexAt(i), Dims::Filled(slice.begin.size(), 1)};
@@ -178,11 +239,10 @@ class SliceEvaluation {
     return slot;
   }
 
-  Magnitude ValueOf(Node node, std::span<const Magnitude> operands, const Region& element) const {
+  Magnitude ValueOf(Node node, std::span<const Magnitude> operands, int64_t offset) const {
     const Formula& formula = shared_.formula();
     if (formula.operation(node) == FormulaOperation::kElement) {
-      const ConstTensorView& view = formula.inputs()[formula.tensor(node)];
-      return Arithmetic::Element(view, OffsetOf(view.layout, shared_.PlaceOf(node, element)));
+      return Arithmetic::Element(formula.inputs()[formula.tensor(node)], offset);
     }
     if (formula.operation(node) == FormulaOperation::kElementWise) {
       return Arithmetic::Function(formula.function(node), formula.parameters(node), operands);
@@ -278,7 +338,7 @@ class Evaluation {
     if (IsNetwork(op_) && inputs_[0].type == DataType::kFloat16) {
       KeepStates(formula, *last, evaluation);
     }
-    table_.Put(element, evaluation.At(*last));
+    table_.Put(table_.NumberOf(element), evaluation.At(*last));
   }
 
   // States that are given are the only numbers that are shared. They are moved by their own
