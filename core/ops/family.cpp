@@ -42,7 +42,8 @@ void RunWidened(const OperatorDesc& op, InputViews inputs, const Region& part, c
 
 bool CutsAnywhere(const OperatorDesc& op) {
   const auto* computed = std::get_if<Computed>(&op.info().family);
-  return computed == nullptr || computed->unsplittable_dims == nullptr;
+  return computed == nullptr ||
+         (computed->unsplittable_dims == nullptr && computed->together == nullptr);
 }
 
 }  // namespace
@@ -206,6 +207,7 @@ std::vector<uint32_t> AllDimensions(const OperatorDesc&) {
 Region ComputedWith(const OperatorDesc& op, const Region& part) {
   const auto* computed = std::get_if<Computed>(&op.info().family);
   if (computed == nullptr) return part;
+  if (computed->together != nullptr) return computed->together(op, part);
   return Widened(part, UnsplittableDims(*computed, op),
                  *TensorSlots(op, TensorRole::kOutput)[part.tensor].desc);
 }

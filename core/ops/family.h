@@ -108,8 +108,8 @@ struct Reduction {
 // gathering by indices, and statistics of slices. Sizes and strides come from the views alone.
 using RunOnParts = void (*)(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
 // Computes the part of the outputs that begins at `begin` from whole inputs, since an element
-// depends on its place, as with windows that are clipped at the padding. Outputs have equal sizes;
-// those without data are not computed.
+// depends on its place, as with windows that are clipped at the padding. Outputs have equal sizes,
+// or one of them is computed, or all as a whole; those without data are not.
 using RunAtPlace = void (*)(const OperatorDesc& op, InputViews inputs, const Dims& begin,
                             OutputViews outputs);
 
@@ -120,6 +120,9 @@ struct Computed {
   // Dimensions of the outputs that cannot be computed in parts. Outputs have equal sizes in the
   // other dimensions. Null: there are none.
   std::vector<uint32_t> (*unsplittable_dims)(const OperatorDesc& op) = nullptr;
+  // Widens a part of an output that can be computed by itself to what takes little more work than
+  // that. Null: any part takes its share of the work, apart from these dimensions.
+  Region (*together)(const OperatorDesc& op, Region part) = nullptr;
   // Warns of suspicious values of the inputs. Null: there is nothing to warn of.
   void (*warn)(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) = nullptr;
   // The multiply-adds of the whole operator. Null: too few to matter beside memory traffic.
@@ -163,7 +166,7 @@ std::vector<SourceMap> SourcesOf(const OperatorDesc& op);
 void RunPart(const OperatorDesc& op, InputViews inputs, const Region& part,
              const TensorView& output);
 
-// Returns the part of an output that is computed together with `part`, such as whole rows.
+// Returns the part of an output that is best computed together with `part`, such as whole rows.
 Region ComputedWith(const OperatorDesc& op, const Region& part);
 
 // Returns whether computing parts one by one takes no more work than computing all at once.

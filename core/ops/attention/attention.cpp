@@ -236,30 +236,49 @@ void Infer(const OperatorDesc& op, Inference& infer) {
   InferOutputs(op, shapes, infer);
 }
 
-// --- sources -------------------------------------------------------------------------------------
+// --- parts ---------------------------------------------------------------------------------------
+
+Part PartOf(const Shapes& shapes, const Field& output, const Dims& begin, const Dims& sizes) {
+  const size_t rank = begin.size();
+  const auto span = [&](size_t from_end) {
+    return Span{begin[rank - from_end], sizes[rank - from_end]};
+  };
+  if (&output != &kOutputTensor) {
+    const bool of_keys = &output == &kPresentKey;
+    return {of_keys ? Part::kKeys : Part::kValues, span(4), span(2), {}, span(3), span(1)};
+  }
+  const int64_t size = shapes.value_size;
+  const Span columns = span(1);
+  const int64_t first = columns.begin / size;
+  const int64_t last = (columns.begin + columns.size - 1) / size;
+  const int64_t group = shapes.query_heads / shapes.key_heads;
+  return {Part::kResult,
+          span(3),
+          span(2),
+          {first, last - first + 1},
+          {first / group, last / group - first / group + 1},
+          first == last ? Span{columns.begin % size, columns.size} : Whole(size)};
+}
 
 namespace {
 
-struct Span {
-  int64_t begin, size;
-};
-
-// The ranges that a part of an output covers in the sizes that tensors share.
-struct Part {
-  enum Output { kResult, kKeys, kValues };
-  Output output;
-  Span batches;
-  Span tokens;       // of queries if part of the result, otherwise of present keys
-  Span query_heads;  // only for parts of the result
-  Span key_heads;
-  Span components;  // within a head; all of them if the part spans several heads
-
-  bool is_result() const { return output == kResult; }
-};
-
-Span Whole(int64_t size) {
-  return {0, size};
+// The components of a head have the same weights.
+Region WithWholeHeads(const OperatorDesc& op, Region part) {
+  if (TensorSlots(op, TensorRole::kOutput)[part.tensor].field != &kOutputTensor) return part;
+  const int64_t size = ShapesOf(op).value_size;
+  int64_t& first = part.begin.back();
+  int64_t& count = part.sizes.back();
+  const int64_t end = RoundUp(first + count, size);
+  first -= first % size;
+  count = end - first;
+  return part;
 }
+
+}  // namespace
+
+// --- sources -------------------------------------------------------------------------------------
+
+namespace {
 
 // The columns of heads, each with `size` components, in a row of all heads.
 Span InRow(const Span& heads, int64_t size, const Span& components) {
@@ -281,7 +300,8 @@ class Map {
 
   std::optional<Region> operator()(size_t input, std::string_view name,
                                    const Region& output) const {
-    const Part part = PartOf(output);
+    const Field& field = *TensorSlots(op_, TensorRole::kOutput)[output.tensor].field;
+    const Part part = attention::PartOf(shapes_, field, output.begin, output.sizes);
     const auto last = LastOf(name, part);
     if (!last) return std::nullopt;
     const Sizes& sizes = *TensorSlots(op_, TensorRole::kInput)[input].desc->sizes;
@@ -296,29 +316,6 @@ class Map {
 
  private:
   using Spans = std::vector<Span>;  // of the last dimensions
-
-  Part PartOf(const Region& output) const {
-    const std::string_view name = TensorSlots(op_, TensorRole::kOutput)[output.tensor].field->name;
-    const size_t rank = output.begin.size();
-    const auto span = [&](size_t from_end) {
-      return Span{output.begin[rank - from_end], output.sizes[rank - from_end]};
-    };
-    if (name != kOutputTensor.name) {
-      const bool of_keys = name == kPresentKey.name;
-      return {of_keys ? Part::kKeys : Part::kValues, span(4), span(2), {}, span(3), span(1)};
-    }
-    const int64_t size = shapes_.value_size;
-    const Span columns = span(1);
-    const int64_t first = columns.begin / size;
-    const int64_t last = (columns.begin + columns.size - 1) / size;
-    const int64_t group = shapes_.query_heads / shapes_.key_heads;
-    return {Part::kResult,
-            span(3),
-            span(2),
-            {first, last - first + 1},
-            {first / group, last / group - first / group + 1},
-            first == last ? Span{columns.begin % size, columns.size} : Whole(size)};
-  }
 
   // The components of keys that a part depends on: for the result, all.
   Span KeyComponents(const Part& part) const {
@@ -449,7 +446,7 @@ int64_t Operations(const OperatorDesc& op) {
 
 constexpr Computed kFamily = {.run = RunAttention,
                               .sources = Sources,
-                              .unsplittable_dims = AllDimensions,
+                              .together = WithWholeHeads,
                               .warn = WarnOfPast,
                               .operations = Operations,
                               .formula = Meaning};

@@ -90,11 +90,34 @@ Shapes ShapesOf(const OperatorDesc& op);
 
 void Infer(const OperatorDesc& op, Inference& infer);
 
+struct Span {
+  int64_t begin, size;
+};
+
+inline Span Whole(int64_t size) {
+  return {0, size};
+}
+
+// The ranges that a part of an output covers in the sizes that tensors share.
+struct Part {
+  enum Output { kResult, kKeys, kValues };
+  Output output;
+  Span batches;
+  Span tokens;       // of queries if part of the result, otherwise of present keys
+  Span query_heads;  // only for parts of the result
+  Span key_heads;
+  Span components;  // within a head; all of them if the part spans several heads
+
+  bool is_result() const { return output == kResult; }
+};
+Part PartOf(const Shapes& shapes, const Field& output, const Dims& begin, const Dims& sizes);
+
 // Returns the maps from an output to the elements of inputs from which it is computed.
 std::vector<SourceMap> Sources(const OperatorDesc& op);
 
-// Takes a valid descriptor.
-void RunAttention(const OperatorDesc& op, InputViews inputs, OutputViews outputs);
+// Computes the part of the outputs that begins at `begin`, or all of them.
+void RunAttention(const OperatorDesc& op, InputViews inputs, const Dims& begin,
+                  OutputViews outputs);
 
 // The keys that values of the inputs select: how many of each batch are past, and which ones a mask
 // of lengths keeps. Empty where there are no such inputs.

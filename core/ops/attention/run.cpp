@@ -134,118 +134,159 @@ std::vector<Range> KeptOf(const OperatorDesc& op, const ConstTensorView& mask, i
   return kept;
 }
 
+// Returns what a part of the outputs has of {B, N, tokens, size}.
+template <typename View>
+View Within(const View& heads, const Span& batches, const Span& head_span, const Span& tokens,
+            const Span& components) {
+  View view = heads;
+  if (view.data == nullptr) return view;
+  const Span* const spans[] = {&batches, &head_span, &tokens, &components};
+  for (size_t d = 0; d < 4; ++d) view = view.Slice(d, spans[d]->begin, spans[d]->size);
+  return view;
+}
+
+// The numbers of some of all batches; none if there are none.
+template <typename T>
+std::vector<T> OfBatches(const std::vector<T>& all, const Span& batches) {
+  if (all.empty()) return all;
+  return {all.begin() + batches.begin, all.begin() + batches.begin + batches.size};
+}
+
+// Computes a part of an output, whose heads share one head of keys or are those of several.
 class Execution {
  public:
-  Execution(const OperatorDesc& op, const Tensors& tensors)
-      : op_(op), tensors_(tensors), shapes_(ShapesOf(op)) {}
+  Execution(const OperatorDesc& op, const Tensors& tensors, const Part& part)
+      : op_(op),
+        tensors_(tensors),
+        shapes_(ShapesOf(op)),
+        part_(part),
+        past_(OfBatches(PastOf(tensors, shapes_), part.batches)) {}
 
-  void Do() {
+  // Stores what is computed of keys and values in the outputs for them, if there are any.
+  void Attend(const TensorView& output) {
     call_.scale = op_[kScale];
     call_.mask_value = op_[kMaskFilterValue];
-    call_.past = PastOf(tensors_, shapes_);
-    FindHeads();
-    AddBias();
-    call_.key = Cached(keys_, kPastKey, kPresentKey, shapes_.size);
-    call_.value = Cached(values_, kPastValue, kPresentValue, shapes_.value_size);
+    for (const int64_t past : past_) call_.past.push_back(past + part_.tokens.begin);
+    const Span all = Whole(shapes_.size);
+    call_.query = Queries(all);
+    call_.key = Keys(all, tensors_.output(kPresentKey));
+    call_.value = Values(part_.components, tensors_.output(kPresentValue));
     const ConstTensorView bias = tensors_.input(kPositionBias);
-    if (bias.data != nullptr) call_.position_bias = LastFour(bias);
+    if (bias.data != nullptr) call_.position_bias = OfScores(bias);
     ReadMask();
-    const TensorView output = tensors_.output(kOutputTensor);
-    const ConstTensorView heads =
-        HeadsOfRows(AsConst(output),
-                    {shapes_.batches, shapes_.query_heads, shapes_.queries, shapes_.value_size});
-    Attend(call_, {output.data, output.type, heads.layout});
+    const ConstTensorView heads = HeadsOfRows(
+        AsConst(output),
+        {part_.batches.size, part_.query_heads.size, part_.tokens.size, part_.components.size});
+    dmlop::Attend(call_, {output.data, output.type, heads.layout});
+  }
+
+  void StorePresent(const TensorView& output) {
+    const ConstTensorView all =
+        part_.output == Part::kKeys ? Keys(part_.components, {}) : Values(part_.components, {});
+    CopyView(all.Slice(2, part_.tokens.begin, part_.tokens.size), LastFour(output));
   }
 
  private:
-  HeadSizes KeySizes(int64_t size) const {
-    return {shapes_.batches, shapes_.key_heads, shapes_.fresh, size};
+  // Queries, keys or values: where they come from, and where their bias begins.
+  struct Kind {
+    std::span<const Source> sources;
+    HeadSizes sizes;
+    int64_t first_bias;
+  };
+
+  ConstTensorView Queries(const Span& components) {
+    const HeadSizes sizes{shapes_.batches, shapes_.query_heads, shapes_.queries, shapes_.size};
+    return New({kQuerySources, sizes, 0}, part_.query_heads, part_.tokens, components);
   }
 
-  ConstTensorView HeadsOf(std::span<const Source> sources, const HeadSizes& sizes) const {
-    for (const Source& source : sources) {
+  ConstTensorView Keys(const Span& components, const TensorView& present) {
+    const HeadSizes sizes{shapes_.batches, shapes_.key_heads, shapes_.fresh, shapes_.size};
+    const Kind kind{kKeySources, sizes, int64_t{shapes_.query_heads} * shapes_.size};
+    return Cached(kind, kPastKey, components, present);
+  }
+
+  ConstTensorView Values(const Span& components, const TensorView& present) {
+    const HeadSizes sizes{shapes_.batches, shapes_.key_heads, shapes_.fresh, shapes_.value_size};
+    const int64_t heads = int64_t{shapes_.query_heads} + shapes_.key_heads;
+    return Cached({kValueSources, sizes, heads * shapes_.size}, kPastValue, components, present);
+  }
+
+  // Returns new tokens with their bias; no data if there are none.
+  ConstTensorView New(const Kind& kind, const Span& heads, const Span& tokens,
+                      const Span& components) {
+    const auto within = [&](const ConstTensorView& view) {
+      return Within(view, part_.batches, heads, tokens, components);
+    };
+    for (const Source& source : kind.sources) {
       const ConstTensorView view = tensors_.input(*source.tensor);
       if (view.data == nullptr) continue;
-      return source.place ? HeadsOfStack(view, *source.place, sizes) : HeadsOfRows(view, sizes);
+      const ConstTensorView fresh =
+          within(source.place ? HeadsOfStack(view, *source.place, kind.sizes)
+                              : HeadsOfRows(view, kind.sizes));
+      ConstTensorView bias = tensors_.input(kBias);
+      if (bias.data == nullptr) return fresh;
+      const int64_t stride = bias.layout.strides.back();
+      bias = bias.Slice(bias.layout.rank() - 1, kind.first_bias, 1);
+      bias.layout = {kind.sizes.dims(), {0, kind.sizes.size * stride, 0, stride}};
+      return AsConst(Sum(fresh, within(bias)));
     }
     return {};
   }
 
-  void FindHeads() {
-    call_.query = HeadsOf(kQuerySources,
-                          {shapes_.batches, shapes_.query_heads, shapes_.queries, shapes_.size});
-    keys_ = HeadsOf(kKeySources, KeySizes(shapes_.size));
-    values_ = HeadsOf(kValueSources, KeySizes(shapes_.value_size));
+  // The sums are rounded, since the cache stores them.
+  TensorView Sum(const ConstTensorView& heads, const ConstTensorView& bias) {
+    const TensorView sums = Own(heads.layout.sizes, heads.type);
+    const ConstTensorView terms[] = {heads, bias};
+    ComputeElements({.function = ElementWiseFunction::kAdd}, terms, sums);
+    return sums;
   }
 
-  // --- bias --------------------------------------------------------------------------------------
-
-  // The sums are rounded, since the cache stores them.
-  void AddBias() {
-    const ConstTensorView bias = tensors_.input(kBias);
-    if (bias.data == nullptr) return;
-    const int64_t stride = bias.layout.strides.back();
-    int64_t first = 0;
-    const auto add = [&](ConstTensorView& heads, int64_t count, int64_t size, Buffer& sums) {
-      ConstTensorView part = bias.Slice(bias.layout.rank() - 1, first, count * size);
-      first += count * size;
-      if (heads.data == nullptr) return;
-      part.layout = {heads.layout.sizes, {0, size * stride, 0, stride}};
-      sums = Buffer(static_cast<size_t>(heads.element_bytes()));
-      const TensorView to{sums.data(), heads.type, PackedLayout(heads.layout.sizes)};
-      const ConstTensorView terms[] = {heads, part};
-      ComputeElements({.function = ElementWiseFunction::kAdd}, terms, to);
-      heads = AsConst(to);
-    };
-    add(call_.query, shapes_.query_heads, shapes_.size, query_sums_);
-    add(keys_, shapes_.key_heads, shapes_.size, key_sums_);
-    add(values_, shapes_.key_heads, shapes_.value_size, value_sums_);
+  TensorView Own(const Dims& sizes, DataType type) {
+    buffers_.emplace_back(static_cast<size_t>(Product(sizes)) * ByteWidth(type));
+    return {buffers_.back().data(), type, PackedLayout(sizes)};
   }
 
   // --- past and present --------------------------------------------------------------------------
 
-  // Returns all keys or all values, past and new, which are stored in the output if that is wanted.
-  ConstTensorView Cached(const ConstTensorView& fresh, const Field& past_field,
-                         const Field& present_field, int64_t size) {
-    const ConstTensorView past = tensors_.input(past_field);
-    TensorView present = tensors_.output(present_field);
-    const bool has_lengths = !call_.past.empty();
+  // Returns all keys or all values, past and new, which are stored in `present` if it has data.
+  ConstTensorView Cached(const Kind& kind, const Field& past_field, const Span& components,
+                         TensorView present) {
+    const ConstTensorView fresh = New(kind, part_.key_heads, Whole(shapes_.fresh), components);
+    ConstTensorView past = tensors_.input(past_field);
+    if (past.data != nullptr) {
+      past =
+          Within(LastFour(past), part_.batches, part_.key_heads, Whole(shapes_.past), components);
+    }
+    const bool has_lengths = !past_.empty();
     if (present.data != nullptr) {
       present = LastFour(present);
     } else if (past.data == nullptr && !has_lengths) {
       return fresh;
     } else {
-      present = OwnCache(size);
+      present = Own({part_.batches.size, part_.key_heads.size, shapes_.keys, components.size},
+                    *op_[kOutputTensor].data_type);
     }
     if (!has_lengths) {
       CopyInto(past, fresh, shapes_.past, present);
     } else {
-      for (int64_t batch = 0; batch < shapes_.batches; ++batch) {
-        CopyInto(BatchOf(past, batch), BatchOf(fresh, batch),
-                 call_.past[static_cast<size_t>(batch)], present.Slice(0, batch, 1));
+      for (int64_t batch = 0; batch < part_.batches.size; ++batch) {
+        CopyInto(BatchOf(past, batch), BatchOf(fresh, batch), past_[static_cast<size_t>(batch)],
+                 present.Slice(0, batch, 1));
       }
     }
     return AsConst(present);
   }
 
-  TensorView OwnCache(int64_t size) {
-    const Dims sizes = {shapes_.batches, shapes_.key_heads, shapes_.keys, size};
-    const DataType type = call_.query.type;
-    caches_.emplace_back(static_cast<size_t>(Product(sizes)) * ByteWidth(type));
-    return {caches_.back().data(), type, PackedLayout(sizes)};
-  }
-
   static ConstTensorView BatchOf(const ConstTensorView& tensor, int64_t batch) {
-    return tensor.data == nullptr ? tensor : LastFour(tensor).Slice(0, batch, 1);
+    return tensor.data == nullptr ? tensor : tensor.Slice(0, batch, 1);
   }
 
   // Copies the tensors that are there. The rest is in the cache already.
   static void CopyInto(const ConstTensorView& past, const ConstTensorView& fresh, int64_t first,
                        const TensorView& present) {
     if (past.data != nullptr) {
-      const ConstTensorView heads = LastFour(past);
-      const int64_t count = std::min(first, heads.layout.sizes[2]);
-      if (count > 0) CopyView(heads.Slice(2, 0, count), present.Slice(2, 0, count));
+      const int64_t count = std::min(first, past.layout.sizes[2]);
+      if (count > 0) CopyView(past.Slice(2, 0, count), present.Slice(2, 0, count));
     }
     if (fresh.data == nullptr) return;
     CopyView(fresh, present.Slice(2, first, fresh.layout.sizes[2]));
@@ -253,30 +294,69 @@ class Execution {
 
   // --- masks -------------------------------------------------------------------------------------
 
+  // Narrows a tensor {.., B, N, s, T}.
+  ConstTensorView OfScores(const ConstTensorView& tensor) const {
+    return Within(LastFour(tensor), part_.batches, part_.query_heads, part_.tokens,
+                  Whole(shapes_.keys));
+  }
+
   void ReadMask() {
     const ConstTensorView mask = tensors_.input(kMask);
     if (mask.data == nullptr) return;
     if (op_[kMaskType] == kBoolean) {
-      call_.mask = LastFour(mask);
+      call_.mask = OfScores(mask);
       return;
     }
-    call_.kept = KeptOf(op_, mask, shapes_.batches);
+    call_.kept = OfBatches(KeptOf(op_, mask, shapes_.batches), part_.batches);
   }
 
   const OperatorDesc& op_;
   const Tensors& tensors_;
-  Shapes shapes_;
+  const Shapes shapes_;
+  const Part& part_;
+  const std::vector<int64_t> past_;  // of the part's batches; see PastOf
   Attention call_;
-  ConstTensorView keys_, values_;  // without the past ones
-  Buffer query_sums_, key_sums_, value_sums_;
-  std::vector<Buffer> caches_;
+  std::vector<Buffer> buffers_;
 };
+
+// Returns how many columns of the result, from one of them up to `end`, are computed at once: those
+// of all heads that share heads of keys, or of one head.
+int64_t ColumnsAtOnce(const Shapes& shapes, int64_t column, int64_t end) {
+  const int64_t size = shapes.value_size;
+  const int64_t sharing = size * (shapes.query_heads / shapes.key_heads);
+  const int64_t rest = end - column;
+  if (column % sharing == 0 && rest >= sharing) return rest - rest % sharing;
+  return std::min(rest, size - column % size);
+}
+
+void RunResult(const OperatorDesc& op, const Tensors& tensors, Dims begin,
+               const TensorView& output) {
+  const Shapes shapes = ShapesOf(op);
+  const size_t last = begin.size() - 1;
+  const int64_t first = begin[last];
+  const int64_t end = first + output.layout.sizes[last];
+  for (int64_t count = 0; begin[last] < end; begin[last] += count) {
+    count = ColumnsAtOnce(shapes, begin[last], end);
+    const TensorView columns = output.Slice(last, begin[last] - first, count);
+    const Part part = PartOf(shapes, kOutputTensor, begin, columns.layout.sizes);
+    Execution(op, tensors, part).Attend(columns);
+  }
+}
 
 }  // namespace
 
-void RunAttention(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
+// Whole outputs are computed together, and parts one by one.
+void RunAttention(const OperatorDesc& op, InputViews inputs, const Dims& begin,
+                  OutputViews outputs) {
   const Tensors tensors(op, inputs, outputs);
-  Execution(op, tensors).Do();
+  const TensorView result = tensors.output(kOutputTensor);
+  if (result.data != nullptr) return RunResult(op, tensors, begin, result);
+  for (const Field* const field : {&kPresentKey, &kPresentValue}) {
+    const TensorView present = tensors.output(*field);
+    if (present.data == nullptr) continue;
+    const Part part = PartOf(ShapesOf(op), *field, begin, present.layout.sizes);
+    Execution(op, tensors, part).StorePresent(present);
+  }
 }
 
 KeyChoice KeysOf(const OperatorDesc& op, InputViews inputs) {
