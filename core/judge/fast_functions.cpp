@@ -75,7 +75,7 @@ class ErrorSigns {
     for (const Error& error : errors) Count(error);
     const double enough = std::min(kLeastShare * static_cast<double>(errors.size()), kOften);
     are_mixed_ = static_cast<double>(std::min(ups_, aways_)) >= enough;
-    if (is_function_of_one_argument()) CountTurns(elements);
+    if (is_function_of_one_argument()) CountTurns(errors);
   }
 
   bool are_mixed() const { return are_mixed_; }
@@ -84,6 +84,8 @@ class ErrorSigns {
  private:
   struct Error {
     double first_argument = 0;
+    double expected = 0;
+    double units = 0;        // of functions of one argument
     uint64_t signs = 0;      // of arguments
     bool is_finite = false;  // and its first argument is a number
     bool is_up = false;      // from the right value
@@ -112,6 +114,8 @@ class ErrorSigns {
     }
     error.is_finite =
         std::isfinite(actual) && std::isfinite(expected) && !std::isnan(error.first_argument);
+    error.expected = expected;
+    if (is_function_of_one_argument()) error.units = UnitsOf(evidence_, is_logarithm_, element);
     error.is_up = actual > expected;
     error.is_away = std::abs(actual) > std::abs(expected);
     return error;
@@ -130,40 +134,36 @@ class ErrorSigns {
            evidence_.actual.type != DataType::kFloat16 && !evidence_.in_bfloat16;
   }
 
-  // From the smallest quarter of the relative errors to the largest, and back. `elements` are in
-  // the order of arguments.
-  void CountTurns(const std::vector<int64_t>& elements) {
+  // From the smallest quarter of the relative errors to the largest, and back. `errors` are in the
+  // order of arguments.
+  void CountTurns(const std::vector<Error>& errors) {
     constexpr double kLeastRange = 16;  // in units; rounding alone makes errors differ by less
-    if (elements.empty()) return;
-    std::vector<double> errors;
-    for (const int64_t element : elements) {
-      errors.push_back(UnitsOf(evidence_, is_logarithm_, element));
-    }
-    std::vector<double> sorted = errors;
+    if (errors.empty()) return;
+    std::vector<double> sorted;
+    for (const Error& error : errors) sorted.push_back(error.units);
     std::ranges::sort(sorted);
     const double low = sorted[sorted.size() / 4], high = sorted[sorted.size() * 3 / 4];
     if (!(high - low >= kLeastRange)) return;
     std::optional<bool> was_high;
     int turns = 0;
-    for (const double error : errors) {
-      if (error > low && error < high) continue;
-      turns += was_high && *was_high != (error >= high);
-      was_high = error >= high;
+    for (const Error& error : errors) {
+      if (error.units > low && error.units < high) continue;
+      turns += was_high && *was_high != (error.units >= high);
+      was_high = error.units >= high;
     }
-    turn_often_ = turns >= kFewestTurns * StretchesOfFunction(elements);
+    turn_often_ = turns >= kFewestTurns * StretchesOfFunction(errors);
   }
 
   // Counts those in which the function grows, and in which it falls.
-  int StretchesOfFunction(const std::vector<int64_t>& elements) const {
+  static int StretchesOfFunction(const std::vector<Error>& errors) {
     int stretches = 1;
     std::optional<bool> has_grown;
-    double last = evidence_.expected.Value(elements.front());
-    for (const int64_t element : elements) {
-      const double value = evidence_.expected.Value(element);
-      if (value == last) continue;
-      stretches += has_grown && *has_grown != (value > last);
-      has_grown = value > last;
-      last = value;
+    double last = errors.front().expected;
+    for (const Error& error : errors) {
+      if (error.expected == last) continue;
+      stretches += has_grown && *has_grown != (error.expected > last);
+      has_grown = error.expected > last;
+      last = error.expected;
     }
     return stretches;
   }
