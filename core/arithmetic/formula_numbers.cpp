@@ -46,7 +46,7 @@ DoubleDouble Other(const Formula& formula, Node node, std::span<const Node> node
 DoubleDouble ElementValue(const Formula& formula, Node node) {
   const ConstTensorView& view = formula.inputs()[formula.tensor(node)];
   if (IsFloat(view.type) || ByteWidth(view.type) < 8) return {formula.ValueOf(node), 0};
-  return ExactArithmetic::Element(view, OffsetOf(view.layout, formula.index(node))).number;
+  return ExactArithmetic::Element(view, formula.offset(node)).number;
 }
 
 DoubleDouble Leaf(const Formula& formula, Node node) {

@@ -73,6 +73,7 @@ std::vector<Formula::Node> Formula::Elements(const Region& region, const Dims& s
   const int64_t count = std::min(all, static_cast<int64_t>(most_listed_));
   listed_ += count;
   left_out_ += all - count;
+  if (region.count() == 1) return {Element(region)};
   std::vector<Node> elements;
   elements.reserve(static_cast<size_t>(count));
   ReserveFor(static_cast<size_t>(count));
@@ -83,7 +84,9 @@ std::vector<Formula::Node> Formula::Elements(const Region& region, const Dims& s
   for (int64_t k = 0; k < count; ++k, Advance(counts, index)) {
     int64_t number = 0;
     for (size_t d = 0; d < index.size(); ++d) number += index[d] * steps[d] * strides[d];
-    elements.push_back(Add({Operation::kElement, place, static_cast<uint32_t>(number)}));
+    Entry entry{Operation::kElement, place, static_cast<uint32_t>(number)};
+    entry.is_listed = true;
+    elements.push_back(Add(entry));
   }
   return elements;
 }
@@ -98,9 +101,13 @@ void Formula::ReserveFor(size_t elements) {
   operands_.reserve(operands_.size() + kNodesOfEach * elements);
 }
 
-Formula::Node Formula::Element(const Region& region) {
-  regions_.push_back(region);
-  return Add({Operation::kElement, static_cast<uint32_t>(regions_.size() - 1), 0});
+Formula::Node Formula::Element(size_t tensor, const Dims& index) {
+  if (is_too_long_) return 0;
+  Entry entry{Operation::kElement, static_cast<uint32_t>(coordinates_.size()),
+              static_cast<uint32_t>(index.size())};
+  entry.tensor = static_cast<uint32_t>(tensor);
+  coordinates_.insert(coordinates_.end(), index.begin(), index.end());
+  return Add(entry);
 }
 
 Formula::Node Formula::Number(double value) {
@@ -124,7 +131,9 @@ Formula::Node Formula::Given(double value, std::string name) {
 Formula::Node Formula::Apply(Operation operation, std::span<const Node> operands) {
   const auto first = static_cast<uint32_t>(operands_.size());
   if (!is_too_long_) operands_.insert(operands_.end(), operands.begin(), operands.end());
-  return Add({operation, first, static_cast<uint32_t>(operands.size()), 0, true});
+  Entry entry{operation, first, static_cast<uint32_t>(operands.size())};
+  entry.has_list = true;
+  return Add(entry);
 }
 
 Formula::Node Formula::Apply(Operation operation, std::initializer_list<Node> operands) {
@@ -201,9 +210,8 @@ std::span<const Formula::Node> Formula::operands(Node node) const {
 double Formula::ValueOf(Node element) const {
   const ConstTensorView& view = inputs_[tensor(element)];
   double value = 0;
-  VisitDataType(AllTypes(), view.type, [&]<typename T>() {
-    value = AsDouble(view.elements<T>()[OffsetOf(view.layout, index(element))]);
-  });
+  VisitDataType(AllTypes(), view.type,
+                [&]<typename T>() { value = AsDouble(view.elements<T>()[offset(element)]); });
   return value;
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -101,7 +102,8 @@ class Formula {
   // The elements of the region that are `steps` apart in each dimension, from its first on.
   std::vector<Node> Elements(const Region& region, const Dims& steps);
   // The element of a region of one.
-  Node Element(const Region& region);
+  Node Element(const Region& region) { return Element(region.tensor, region.begin); }
+  Node Element(size_t tensor, const Dims& index);
   Node Number(double value);
   Node Number(const Dyadic& value);
   // A number that was computed elsewhere and has a name, such as the state of the previous step.
@@ -175,12 +177,22 @@ class Formula {
   std::span<const Node> operands(Node node) const;
   // Returns whether the operands are a list that may be of any length.
   bool HasList(Node node) const { return nodes_[node].has_list; }
-  size_t tensor(Node element) const { return regions_[nodes_[element].first].tensor; }
+  size_t tensor(Node element) const {
+    const Entry& entry = nodes_[element];
+    return entry.is_listed ? regions_[entry.first].tensor : entry.tensor;
+  }
   Dims index(Node element) const {
-    return regions_[nodes_[element].first].IndexAt(nodes_[element].count);
+    const Entry& entry = nodes_[element];
+    if (entry.is_listed) return regions_[entry.first].IndexAt(entry.count);
+    const auto coordinates = coordinates_.begin() + entry.first;
+    return Dims(coordinates, coordinates + entry.count);
+  }
+  // The element's place in its input's data.
+  int64_t offset(Node element) const {
+    return OffsetOf(inputs_[tensor(element)].layout, index(element));
   }
   // Returns whether the element came with others of its region.
-  bool IsListed(Node element) const { return regions_[nodes_[element].first].count() > 1; }
+  bool IsListed(Node element) const { return nodes_[element].is_listed; }
   // The value of an element, which may decide what is computed.
   double ValueOf(Node element) const;
   double number(Node node) const { return numbers_[nodes_[node].first].value; }
@@ -202,14 +214,16 @@ class Formula {
   const std::string& promise() const { return promise_; }
 
  private:
-  // `first` and `count` are the range of operands; of an element, its region and its number in
-  // there; of a number, its place.
+  // `first` and `count` are the range of operands; of an element, that of its coordinates or, if it
+  // is listed, its region and its number in there; of a number, its place.
   struct Entry {
     Operation operation;
     uint32_t first, count;
     uint32_t function = 0;
+    uint32_t tensor = 0;
     bool has_list = false;
     bool is_shared = false;
+    bool is_listed = false;
   };
   struct NumberEntry {
     double value;
@@ -232,6 +246,7 @@ class Formula {
   std::vector<Entry> nodes_;
   std::vector<Node> operands_;
   std::vector<Region> regions_;
+  std::vector<int64_t> coordinates_;  // of elements that came alone, which may be many
   std::vector<NumberEntry> numbers_;
   std::vector<FunctionEntry> functions_;
   std::map<Node, std::string> names_;
@@ -299,7 +314,7 @@ class FormulaEvaluation {
     }
     if (formula_.operation(node) == FormulaOperation::kElement) {
       const ConstTensorView& view = formula_.inputs()[formula_.tensor(node)];
-      return Arithmetic::Element(view, OffsetOf(view.layout, formula_.index(node)));
+      return Arithmetic::Element(view, formula_.offset(node));
     }
     if (formula_.HasList(node) && formula_.operation(node) <= FormulaOperation::kMinimum) {
       return OfList(node);
@@ -343,7 +358,7 @@ class FormulaEvaluation {
 
   const Formula& formula_;
   Arithmetic arithmetic_;
-  std::map<Formula::Node, Value> known_;
+  std::unordered_map<Formula::Node, Value> known_;
 };
 
 }  // namespace dmlop

@@ -285,10 +285,10 @@ class Evaluation {
  private:
   using Slice = SliceEvaluation<Arithmetic>;
 
-  static constexpr int64_t kGrain = 16;
-  // About a second's work. Where it does not suffice, as for long sequences, only some elements are
-  // evaluated.
-  static constexpr int64_t kMostWork = int64_t{1} << 28;
+  static constexpr int64_t kGrain = 4;
+  // About a third of a second's work. Where it does not suffice, as for long sequences, only some
+  // elements are evaluated.
+  static constexpr int64_t kMostWork = int64_t{1} << 27;
   static constexpr int64_t kFewest = 64;
 
   // Formulas of networks run the operator up to the step before.

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
 
 #include "core/ops/attention/attention.h"
 
@@ -16,11 +18,13 @@ struct Component {
   int64_t batch, head, token, number;
 };
 
-// The sources of queries, keys or values: new tokens, whose bias begins at a column, and past
-// ones.
+// The inputs that queries, keys or values come from: new tokens, which may lie at a place of a
+// stack and whose bias begins at a column, and past ones.
 struct Tokens {
-  std::span<const Source> sources;
-  const FieldOf<TensorDesc>* past;
+  bool are_cached;  // not so are queries, which are all new
+  std::optional<size_t> fresh;
+  std::optional<int64_t> place;
+  std::optional<size_t> past;
   int64_t size;  // of a head
   int64_t first_bias;
 };
@@ -32,10 +36,15 @@ class AttentionFormula {
         element_(element),
         formula_(formula),
         shapes_(ShapesOf(op)),
-        choice_(KeysOf(op, formula.inputs())) {
-    const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-    for (size_t i = 0; i < slots.size(); ++i) inputs_.emplace(slots[i].field, i);
-  }
+        choice_(KeysOf(op, formula.inputs())),
+        bias_(InputOf(kBias)),
+        mask_(InputOf(kMask)),
+        position_bias_(InputOf(kPositionBias)),
+        queries_(TokensOf(kQuerySources, nullptr, shapes_.size, 0)),
+        keys_(TokensOf(kKeySources, &kPastKey, shapes_.size,
+                       int64_t{shapes_.query_heads} * shapes_.size)),
+        values_(TokensOf(kValueSources, &kPastValue, shapes_.value_size,
+                         keys_.first_bias + int64_t{shapes_.key_heads} * shapes_.size)) {}
 
   FormulaNode Result() {
     const int64_t size = shapes_.value_size;
@@ -53,7 +62,7 @@ class AttentionFormula {
     std::vector<FormulaNode> products;
     for (size_t key = 0; key < weights.size(); ++key) {
       const FormulaNode value =
-          Rounded(Values(), {Batch(), key_head, static_cast<int64_t>(key), column % size});
+          Rounded(values_, {Batch(), key_head, static_cast<int64_t>(key), column % size});
       products.push_back(formula_.Apply(FormulaOperation::kWeighted, {weights[key], value}));
     }
     return formula_.Quotient(formula_.Named("weighted sum of values", formula_.Sum(products)), sum);
@@ -61,7 +70,7 @@ class AttentionFormula {
 
   // An element of the keys or values that are handed on.
   FormulaNode Present(bool of_keys) {
-    return At(of_keys ? Keys() : Values(), {FromEnd(4), FromEnd(3), FromEnd(2), FromEnd(1)});
+    return At(of_keys ? keys_ : values_, {FromEnd(4), FromEnd(3), FromEnd(2), FromEnd(1)});
   }
 
  private:
@@ -69,55 +78,60 @@ class AttentionFormula {
   int64_t Batch() const { return FromEnd(3); }
   int64_t Query() const { return FromEnd(2); }
 
-  Tokens Queries() const { return {kQuerySources, nullptr, shapes_.size, 0}; }
-  Tokens Keys() const {
-    return {kKeySources, &kPastKey, shapes_.size, int64_t{shapes_.query_heads} * shapes_.size};
+  std::optional<size_t> InputOf(const Field& field) const {
+    const std::vector<TensorSlot> slots = TensorSlots(op_, TensorRole::kInput);
+    const auto found = std::ranges::find(slots, &field, &TensorSlot::field);
+    if (found == slots.end()) return std::nullopt;
+    return static_cast<size_t>(found - slots.begin());
   }
-  Tokens Values() const {
-    const Tokens keys = Keys();
-    return {kValueSources, &kPastValue, shapes_.value_size,
-            keys.first_bias + int64_t{shapes_.key_heads} * keys.size};
+
+  Tokens TokensOf(std::span<const Source> sources, const Field* past, int64_t size,
+                  int64_t first_bias) const {
+    const bool are_cached = past != nullptr;
+    Tokens tokens{are_cached, {}, {}, {}, size, first_bias};
+    if (are_cached) tokens.past = InputOf(*past);
+    for (const Source& source : sources) {
+      if (tokens.fresh) break;
+      tokens.fresh = InputOf(*source.tensor);
+      tokens.place = source.place;
+    }
+    return tokens;
   }
 
   // --- elements ----------------------------------------------------------------------------------
 
   // At the last indices of an input.
-  FormulaNode Input(const Field& tensor, const Dims& last) {
-    const size_t input = inputs_.at(&tensor);
-    const size_t rank = formula_.inputs()[input].layout.rank();
-    Region place{input, Dims::Filled(rank - last.size(), 0), Dims::Filled(rank, 1)};
-    for (const int64_t index : last) place.begin.push_back(index);
-    return formula_.Element(place);
+  FormulaNode Input(size_t input, std::initializer_list<int64_t> last) {
+    Dims index = Dims::Filled(formula_.inputs()[input].layout.rank() - last.size(), 0);
+    for (const int64_t i : last) index.push_back(i);
+    return formula_.Element(input, index);
   }
 
   // Past ones are first; between them and behind the new ones there may be nothing, which is 0.
   FormulaNode At(const Tokens& tokens, Component component) {
-    const int64_t past = tokens.past == nullptr ? 0
+    const int64_t past = !tokens.are_cached ? 0
                          : choice_.past.empty()
                              ? int64_t{shapes_.past}
                              : choice_.past[static_cast<size_t>(component.batch)];
     const auto [batch, head, token, number] = component;
     if (token < past) {
-      const bool is_there = op_.Has(*tokens.past) && token < int64_t{shapes_.past};
+      const bool is_there = tokens.past && token < int64_t{shapes_.past};
       return is_there ? Input(*tokens.past, {batch, head, token, number}) : formula_.Number(0.0);
     }
     component.token -= past;
-    const bool is_new = tokens.past == nullptr || component.token < int64_t{shapes_.fresh};
+    const bool is_new = !tokens.are_cached || component.token < int64_t{shapes_.fresh};
     return is_new ? New(tokens, component) : formula_.Number(0.0);
   }
 
   FormulaNode New(const Tokens& tokens, const Component& component) {
     const auto [batch, head, token, number] = component;
+    if (!tokens.fresh) return formula_.Number(0.0);
     const int64_t column = head * tokens.size + number;
-    for (const Source& source : tokens.sources) {
-      if (!op_.Has(*source.tensor)) continue;
-      const FormulaNode x = source.place
-                                ? Input(*source.tensor, {batch, token, head, *source.place, number})
-                                : Input(*source.tensor, {batch, token, column});
-      if (!op_.Has(kBias)) return x;
-      return formula_.Sum({x, Input(kBias, {tokens.first_bias + column})});
-    }
-    return formula_.Number(0.0);
+    const FormulaNode x = tokens.place
+                              ? Input(*tokens.fresh, {batch, token, head, *tokens.place, number})
+                              : Input(*tokens.fresh, {batch, token, column});
+    if (!bias_) return x;
+    return formula_.Sum({x, Input(*bias_, {tokens.first_bias + column})});
   }
 
   // Returns the component as the cache has it.
@@ -132,7 +146,7 @@ class AttentionFormula {
   std::vector<FormulaNode> Scores(int64_t key_head) {
     std::vector<FormulaNode> query;
     for (int64_t i = 0; i < int64_t{shapes_.size}; ++i) {
-      query.push_back(formula_.Shared(Rounded(Queries(), {Batch(), head_, Query(), i})));
+      query.push_back(formula_.Shared(Rounded(queries_, {Batch(), head_, Query(), i})));
     }
     std::vector<FormulaNode> scores;
     for (int64_t key = 0; key < KeyCount(); ++key) {
@@ -157,13 +171,13 @@ class AttentionFormula {
   FormulaNode Score(const std::vector<FormulaNode>& query, int64_t key_head, int64_t key) {
     std::vector<FormulaNode> products;
     for (size_t i = 0; i < query.size(); ++i) {
-      const FormulaNode x = Rounded(Keys(), {Batch(), key_head, key, static_cast<int64_t>(i)});
+      const FormulaNode x = Rounded(keys_, {Batch(), key_head, key, static_cast<int64_t>(i)});
       products.push_back(formula_.Product({query[i], x}));
     }
     std::vector<FormulaNode> terms = {
         formula_.Scaled(static_cast<double>(op_[kScale]), formula_.Sum(products))};
-    if (op_.Has(kPositionBias)) {
-      terms.push_back(Input(kPositionBias, {Batch(), head_, Query(), key}));
+    if (position_bias_) {
+      terms.push_back(Input(*position_bias_, {Batch(), head_, Query(), key}));
     }
     if (IsMasked(key)) {
       terms.push_back(formula_.Number(static_cast<double>(op_[kMaskFilterValue])));
@@ -176,9 +190,8 @@ class AttentionFormula {
       const Range& kept = choice_.kept[static_cast<size_t>(Batch())];
       return key < kept.begin || key >= kept.end;
     }
-    const auto input = inputs_.find(&kMask);
-    if (input == inputs_.end()) return false;
-    const ConstTensorView& mask = formula_.inputs()[input->second];
+    if (!mask_) return false;
+    const ConstTensorView& mask = formula_.inputs()[*mask_];
     Dims index = Dims::Filled(mask.layout.rank() - 4, 0);
     for (const int64_t i : {Batch(), head_, Query(), key}) index.push_back(i);
     return mask.elements<int32_t>()[OffsetOf(mask.layout, index)] == 0;
@@ -189,8 +202,10 @@ class AttentionFormula {
   Formula& formula_;
   Shapes shapes_;
   KeyChoice choice_;
-  std::map<const Field*, size_t> inputs_;  // their numbers, which each of many elements asks for
-  int64_t head_ = 0;                       // of the query
+  // The numbers of inputs, which each of many elements asks for.
+  std::optional<size_t> bias_, mask_, position_bias_;
+  Tokens queries_, keys_, values_;
+  int64_t head_ = 0;  // of the query
 };
 
 }  // namespace
