@@ -2,6 +2,7 @@
 // Elements with other operations, or of other operands, than those of an operator's formula.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -55,6 +56,13 @@ Operation Exchanged(const ArithmeticVariation& variation, Operation operation) {
     if (operation == first || operation == last) return operation == first ? last : first;
   }
   return operation;
+}
+
+// Returns whether a maximum or minimum would be another one with 0 among its operands.
+bool EndsAtZero(Operation operation, double value) {
+  const bool is_beyond = value == 0 ? std::signbit(value) : value < 0;
+  if (operation == Operation::kMaximum) return is_beyond || std::isnan(value);
+  return operation == Operation::kMinimum && !(value <= 0);
 }
 
 // A value in the range of integers, where it wraps or ends.
@@ -309,28 +317,34 @@ std::vector<ElementBytes> GradientsOfLastMaxima(const Computation& computation,
 
 }  // namespace
 
-bool Chooses(ArithmeticKind kind, DataType type) {
-  switch (kind) {
-    case ArithmeticKind::kTowardZero:
-      return !IsFloat(type);
-    case ArithmeticKind::kNanPasses:
-    case ArithmeticKind::kStartsAtZero:
-    case ArithmeticKind::kLastOfEquals:
-    case ArithmeticKind::kSaturated:
-    case ArithmeticKind::kWrapped:
-      return true;
-    default:
-      return false;
+std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
+                                         const ElementFormula& formula, DataType type) {
+  FormulaEvaluation<ChosenArithmetic> values(formula.formula(), ChosenArithmetic(variation));
+  std::vector<ElementBytes> elements;
+  for (const FormulaNode end : formula.ends()) {
+    elements.push_back(Stored(type, values.At(end).number));
   }
+  return elements;
 }
 
-std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
-                                         const Formula& formula, std::span<const FormulaNode> ends,
-                                         DataType type) {
-  FormulaEvaluation<ChosenArithmetic> values(formula, ChosenArithmetic(variation));
-  std::vector<ElementBytes> elements;
-  for (const FormulaNode end : ends) elements.push_back(Stored(type, values.At(end).number));
-  return elements;
+bool ChoosesOther(const ArithmeticVariation& variation, const ElementFormula& formula) {
+  const auto operation = [&](FormulaNode node) { return formula.formula().operation(node); };
+  switch (variation.kind) {
+    case Kind::kNanPasses:
+      return formula.HasAny([](FormulaNode, DoubleDouble value) { return std::isnan(value.head); });
+    case Kind::kStartsAtZero:
+      return formula.HasAny([&](FormulaNode node, DoubleDouble value) {
+        return EndsAtZero(operation(node), value.head);
+      });
+    case Kind::kSaturated:
+    case Kind::kWrapped:
+      return variation.wrapped != WrappedPart::kResults ||
+             formula.HasAny([&](FormulaNode node, DoubleDouble) {
+               return Exchanged(variation, operation(node)) != operation(node);
+             });
+    default:
+      return true;
+  }
 }
 
 bool ChoosesFirstOfEquals(const OperatorDesc& op) {

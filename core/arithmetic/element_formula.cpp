@@ -104,6 +104,14 @@ const ElementFormula::Results& ElementFormula::AllValues() const {
   return values_;
 }
 
+bool ElementFormula::HasAny(const std::function<bool(Node, DoubleDouble)>& says) const {
+  const Results& values = AllValues();
+  for (Node node = 0; node <= last(); ++node) {
+    if (is_part_[node] && says(node, values[node])) return true;
+  }
+  return false;
+}
+
 void ElementFormula::FindSums() {
   std::vector<bool> depends(is_part_.size());
   is_whole_.resize(is_part_.size());

@@ -46,7 +46,11 @@ class ElementFormula {
   const Formula& formula() const { return formula_; }
   // The last node, with which the only element ends, or the last one.
   Node last() const { return ends_.back(); }
+  std::span<const Node> ends() const { return ends_; }
   size_t count() const { return ends_.size(); }  // of the elements
+
+  // Returns whether the function says so of any node and its value, to about 100 bits.
+  bool HasAny(const std::function<bool(Node node, DoubleDouble value)>& says) const;
 
   // Returns whether the node is part of an element, and computed with numbers that are not all
   // whole.

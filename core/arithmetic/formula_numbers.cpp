@@ -2,6 +2,7 @@
 #include "core/arithmetic/formula_numbers.h"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/explain/formula_value.h"
@@ -27,6 +28,30 @@ FormulaValue AsFormulaValue(DoubleDouble value, bool is_exact) {
   FormulaValue result = Approximately(value);
   if (is_exact && std::isfinite(value.head)) result.exact = Dyadic(value.head) + Dyadic(value.tail);
   return result;
+}
+
+DoubleDouble Quotient(DoubleDouble a, DoubleDouble b) {
+  const double head = a.head / b.head;
+  return std::isfinite(a.head) && std::isfinite(b.head) ? Checked(head, a / b)
+                                                        : DoubleDouble{head, 0};
+}
+
+// The order of IsLess.
+bool IsLess(DoubleDouble a, DoubleDouble b) {
+  if (a.head != b.head) return a.head < b.head;
+  return a.head == 0 ? std::signbit(a.head) && !std::signbit(b.head) : a.tail < b.tail;
+}
+
+// NaN if there is nothing else.
+DoubleDouble Extreme(bool is_least, std::span<const Node> nodes, Values values) {
+  DoubleDouble extreme{std::numeric_limits<double>::quiet_NaN(), 0};
+  for (const Node node : nodes) {
+    const DoubleDouble value = values[node];
+    if (std::isnan(value.head)) continue;
+    const bool is_beyond = is_least ? IsLess(value, extreme) : IsLess(extreme, value);
+    if (is_beyond || std::isnan(extreme.head)) extreme = value;
+  }
+  return extreme;
 }
 
 DoubleDouble Other(const Formula& formula, Node node, std::span<const Node> nodes, Values values) {
@@ -100,6 +125,13 @@ DoubleDouble Evaluated(const Formula& formula, Node node, std::span<const Node> 
       const Node factors[] = {operands[0], operands[0]};
       return Product(factors, values);
     }
+    case Operation::kWeighted:
+      return values[operands[0]].head == 0 ? DoubleDouble{} : Product(operands, values);
+    case Operation::kQuotient:
+      return Quotient(values[operands[0]], values[operands[1]]);
+    case Operation::kMaximum:
+    case Operation::kMinimum:
+      return Extreme(formula.operation(node) == Operation::kMinimum, operands, values);
     case Operation::kDifference:
       return CheckedDifference(values[operands[0]], values[operands[1]]);
     case Operation::kNegative:

@@ -99,6 +99,14 @@ std::optional<GroupFormula> FormulaOfFirst(const ElementQuestion& question,
 
 namespace {
 
+// Returns whether the formulas of the elements have all that a variation changes.
+bool IsByFormula(const ElementQuestion& question, const ArithmeticVariation& variation) {
+  const bool is_last = variation.kind == Kind::kLastOfEquals &&
+                       (question.output > 0 || ChoosesFirstOfEquals(question.op));
+  const bool is_in_order = variation.kind == Kind::kNanPasses && SelectsInOrder(question.op);
+  return NeedsFormula(variation, question.type) && !is_last && !is_in_order;
+}
+
 // --- elements by their formulas ------------------------------------------------------------------
 
 // Some groups side by side.
@@ -122,10 +130,23 @@ class Tile {
     return count;
   }
 
-  // Replaces the exact elements of a variation by its own.
-  void Compute(const ArithmeticVariation& variation, std::span<ElementBytes> elements) {
-    if (variation.kind == Kind::kSums) return ComputeSums(variation, elements);
-    for (const Part& part : parts_) ComputePart(variation, part, elements);
+  // Replaces the exact elements of some variations by their own.
+  void Compute(std::span<const ArithmeticVariation> variations, std::span<Elements> all) {
+    const auto compute = [&](bool side_by_side, auto&& one) {
+      for (size_t v = 0; v < variations.size(); ++v) {
+        if (!IsByFormula(question_, variations[v])) continue;
+        const bool is_sum = variations[v].kind == Kind::kSums;
+        if ((is_sum && AreSideBySide()) == side_by_side) one(variations[v], all[v]);
+      }
+    };
+    compute(true, [&](const auto& sums, Elements& elements) { ComputeSums(sums, elements); });
+    ParallelFor(std::ssize(parts_), 1, 0, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        compute(false, [&](const auto& variation, Elements& elements) {
+          ComputePart(variation, parts_[i], elements);
+        });
+      }
+    });
   }
 
  private:
@@ -150,16 +171,31 @@ class Tile {
   void ComputePart(const ArithmeticVariation& variation, const Part& part,
                    std::span<ElementBytes> elements) const {
     switch (variation.kind) {
+      case Kind::kSums:
+        return ComputeSumsAlone(variation, part, elements);
       case Kind::kTowardZero:
+        return IsFloat(question_.type) ? RoundOtherwise(variation, part, elements)
+                                       : Choose(variation, part, elements);
       case Kind::kThrough:
         return RoundOtherwise(variation, part, elements);
       case Kind::kSteps:
         return Store(part, part.formula->InSteps(variation), elements);
-      default:
+      case Kind::kProductRounded:
         if (const auto rounded = part.formula->WithRoundedProduct(RoundingOf(variation))) {
           Store(part, *rounded, elements);
         }
+        return;
+      default:
+        Choose(variation, part, elements);
     }
+  }
+
+  // Elements in which nothing else is chosen are exact.
+  void Choose(const ArithmeticVariation& variation, const Part& part,
+              std::span<ElementBytes> elements) const {
+    if (!ChoosesOther(variation, *part.formula)) return;
+    const Elements chosen = ChosenElements(variation, *part.formula, question_.type);
+    for (size_t i = 0; i < chosen.size(); ++i) elements[part.places[i]] = chosen[i];
   }
 
   // Products are rounded to the output's type, but in bfloat16 where results are files of that.
@@ -199,7 +235,6 @@ class Tile {
   }
 
   void ComputeSums(const ArithmeticVariation& variation, std::span<ElementBytes> elements) {
-    if (!AreSideBySide()) return ComputeSumsAlone(variation, elements);
     const auto sums = OrdersOf(variation).SumOf(variation);
     for (size_t i = 0; i < parts_.size(); ++i) {
       const auto sum_of = [&](FormulaNode) { return sums[i]; };
@@ -207,19 +242,18 @@ class Tile {
     }
   }
 
-  void ComputeSumsAlone(const ArithmeticVariation& variation, std::span<ElementBytes> elements) {
-    for (const Part& part : parts_) {
-      ElementFormula& formula = *part.formula;
-      if (formula.sums().empty()) continue;
-      const auto sum_of = [&](FormulaNode sum) {
-        std::vector<SumOrders<1>::Column> terms;
-        for (const double term : OrderedTerms(question_.op, formula, sum, variation)) {
-          terms.push_back({term});
-        }
-        return SumOrders<1>(terms).SumOf(variation)[0];
-      };
-      Store(part, formula.WithSums(variation, sum_of), elements);
-    }
+  void ComputeSumsAlone(const ArithmeticVariation& variation, const Part& part,
+                        std::span<ElementBytes> elements) const {
+    ElementFormula& formula = *part.formula;
+    if (formula.sums().empty()) return;
+    const auto sum_of = [&](FormulaNode sum) {
+      std::vector<SumOrders<1>::Column> terms;
+      for (const double term : OrderedTerms(question_.op, formula, sum, variation)) {
+        terms.push_back({term});
+      }
+      return SumOrders<1>(terms).SumOf(variation)[0];
+    };
+    Store(part, formula.WithSums(variation, sum_of), elements);
   }
 
   const ElementQuestion& question_;
@@ -239,8 +273,12 @@ class VariedElements {
     const Elements exact = ElementsOf(Original(), question_.output, question_.elements);
     all_.assign(variations_.size(), exact);
     for (size_t v = 0; v < variations_.size(); ++v) ComputeOne(variations_[v], all_[v]);
-    const auto needs = [&](const auto& v) { return NeedsFormula(v, question_.type); };
-    if (std::ranges::any_of(variations_, needs)) ComputeFormulas();
+    const auto is_by_formula = [&](const auto& v) { return IsByFormula(question_, v); };
+    if (std::ranges::any_of(variations_, is_by_formula)) ComputeFormulas();
+    for (size_t v = 0; v < variations_.size(); ++v) {
+      if (!ChangesOutputs(variations_[v])) continue;
+      ChangeOutputs(variations_[v], question_.type, all_[v]);
+    }
     return std::move(all_);
   }
 
@@ -260,19 +298,30 @@ class VariedElements {
       elements = ElementsOf(WithConvertedInput(Original(), variation.format), question_.output,
                             question_.elements);
     }
-    if (variation.kind == Kind::kLastOfEquals && ChoosesFirstOfEquals(question_.op)) {
-      elements = LastOfEquals(Original(), question_.output, question_.elements);
-    } else if (variation.kind == Kind::kNanPasses && SelectsInOrder(question_.op)) {
+    if (variation.kind == Kind::kLastOfEquals) ChooseLast(elements);
+    if (variation.kind == Kind::kNanPasses && SelectsInOrder(question_.op)) {
       elements = SelectedNanFirst(Original(), question_.output, question_.elements);
-    } else if (Chooses(variation.kind, question_.type)) {
-      Choose(variation, elements);
     }
-    if (ChangesOutputs(variation)) ChangeOutputs(variation, question_.type, elements);
+  }
+
+  // Of an output that has places, and of operators whose formulas do not have the choice.
+  void ChooseLast(Elements& elements) const {
+    if (ChoosesFirstOfEquals(question_.op)) {
+      elements = LastOfEquals(Original(), question_.output, question_.elements);
+    } else if (question_.output > 0) {
+      constexpr int64_t kGrain = 256;
+      ParallelFor(std::ssize(elements), kGrain, 0, [&](int64_t begin, int64_t end) {
+        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+          const auto place = LastPlaceOfMaximum(question_.op, question_.inputs, question_.At(i));
+          if (place) elements[i] = *place;
+        }
+      });
+    }
   }
 
   // Factors that are computed from inputs, which have been rounded, are so, too.
   Elements WithRoundedFactors(const Computation& changed, const ArithmeticVariation& variation) {
-    constexpr int64_t kGrain = 4;
+    constexpr int64_t kGrain = 1;
     const FloatRounding rounding(variation.format, variation.mode);
     if (IsNetwork(changed.op)) {
       auto states =
@@ -301,34 +350,6 @@ class VariedElements {
     return *groups_;
   }
 
-  void Choose(const ArithmeticVariation& variation, Elements& elements) {
-    constexpr int64_t kGrain = 256;
-    const ElementGroups& groups = Groups();
-    ParallelFor(static_cast<int64_t>(groups.size()), kGrain, 0, [&](int64_t begin, int64_t end) {
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        for (std::span<const size_t> rest = groups[i]; !rest.empty();) {
-          rest = rest.subspan(ChooseFirst(variation, rest, elements));
-        }
-      }
-    });
-  }
-
-  // Computes the first elements of a group, and returns how many.
-  size_t ChooseFirst(const ArithmeticVariation& variation, std::span<const size_t> group,
-                     Elements& elements) const {
-    if (variation.kind == Kind::kLastOfEquals && question_.output > 0) {
-      const Region element = question_.At(group[0]);
-      const auto place = LastPlaceOfMaximum(question_.op, question_.inputs, element);
-      if (place) elements[group[0]] = *place;
-      return 1;
-    }
-    const auto first = FormulaOfFirst(question_, group);
-    if (!first) return 1;
-    const Elements chosen = ChosenElements(variation, first->formula, first->ends, question_.type);
-    for (size_t i = 0; i < chosen.size(); ++i) elements[group[i]] = chosen[i];
-    return chosen.size();
-  }
-
   void ComputeFormulas() {
     const ElementGroups& groups = Groups();
     const auto count = static_cast<int64_t>(groups.size());
@@ -338,18 +359,12 @@ class VariedElements {
         for (std::span<const size_t> rest = groups[i]; !rest.empty();) {
           rest = rest.subspan(tile->Add(rest));
           if (!tile->IsFull()) continue;
-          ComputeTile(*tile);
+          tile->Compute(variations_, all_);
           tile.emplace(question_);
         }
       }
-      ComputeTile(*tile);
+      tile->Compute(variations_, all_);
     });
-  }
-
-  void ComputeTile(Tile& tile) {
-    for (size_t v = 0; v < variations_.size(); ++v) {
-      if (NeedsFormula(variations_[v], question_.type)) tile.Compute(variations_[v], all_[v]);
-    }
   }
 
   const ElementQuestion& question_;
@@ -372,9 +387,13 @@ bool NeedsFormula(const ArithmeticVariation& variation, DataType type) {
     case Kind::kSums:
     case Kind::kProductRounded:
     case Kind::kSteps:
-      return true;
     case Kind::kTowardZero:
-      return IsFloat(type);
+    case Kind::kNanPasses:
+    case Kind::kStartsAtZero:
+    case Kind::kLastOfEquals:
+    case Kind::kSaturated:
+    case Kind::kWrapped:
+      return true;
     case Kind::kThrough:
       return variation.format == FloatFormat::kFloat32 && type == DataType::kFloat16;
     default:

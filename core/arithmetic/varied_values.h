@@ -16,6 +16,8 @@
 
 namespace dmlop {
 
+class ElementFormula;
+
 // The variations that can make a difference to an output, the simplest first.
 std::vector<ArithmeticVariation> ArithmeticVariationsOf(const OperatorDesc& op, InputViews inputs,
                                                         size_t output);
@@ -116,14 +118,14 @@ ElementBytes ThroughFloat32(DoubleDouble exact);
 // Formulas in which another operand is chosen than the pages say, or integers become others;
 // nothing else is rounded.
 
-// The kinds nan-passes, starts-at-zero, last-of-equals, saturated and wrapped, and toward-zero for
-// a result that is an integer.
-bool Chooses(ArithmeticKind kind, DataType type);
-
-// Elements of a type in such an arithmetic. Each ends with one of these nodes of a formula.
+// Elements of a type in one of the arithmetics nan-passes, starts-at-zero, last-of-equals,
+// saturated and wrapped, or of an integer type in toward-zero.
 std::vector<ElementBytes> ChosenElements(const ArithmeticVariation& variation,
-                                         const Formula& formula, std::span<const FormulaNode> ends,
-                                         DataType type);
+                                         const ElementFormula& formula, DataType type);
+
+// Returns whether such a variation may change an element of a formula. This takes much less time
+// than to compute it, which is done exactly.
+bool ChoosesOther(const ArithmeticVariation& variation, const ElementFormula& formula);
 
 // Returns whether an operator prefers the first of equal elements to others in a way that its
 // formula does not have; and the elements of an output if it prefers the last one.

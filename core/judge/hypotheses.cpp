@@ -249,7 +249,7 @@ class HypothesisList {
     constexpr int64_t kLong = 2000;
     if (evidence_.formula_work > kTooLong) {
       std::erase_if(all, [type = evidence_.actual.type](const ArithmeticVariation& v) {
-        return NeedsFormula(v, type) || Chooses(v.kind, type);
+        return NeedsFormula(v, type);
       });
     }
     // These run a network step by step, with twice the units.
