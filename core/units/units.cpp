@@ -258,6 +258,7 @@ class UnitsOfOutput {
     if (!character_.rounds || (are_equal && IsUniform())) {
       units_.terms = {std::ranges::max(terms_)};
     } else if (!TakeIfRight(Whole(sums_of_ones)) && !TakeIfRight(CountedByTaps()) &&
+               !TakeIfRight(CountedInOneChannel()) &&
                !TakeIfRight(
                    CountedBySources([](const Region& source) { return source.count(); }))) {
       units_.terms = EvaluateSizes(op_, inputs_, exact_.layout.sizes, output_).terms;
@@ -289,6 +290,33 @@ class UnitsOfOutput {
       int64_t taps = 1;
       for (size_t d = 0; d < index.size(); ++d) taps *= source.axes[d]->Count(index[d]);
       terms.push_back(std::max<int64_t>(1, taps));
+    }
+    return terms;
+  }
+
+  // Samples of regions lie at the same places in all channels.
+  std::vector<int64_t> CountedInOneChannel() const {
+    constexpr size_t kRank = 4, kChannels = 1;
+    const Dims& sizes = exact_.layout.sizes;
+    if (!SamplesRegions(op_) || sizes.size() != kRank) return {};
+    OperatorDesc op = op_;
+    std::vector<ConstTensorView> inputs(inputs_.begin(), inputs_.end());
+    for (ConstTensorView& input : inputs) {
+      if (input.layout.rank() == kRank) input = input.Slice(kChannels, 0, 1);
+    }
+    for (const MutableTensorSlot& slot : TensorSlots(op)) {
+      if (slot.desc->sizes->size() != kRank) continue;
+      (*slot.desc->sizes)[kChannels] = 1;
+      slot.desc->strides.reset();
+    }
+    Dims one = sizes;
+    one[kChannels] = 1;
+    const std::vector<int64_t> of_one = EvaluateSizes(op, inputs, one, output_).terms;
+    const Layout numbers{sizes, *BroadcastStrides(PackedLayout(one), sizes)};
+    std::vector<int64_t> terms;
+    Dims index = Dims::Filled(sizes.size(), 0);
+    for (int64_t i = 0; i < Product(sizes); ++i, Advance(sizes, index)) {
+      terms.push_back(of_one[static_cast<size_t>(OffsetOf(numbers, index))]);
     }
     return terms;
   }
