@@ -196,7 +196,7 @@ Computation WithLayout(const Computation& original, size_t input, const AxisOrde
   ConstTensorView& view = changed.inputs[input];
   const Dims sizes = view.layout.sizes;
   const Dims split = order.split.Of(sizes);
-  view = AsConst(PackedCopy(view, changed));
+  if (!IsPacked(view.layout)) view = AsConst(PackedCopy(view, changed));
   view.layout = PackedLayout(split);
   if (is_written) view = Reordered(view, order.axes);
   if (!is_written) view.layout = StoredIn(order.axes, split);
