@@ -110,6 +110,29 @@ std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t outp
   return values;
 }
 
+std::vector<std::vector<Region>> SourcesOfElements(const Computation& computation, size_t output,
+                                                   std::span<const int64_t> elements) {
+  const Dims sizes = OutputSizes(computation, output);
+  const Region whole{computation.SourceOf(output), Dims::Filled(sizes.size(), 0), sizes};
+  std::vector<std::vector<Region>> parts(computation.inputs.size());
+  if (!PartsAreCheaper(computation.op, whole, elements.size())) return parts;
+  const std::vector<SourceMap> sources = SourcesOf(computation.op);
+  std::vector<int64_t> read(parts.size());
+  for (const int64_t element : elements) {
+    const Region one{whole.tensor, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
+    for (const SourceMap& source : sources) {
+      const auto part = source(ComputedWith(computation.op, one));
+      if (!part) continue;
+      parts[part->tensor].push_back(*part);
+      read[part->tensor] += part->count();
+    }
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (2 * read[i] > computation.inputs[i].layout.element_count()) parts[i].clear();
+  }
+  return parts;
+}
+
 bool IsNetwork(const OperatorDesc& op) {
   return std::ranges::any_of(
       op.fields(), [](const Field* field) { return field->kind == FieldKind::kActivations; });

@@ -39,6 +39,11 @@ Buffer WholeOutput(const Computation& computation, size_t output);
 std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t output,
                                      std::span<const int64_t> elements);
 
+// Returns the parts of each input that computing these elements reads; none where that may be a
+// good part of it.
+std::vector<std::vector<Region>> SourcesOfElements(const Computation& computation, size_t output,
+                                                   std::span<const int64_t> elements);
+
 // Returns whether an operator is a network, whose first input has its steps along axis 1.
 bool IsNetwork(const OperatorDesc& op);
 

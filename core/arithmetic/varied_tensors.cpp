@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include "core/arithmetic/float_format.h"
 #include "core/arithmetic/varied_values.h"
 #include "core/base/parallel.h"
+#include "core/engine/copy/copy_views.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -90,11 +93,69 @@ void ChangeInput(const ArithmeticVariation& variation, const TensorView& view) {
   ChangeAll(view, [&]<typename T>(T x) { return FromDouble<T>(rounding(AsDouble(x))); });
 }
 
+// The inputs that a variation changes, by number.
+std::vector<bool> ChangedBy(const ArithmeticVariation& variation, const Computation& computation,
+                            const std::vector<bool>& factors) {
+  const bool is_all = variation.kind != Kind::kInputs;
+  return RoundedOf(computation.op, computation.inputs,
+                   is_all ? RoundedInputs::kAll : variation.inputs, factors);
+}
+
+ConstTensorView ChangedCopy(const ArithmeticVariation& variation, const ConstTensorView& view,
+                            Computation& owner) {
+  const TensorView copy = PackedCopy(view, owner);
+  ChangeInput(variation, copy);
+  return AsConst(copy);
+}
+
+template <typename View>
+View PartOf(View view, const Region& part) {
+  for (size_t d = 0; d < part.begin.size(); ++d) {
+    view = view.Slice(d, part.begin[d], part.sizes[d]);
+  }
+  return view;
+}
+
+// The same of some parts only, without memory for the others.
+ConstTensorView ChangedParts(const ArithmeticVariation& variation, const ConstTensorView& view,
+                             const std::vector<Region>& parts, Computation& owner) {
+  const auto bytes = static_cast<size_t>(std::max<int64_t>(view.element_bytes(), 1));
+  const std::shared_ptr<std::byte> zeros(static_cast<std::byte*>(std::calloc(bytes, 1)),
+                                         [](std::byte* memory) { std::free(memory); });
+  if (zeros == nullptr) throw std::bad_alloc();
+  owner.storage.push_back(zeros);
+  const TensorView copy{zeros.get(), view.type, PackedLayout(view.layout.sizes)};
+  for (const Region& part : parts) {
+    Buffer buffer(static_cast<size_t>(part.count()) * ByteWidth(view.type));
+    const TensorView changed{buffer.data(), view.type, PackedLayout(part.sizes)};
+    const Move there{PartOf(view, part), changed}, back{AsConst(changed), PartOf(copy, part)};
+    CopyAll({&there, 1});
+    ChangeInput(variation, changed);
+    CopyAll({&back, 1});
+  }
+  return AsConst(copy);
+}
+
 // Infinity stands for NaN, and the greatest number for infinity.
 template <typename T>
 T AsGreatest(T x) {
   if (std::isnan(AsDouble(x))) return FromDouble<T>(std::numeric_limits<double>::infinity());
   return AsDouble(x) > 0 ? Saturated(x) : x;
+}
+
+// `parts`: those of each input that are read; none of an input of which all is, or of all of them.
+Computation WithChangedParts(Computation computation, const ArithmeticVariation& variation,
+                             const std::vector<bool>& factors,
+                             const std::vector<std::vector<Region>>& parts) {
+  const std::vector<bool> changed = ChangedBy(variation, computation, factors);
+  for (size_t i = 0; i < changed.size(); ++i) {
+    if (!changed[i]) continue;
+    ConstTensorView& input = computation.inputs[i];
+    input = parts.empty() || parts[i].empty()
+                ? ChangedCopy(variation, input, computation)
+                : ChangedParts(variation, input, parts[i], computation);
+  }
+  return computation;
 }
 
 }  // namespace
@@ -106,16 +167,14 @@ bool ChangesInputs(const ArithmeticVariation& variation) {
 
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
                               const std::vector<bool>& factors) {
-  const bool is_all = variation.kind != Kind::kInputs;
-  const std::vector<bool> rounded = RoundedOf(
-      computation.op, computation.inputs, is_all ? RoundedInputs::kAll : variation.inputs, factors);
-  for (size_t i = 0; i < rounded.size(); ++i) {
-    if (!rounded[i]) continue;
-    const TensorView copy = PackedCopy(computation.inputs[i], computation);
-    ChangeInput(variation, copy);
-    computation.inputs[i] = AsConst(copy);
-  }
-  return computation;
+  return WithChangedParts(std::move(computation), variation, factors, {});
+}
+
+Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
+                              const std::vector<bool>& factors, size_t output,
+                              std::span<const int64_t> elements) {
+  const auto parts = SourcesOfElements(computation, output, elements);
+  return WithChangedParts(std::move(computation), variation, factors, parts);
 }
 
 Computation WithNanGreatest(Computation computation) {

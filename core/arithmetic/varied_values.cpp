@@ -289,7 +289,8 @@ class VariedElements {
 
   void ComputeOne(const ArithmeticVariation& variation, Elements& elements) {
     if (ChangesInputs(variation)) {
-      const Computation changed = WithChangedInputs(Original(), variation, Factors());
+      const Computation changed =
+          WithChangedInputs(Original(), variation, Factors(), question_.output, question_.elements);
       elements = variation.inputs == RoundedInputs::kWithComputed
                      ? WithRoundedFactors(changed, variation)
                      : ElementsOf(changed, question_.output, question_.elements);

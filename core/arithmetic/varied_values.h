@@ -90,6 +90,12 @@ std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedIn
 Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
                               const std::vector<bool>& factors);
 
+// The same as far as these elements of an output need it, which takes little time where they need
+// small parts of the inputs. Those of a fused activation are asked for as its host has them.
+Computation WithChangedInputs(Computation computation, const ArithmeticVariation& variation,
+                              const std::vector<bool>& factors, size_t output,
+                              std::span<const int64_t> elements);
+
 // The first input with infinity in place of NaN, and the greatest number in place of infinity.
 Computation WithNanGreatest(Computation computation);
 

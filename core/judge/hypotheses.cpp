@@ -328,6 +328,8 @@ class HypothesisList {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
     const std::vector<bool> factors = FactorsOf(op, inputs, evidence_.output);
     std::vector<ArithmeticVariation> all = ArithmeticVariationsOf(op, inputs, evidence_.output);
+    std::vector<ArithmeticVariation> others = all;
+    std::erase_if(others, [](const ArithmeticVariation& other) { return !RoundsResults(other); });
     std::erase_if(all, [](const ArithmeticVariation& variation) {
       const bool is_of_all =
           variation.inputs == RoundedInputs::kFactors || variation.inputs == RoundedInputs::kAll;
@@ -336,7 +338,7 @@ class HypothesisList {
     std::vector<std::vector<Hypothesis>> found(all.size());
     ParallelFor(std::ssize(all), 1, /*bytes=*/0, [&](int64_t first, int64_t past) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(past); ++i) {
-        found[i] = WithRoundedInputs(all[i], factors);
+        found[i] = WithRoundedInputs(all[i], others, factors);
       }
     });
     for (size_t i = 0; i < all.size(); ++i) {
@@ -348,18 +350,23 @@ class HypothesisList {
     }
   }
 
-  // So many pairs are told from noise by their bits.
+  // So many pairs are told from noise by their bits. They are tried where only those parts of
+  // inputs are rounded that the fewest elements need, unless an activation needs others.
   std::vector<Hypothesis> WithRoundedInputs(const ArithmeticVariation& rounding,
+                                            const std::vector<ArithmeticVariation>& others,
                                             const std::vector<bool>& factors) const {
-    const auto rounded = std::make_shared<const Computation>(
-        WithChangedInputs(evidence_.computation, rounding, factors));
-    std::vector<ArithmeticVariation> others =
-        ArithmeticVariationsOf(rounded->op, rounded->inputs, evidence_.output);
-    std::erase_if(others, [](const ArithmeticVariation& other) { return !RoundsResults(other); });
-    others = WithBitsOfTwo(others, *rounded);
-    const Hypothesis inputs_alone = OfArithmetic(evidence_, {nullptr, rounding});
+    const Computation& original = evidence_.computation;
+    const auto whole = [&] { return WithChangedInputs(original, rounding, factors); };
+    const Computation parts =
+        IsActivated(original.op, evidence_.output)
+            ? whole()
+            : WithChangedInputs(original, rounding, factors, evidence_.output, fewest_.all());
+    const auto promising = PromisingOf(WithBitsOfTwo(others, parts), parts, fewest_, false);
     std::vector<Hypothesis> found;
-    for (const auto& [other, number] : PromisingOf(others, *rounded, fewest_, false)) {
+    if (promising.empty()) return found;
+    const auto rounded = std::make_shared<const Computation>(whole());
+    const Hypothesis inputs_alone = OfArithmetic(evidence_, {nullptr, rounding});
+    for (const auto& [other, number] : promising) {
       found.push_back(OfBoth(inputs_alone, rounded, other));
       found.back().needs_bits = true;
     }
