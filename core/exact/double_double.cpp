@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <iterator>
 
 namespace dmlop {
 namespace {
@@ -22,12 +23,31 @@ DoubleDouble PlusLn2(DoubleDouble x, double k) {
   return x;
 }
 
-// Returns (e^r - 1) / r for |r| <= ln 2 / 2 as 1 + r / 2 * (1 + r / 3 * (1 + ...)); r^25 / 26! is
-// below 2^-125.
-DoubleDouble ExpSeries(DoubleDouble r) {
-  DoubleDouble sum = kUnity;
-  for (int n = 25; n >= 2; --n) sum = (r * sum) / n + 1.0;
-  return sum;
+// 1 / n! from n = 1 on.
+constexpr DoubleDouble kInverseFactorials[] = {{1, 0},
+                                               {0.5, 0},
+                                               {0x1.5555555555555p-3, 0x1.5555555555555p-57},
+                                               {0x1.5555555555555p-5, 0x1.5555555555555p-59},
+                                               {0x1.1111111111111p-7, 0x1.1111111111111p-63},
+                                               {0x1.6c16c16c16c17p-10, -0x1.f49f49f49f49fp-65},
+                                               {0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-73}};
+
+// Returns e^r - 1 for |r| <= ln 2 / 2 by that of s = r / 16, as (1 + x)^2 - 1 is x * (x + 2). The
+// series of s ends below 2^-115 of its first term; from s^7 / 8! on it is below 2^-53 of that, so
+// that one part suffices. Each step adds an error of a few 2^-104.
+DoubleDouble ExpRest(DoubleDouble r) {
+  constexpr int kDoublings = 4;
+  const DoubleDouble s = Scale(r, 1.0 / (1 << kDoublings));
+  double small = 0;
+  for (int n = 14; n > 8; --n) small = (small + 1) * s.head / n;
+  DoubleDouble sum = s * (kInverseFactorials[6].head / 8 * (small + 1));
+  for (size_t n = std::size(kInverseFactorials); n-- > 0;) {
+    sum = sum + kInverseFactorials[n];
+    if (n > 0) sum = sum * s;
+  }
+  DoubleDouble rest = s * sum;
+  for (int i = 0; i < kDoublings; ++i) rest = rest * (rest + 2.0);
+  return rest;
 }
 
 // e^x = 2^exponent * (1 + rest).
@@ -41,7 +61,7 @@ ExpParts SplitExp(DoubleDouble x) {
   if (x.head < -600) x = {-600, 0};
   const double k = std::nearbyint(x.head * kLog2E);
   const DoubleDouble r = k == 0 ? x : PlusLn2(x, -k);
-  return {static_cast<int>(k), r * ExpSeries(r)};
+  return {static_cast<int>(k), ExpRest(r)};
 }
 
 // Returns ln(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)] as 2 * atanh(s) with s = f / (2 + f), whose

@@ -106,8 +106,7 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
     std::vector<int64_t> different;
     different.reserve(static_cast<size_t>(result_.different));
     different_.ForEach([&](int64_t element) { different.push_back(element); });
-    MeasureErrors(different);
-    DivideElements(different);
+    DivideElements(different, MeasureErrors(different));
     Locate();
     const auto& [op, inputs, storage, sources] = evidence_.computation;
     sample_ = SampleOf(evidence_,
@@ -183,12 +182,9 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
            });
   }
 
-  bool DiffersByNoise(int64_t element) const {
-    return IsNoise(evidence_, evidence_.units ? &*evidence_.units : nullptr, element,
-                   evidence_.actual.Value(element), evidence_.expected.Value(element));
-  }
-
-  void MeasureErrors(const std::vector<int64_t>& different) {
+  // Returns for each element whether it differs by noise.
+  std::vector<uint8_t> MeasureErrors(const std::vector<int64_t>& different) {
+    std::vector<uint8_t> are_noise(different.size());
     const bool has_units = evidence_.units.has_value();
     std::vector<double> ulps(different.size()), units(has_units ? different.size() : 0);
     std::atomic<int64_t> toward_zero = 0;
@@ -202,8 +198,14 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
                     const bool is_finite = std::isfinite(actual) && std::isfinite(expected);
                     nearer += std::abs(actual) < std::abs(expected);
                     ulps[i] = is_finite ? UlpOf(evidence_, element) : kNone;
-                    if (has_units)
-                      units[i] = is_finite ? UnitsOf(element, actual, expected) : kNone;
+                    if (!has_units) {
+                      are_noise[i] = IsNoise(evidence_, nullptr, element, actual, expected);
+                      continue;
+                    }
+                    const double error =
+                        evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type);
+                    units[i] = is_finite ? error : kNone;
+                    are_noise[i] = error <= NoiseOf(evidence_, *evidence_.units, element);
                   }
                   toward_zero += nearer;
                 });
@@ -220,10 +222,7 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
       result_.toward_zero =
           static_cast<double>(toward_zero) / static_cast<double>(result_.different);
     }
-  }
-
-  double UnitsOf(int64_t element, double actual, double expected) const {
-    return evidence_.units->UnitsOf(element, actual, expected, evidence_.actual.type);
+    return are_noise;
   }
 
   bool MayBeAnything(int64_t element) const {
@@ -231,8 +230,11 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
   }
 
   // If nothing is beyond noise, all that differs is to be explained, unless it may be anything.
-  void DivideElements(const std::vector<int64_t>& different) {
-    evidence_.wrong = Those(different, [&](int64_t element) { return !DiffersByNoise(element); });
+  void DivideElements(const std::vector<int64_t>& different,
+                      const std::vector<uint8_t>& are_noise) {
+    for (size_t i = 0; i < different.size(); ++i) {
+      if (are_noise[i] == 0) evidence_.wrong.push_back(different[i]);
+    }
     result_.beyond_noise = std::ssize(evidence_.wrong);
     if (evidence_.wrong.empty()) {
       evidence_.wrong = Those(different, [&](int64_t element) { return !MayBeAnything(element); });

@@ -232,12 +232,14 @@ bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element,
     const bool may_step = evidence.is_quantized && evidence.criterion != Criterion::kBits;
     return may_step && std::abs(actual - value) <= 1;
   }
-  const auto allowed = units->AllowedSums(element);
-  if (!allowed) return false;
-  // A device with results in bfloat16 keeps sums in FLOAT32, too, unless that is what is wrong.
-  const double most = evidence.in_bfloat16 ? *allowed / kFloatStepsOfBfloat16 : *allowed;
-  return units->UnitsOf(element, actual, value, type) <=
-         most * PartOfNumbersNearOne(*units, element);
+  return units->UnitsOf(element, actual, value, type) <= NoiseOf(evidence, *units, element);
+}
+
+// A device with results in bfloat16 keeps sums in FLOAT32, too, unless that is what is wrong.
+double NoiseOf(const Evidence& evidence, const ErrorUnits& units, int64_t element) {
+  const double allowed = units.AllowedSums(element);
+  return (evidence.in_bfloat16 ? allowed / kFloatStepsOfBfloat16 : allowed) *
+         PartOfNumbersNearOne(units, element);
 }
 
 double ShareOfValue(const Evidence& evidence, const ElementBytes& value) {

@@ -99,6 +99,9 @@ struct Evidence {
 bool IsNoise(const Evidence& evidence, const ErrorUnits* units, int64_t element, double actual,
              double value);
 
+// The most units that rounding explains.
+double NoiseOf(const Evidence& evidence, const ErrorUnits& units, int64_t element);
+
 // Functions are allowed relative errors, but a device that takes the logarithm of a sum, such as
 // that of 1 + e^x, has the error of the sum, which is absolute there. So has one that computes
 // tanh x from e^x and e^-x, or 1 / (1 + e^-x) from tanh(x / 2), unless results are subnormal.

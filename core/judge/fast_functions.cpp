@@ -223,7 +223,7 @@ bool AreManyBeyondNoise(const Evidence& evidence) {
     const double units =
         evidence.units->UnitsOf(element, evidence.actual.Value(element),
                                 evidence.expected.Value(element), evidence.actual.type);
-    return units >= kLeastPart * evidence.units->AllowedSums(element).value_or(INFINITY);
+    return units >= kLeastPart * evidence.units->AllowedSums(element);
   });
   return wrong + static_cast<double>(near.size()) >= different / 2;
 }

@@ -104,10 +104,10 @@ class Measurement {
     const bool is_beyond = !std::isfinite(actual_[At(i)]);
     return is_beyond && units_.MayOverflow(i, tolerance_.sums)
                ? std::numeric_limits<double>::infinity()
-               : *units_.AllowedSums(i, tolerance_.sums);
+               : units_.AllowedSums(i, tolerance_.sums);
   }
 
-  double RootOfTerms(int64_t i) const { return std::sqrt(*units_.AllowedSums(i)); }
+  double RootOfTerms(int64_t i) const { return std::sqrt(units_.AllowedSums(i)); }
 
   // Then the elements beyond that are more than half of all.
   bool IsTooMuchInTheMedian() const {

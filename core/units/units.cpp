@@ -393,7 +393,7 @@ int64_t ErrorUnits::TermsOf(int64_t element) const {
 // reciprocal of a count) or one more addend (Beta C, a bias, itself a product) fits within n, which
 // counts the addend. The exact result is within the other half ulp of r. S is rounded, too, and a
 // factor after the sum has a term of second order: both are below (n + 1) u of the bound.
-std::optional<double> ErrorUnits::AllowedSums(int64_t element, DataType sums) const {
+double ErrorUnits::AllowedSums(int64_t element, DataType sums) const {
   const auto n = static_cast<double>(TermsOf(element));
   const double size = scale[static_cast<size_t>(element)];
   double allowed = bound == Bound::kExact ? 0 : n * (1 + (n + 1) * FormOf(unit_type).Roundoff());

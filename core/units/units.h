@@ -56,7 +56,7 @@ struct ErrorUnits {
   double UnitsOf(int64_t element, double actual, double expected, DataType actual_type) const;
   int64_t TermsOf(int64_t element) const;
   // The most units of a right device that keeps sums in a float type; UNKNOWN: in `unit_type`.
-  std::optional<double> AllowedSums(int64_t element, DataType sums = DataType::kUnknown) const;
+  double AllowedSums(int64_t element, DataType sums = DataType::kUnknown) const;
   // Returns whether any value is right, beside a pole or where only FLOAT16 is infinite.
   bool MayBeAnything(int64_t element) const;
   // Returns whether partial sums may be beyond that type, so that infinity and NaN may be right.

@@ -170,7 +170,7 @@ void ExpectWithin(const ErrorUnits& units, const Formula& formula, Formula::Node
   const float sum = FormulaEvaluation<Device<kOrder>>(formula).At(last);
   const double actual = RoundedTo(units.output_type, sum);
   // S is rounded, too.
-  const double allowed = *units.AllowedSums(element) * (1 + 0x1p-20);
+  const double allowed = units.AllowedSums(element) * (1 + 0x1p-20);
   EXPECT_LE(units.UnitsOf(element, actual, expected, units.output_type), allowed)
       << actual << " for " << expected << " of element " << element << ", S "
       << units.scale[static_cast<size_t>(element)];
@@ -207,7 +207,7 @@ TEST_P(Units, OfExactResultsAreNone) {
       const double r = NumberAt(result, IndexOf(result.layout.sizes, number));
       EXPECT_EQ(units->UnitsOf(number, r, r, result.type), 0);
       EXPECT_GE(units->TermsOf(number), 1);
-      EXPECT_GE(*units->AllowedSums(number), 0);
+      EXPECT_GE(units->AllowedSums(number), 0);
     }
   });
 }
@@ -304,7 +304,7 @@ void ExpectCoordinatesWithinTheBound(OperatorCall call) {
       const Dims index = IndexOf(exact.layout.sizes, i);
       const double r = NumberAt(exact, index), a = NumberAt(device.outputs[output].view(), index);
       if (!std::isfinite(r) || !std::isfinite(a)) continue;
-      EXPECT_LE(units->UnitsOf(i, a, r, exact.type), *units->AllowedSums(i))
+      EXPECT_LE(units->UnitsOf(i, a, r, exact.type), units->AllowedSums(i))
           << a << " for " << r << " of element " << i << ", S "
           << units->scale[static_cast<size_t>(i)] << "\n"
           << ToString(call);
