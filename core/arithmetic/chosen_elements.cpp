@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -298,21 +297,32 @@ OperatorDesc PoolingOf(const OperatorDesc& gradient) {
 // Each window passes its gradient on to the last of its greatest elements.
 std::vector<ElementBytes> GradientsOfLastMaxima(const Computation& computation,
                                                 std::span<const int64_t> elements) {
+  constexpr size_t kGradients = 1;
   const OperatorDesc pooling = PoolingOf(computation.op);
-  const ConstTensorView& gradients = computation.inputs[1];
-  const Dims& windows = gradients.layout.sizes;
-  std::map<int64_t, DoubleDouble> sums;
-  for (int64_t i = 0; i < Product(windows); ++i) {
-    const Region window{0, IndexOf(windows, i), Dims::Filled(windows.size(), 1)};
-    const auto place = LastPlace(pooling, computation.inputs, window);
-    if (!place) continue;
-    DoubleDouble& sum = sums[static_cast<int64_t>(place->number.head)];
-    sum = sum + ExactArithmetic::Element(gradients, OffsetOfElement(gradients.layout, i)).number;
+  const ConstTensorView& gradients = computation.inputs[kGradients];
+  const Dims sizes = OutputSizes(computation, 0);
+  const std::vector<SourceMap> sources = SourcesOf(computation.op);
+  const auto passed = [&](int64_t element, const Dims& window) {
+    const Region one{0, window, Dims::Filled(window.size(), 1)};
+    const auto place = LastPlace(pooling, computation.inputs, one);
+    return place && place->number.head == static_cast<double>(element);
+  };
+  std::vector<ElementBytes> all;
+  for (const int64_t element : elements) {
+    const Region one{0, IndexOf(sizes, element), Dims::Filled(sizes.size(), 1)};
+    DoubleDouble sum{};
+    for (const SourceMap& source : sources) {
+      const auto windows = source(one);
+      if (!windows || windows->tensor != kGradients) continue;
+      for (int64_t i = 0; i < windows->count(); ++i) {
+        const int64_t offset = OffsetOf(gradients.layout, windows->IndexAt(i));
+        if (!passed(element, windows->IndexAt(i))) continue;
+        sum = sum + ExactArithmetic::Element(gradients, offset).number;
+      }
+    }
+    all.push_back(Stored(OutputType(computation, 0), sum));
   }
-  const DataType type = OutputType(computation, 0);
-  std::vector<ElementBytes> passed;
-  for (const int64_t element : elements) passed.push_back(Stored(type, sums[element]));
-  return passed;
+  return all;
 }
 
 }  // namespace

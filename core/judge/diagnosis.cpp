@@ -347,15 +347,17 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
                                   !IsChainOfExactSteps(op, inputs, evidence_.output));
   }
 
-  // Counts on some elements first, and only the best on all.
+  // Counts many on some elements first, and only the best on all.
   void Count(std::vector<RankedHypothesis> hypotheses) {
     std::vector<Counted> found;
     for (auto& [hypothesis, rank] : hypotheses)
       found.push_back({std::move(hypothesis), {}, rank, nullptr});
-    const SampledElements some = SampleOf(evidence_, kSome);
-    Score(found, some, small_sample_.wrong.size() < kSome ? small_sample_ : some,
-          ScoreAccuracy::kQuick);
-    if (found.size() > kMostCounted) found.resize(kMostCounted);
+    if (found.size() > kMostCounted) {
+      const SampledElements some = SampleOf(evidence_, kSome);
+      Score(found, some, small_sample_.wrong.size() < kSome ? small_sample_ : some,
+            ScoreAccuracy::kQuick);
+      found.resize(kMostCounted);
+    }
     Score(found, sample_, small_sample_, ScoreAccuracy::kFull);
     for (Counted& one : found) counted_.push_back(std::move(one));
     std::ranges::stable_sort(counted_, {}, [](const Counted& one) { return one.order(); });

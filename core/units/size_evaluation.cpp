@@ -286,9 +286,9 @@ class Evaluation {
   using Slice = SliceEvaluation<Arithmetic>;
 
   static constexpr int64_t kGrain = 4;
-  // About a third of a second's work. Where it does not suffice, as for long sequences, only some
+  // About half a second of work. Where it does not suffice, as for long sequences, only some
   // elements are evaluated.
-  static constexpr int64_t kMostWork = int64_t{1} << 27;
+  static constexpr int64_t kMostWork = int64_t{1} << 26;
   static constexpr int64_t kFewest = 64;
 
   // Formulas of networks run the operator up to the step before.
