@@ -18,6 +18,7 @@ DMLOP = str(pathlib.Path(os.environ.get("DMLOP", ROOT / "build/release/dmlop")).
 # Where a program takes long, one in so many tests runs, and the next one in the next turn.
 SHARE = int(os.environ.get("DMLOP_PROGRAM_TEST_SHARE", 1))
 TURN = int(os.environ.get("DMLOP_TEST_TURN", 0))
+LONG_SHARE = int(os.environ.get("DMLOP_TEST_SHARE", 3))
 
 SUM = '{"type": "REDUCE", "Function": "SUM", "Axes": [0]}'
 COPY = '{"type": "ELEMENT_WISE_IDENTITY"}'
@@ -42,6 +43,11 @@ def parsed(path):
     text = token.sub(lambda match: match[1] or " ", text)
     token = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[\]}])', re.S)
     return json.loads(token.sub(lambda match: match[1] or "", text))
+
+
+def in_turn(rows):
+    """One in DMLOP_TEST_SHARE of the rows of a table that takes long, or in 3, and the next ones in the next turn."""
+    return list(rows)[TURN % LONG_SHARE::LONG_SHARE]
 
 
 def read_lines(folder):

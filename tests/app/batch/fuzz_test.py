@@ -13,7 +13,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import DMLOP, ROOT, ProgramTest, peak_memory
+from program import DMLOP, ROOT, ProgramTest, in_turn, peak_memory
 
 # What the engines of this test share: the cases of a folder, which are run by dmlop and spoiled by one rule. A start
 # takes as long as it must, so they do without NumPy: the elements of a file are its bytes from `begin` on.
@@ -268,7 +268,7 @@ class VariationTest(FuzzTest):
 
     def test_each_is_found_as_the_cause(self):
         self.assertEqual(set(self.ROWS), set(arithmetic_ids()) - {"fast-functions"}, "which computes nothing by itself")
-        for variation, arguments in self.ROWS.items():
+        for variation, arguments in in_turn(self.ROWS.items()):
             with self.subTest(variation):
                 engine = f"{DMLOP} run -q {{}}/case.json --as {variation} || {HEALTHY}"
                 self.fuzz(engine, *arguments.split(), "--shrink-runs", "0", "-o", variation, status=1)
@@ -320,7 +320,7 @@ for c in cases:
     ]
 
     def test_each_is_found_made_small_and_explained(self):
-        for name, rule, right, arguments, what, elements, cause, conditions in self.FAULTS:
+        for name, rule, right, arguments, what, elements, cause, conditions in in_turn(self.FAULTS):
             with self.subTest(name):
                 folder = name.replace(" ", "-")
                 self.fuzz(self.engine(rule, right), *arguments, "-o", folder, status=1)
@@ -466,7 +466,7 @@ class InterruptedTest(FuzzTest):
         options = [ABS, "-n", "2", "--type", "FLOAT32", "--max-elements", "30", "--shrink-runs", "30", "--engine", engine]
         self.run_program("fuzz", *options, "-o", "whole", status=1)
         whole, = self.findings("whole")
-        for starts in (3, 20, len((self.folder / "starts").read_text().splitlines()) - 12):
+        for starts in in_turn((3, 20, len((self.folder / "starts").read_text().splitlines()) - 12)):
             with self.subTest(starts=starts):
                 folder = f"cut-{starts}"
                 printed, errors = self.interrupt(starts, "fuzz", *options, "-o", folder)

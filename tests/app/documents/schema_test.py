@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-from program import ROOT, cases_by_file, documents_in, operators, parsed, read_lines, start
+from program import ROOT, cases_by_file, documents_in, in_turn, operators, parsed, read_lines, start
 from schema_verdicts import (BEYOND_A_SCHEMA, load_schema, must_refuse, read_verdicts, reasons,
                              validator_of)
 
@@ -324,7 +324,7 @@ class SchemaTest(unittest.TestCase):
         paths = sorted([*TESTDATA.glob("models/*.json"), *TESTDATA.glob("demo/*.json")])
         documents = [*read_lines("operators"), *[(path.name, parsed(path)) for path in paths]]
         self.assertGreater(len(documents), 100)
-        for place, document in documents:
+        for place, document in in_turn(documents):
             with self.subTest(place):
                 self.validator.validate(document)
 

@@ -10,8 +10,8 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import (COPY, ROOT, SUM, THIRDS, X, ProgramTest, cases_by_file, documents_in, parsed,
-                     start)
+from program import (COPY, ROOT, SUM, THIRDS, X, ProgramTest, cases_by_file, documents_in, in_turn,
+                     parsed, start)
 
 VALID = '{"type": "REDUCE", "Function": "SUM", "Axes": [0], "InputTensor": {"DataType": "FLOAT32", "Sizes": [3, 3]}}'
 MODELS = ROOT / "testdata/models"
@@ -329,7 +329,7 @@ class ValidateTest(ProgramTest):
     def test_an_element_that_cannot_be_read_is_the_only_fault(self):
         models = [parsed(path) for path in sorted(MODELS.glob("*.json"))]
         floats = re.compile("/(Bias|Scales|(In|Out)putPixelOffsets)/")
-        for place, documents in {**cases_by_file(), "models": models}.items():
+        for place, documents in in_turn({**cases_by_file(), "models": models}.items()):
             broken = [one for document in documents for one in with_one_element_replaced(document)]
             for i, (text, _) in enumerate(broken):
                 self.write(f"{i}.json", text)

@@ -9,7 +9,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import ProgramTest
+from program import ProgramTest, in_turn
 
 EPSILON = float(np.float32(1e-5))
 X = np.array([[[[1, 2, -3, 0.5], [7, 0.25, 5, 2]], [[3, 1, 4, 1], [5, 9, -2, 6]], [[0, -1, 2, 8], [2, 8, 1, 8]]]], "f4")
@@ -437,7 +437,7 @@ class StepsTest(ProgramTest):
 
 class FormulaTest(StepsTest):
     def test_steps(self):
-        self.check_cases(all_cases())
+        self.check_cases(in_turn(all_cases()))
 
     def test_zeros_have_signs(self):
         descriptor = json.dumps({"type": "AVERAGE_POOLING", "IncludePadding": False} | POOLING)

@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 
 sys.dont_write_bytecode = True
-from program import ProgramTest
+from program import ProgramTest, in_turn
 
 F2, F4 = np.float16, np.float32
 
@@ -967,7 +967,7 @@ class DiagnoseTest(ProgramTest):
     def test_a_check_finds_the_device_right(self):
         """Except for what is shifted in at an edge, and for blocks that the id does not list."""
         in_part = {"a tile of few integers moved", "rows of a product written twice"}
-        for name, (document, inputs, actual, _) in TRIED:
+        for name, (document, inputs, actual, _) in in_turn(TRIED):
             for cause in self.diagnosis(document, inputs, actual)["causes"][:1]:
                 with self.subTest(name, check=cause["check"]):
                     words, ids = shlex.split(cause["check"]), cause["ids"]
