@@ -39,8 +39,8 @@ Buffer WholeOutput(const Computation& computation, size_t output);
 std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t output,
                                      std::span<const int64_t> elements);
 
-// Returns the parts of each input that computing these elements reads; none where that may be a
-// good part of it.
+// Returns the parts of each input that computing these elements reads; none of an input of which
+// it may read half.
 std::vector<std::vector<Region>> SourcesOfElements(const Computation& computation, size_t output,
                                                    std::span<const int64_t> elements);
 

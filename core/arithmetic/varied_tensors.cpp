@@ -116,7 +116,7 @@ View PartOf(View view, const Region& part) {
   return view;
 }
 
-// The same of some parts only, without memory for the others.
+// Copies only some parts, and changes them. The others are 0, for which no memory is taken.
 ConstTensorView ChangedParts(const ArithmeticVariation& variation, const ConstTensorView& view,
                              const std::vector<Region>& parts, Computation& owner) {
   const auto bytes = static_cast<size_t>(std::max<int64_t>(view.element_bytes(), 1));
@@ -143,7 +143,8 @@ T AsGreatest(T x) {
   return AsDouble(x) > 0 ? Saturated(x) : x;
 }
 
-// `parts`: those of each input that are read; none of an input of which all is, or of all of them.
+// Of an input that has `parts`, only those are read. All of an input is changed if it has none, and
+// all of each if there are no lists of them.
 Computation WithChangedParts(Computation computation, const ArithmeticVariation& variation,
                              const std::vector<bool>& factors,
                              const std::vector<std::vector<Region>>& parts) {

@@ -249,13 +249,8 @@ namespace {
 
 template <typename T>
 uint64_t UlpOf(const ValuePair<T>& pair) {
-  if (ElementBits(pair.actual) == ElementBits(pair.expected)) return 0;
-  if constexpr (kIsFloatElement<T>) {
-    const double actual = pair.a(), expected = pair.e();
-    if (actual == expected || (std::isnan(actual) && std::isnan(expected))) return 0;
-    if (!pair.is_finite()) return Difference::kMismatchUlp;
-  }
-  return UlpDistance(pair.actual, pair.expected);
+  if (pair.is_equal()) return 0;
+  return pair.is_finite() ? UlpDistance(pair.actual, pair.expected) : Difference::kMismatchUlp;
 }
 
 NumberSequence UlpErrorsOf(const AlignedTensors& aligned) {

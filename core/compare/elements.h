@@ -90,6 +90,9 @@ class Elements {
 
 // Elements of two tensors of any types and layouts, by their row-major numbers.
 
+template <typename T>
+inline constexpr bool kIsFloatElement = !std::is_integral_v<T>;
+
 // An element of both tensors; the expected one is rounded to the actual one's type.
 template <typename T>
 struct ValuePair {
@@ -110,10 +113,12 @@ struct ValuePair {
   }
   double magnitude() const { return std::abs(a()) + std::abs(e()); }
   bool is_finite() const { return std::isfinite(a()) && std::isfinite(e()); }
+  // Returns whether both are the same number, or NaN.
+  bool is_equal() const {
+    if (ElementBits(actual) == ElementBits(expected)) return true;
+    return kIsFloatElement<T> && (a() == e() || (std::isnan(a()) && std::isnan(e())));
+  }
 };
-
-template <typename T>
-inline constexpr bool kIsFloatElement = !std::is_integral_v<T>;
 
 // The elements of a view by their row-major numbers.
 class NumberedElements {

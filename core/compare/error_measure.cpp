@@ -15,16 +15,12 @@ namespace {
 
 template <typename T>
 double ErrorOf(const ValuePair<T>& pair, double expected, ErrorMeasure measure) {
-  const double actual = pair.a();
-  const bool is_equal = ElementBits(pair.actual) == ElementBits(pair.expected) ||
-                        (kIsFloatElement<T> && actual == pair.e()) ||
-                        (std::isnan(actual) && std::isnan(pair.e()));
-  if (is_equal) return 0;
+  if (pair.is_equal()) return 0;
   if (!pair.is_finite()) return std::numeric_limits<double>::quiet_NaN();
   if (measure == ErrorMeasure::kUlp) {
     return static_cast<double>(UlpDistance(pair.actual, pair.expected));
   }
-  const double error = std::abs(std::is_integral_v<T> ? pair.difference() : actual - expected);
+  const double error = std::abs(std::is_integral_v<T> ? pair.difference() : pair.a() - expected);
   return measure == ErrorMeasure::kRelative ? error / std::abs(expected) : error;
 }
 
