@@ -57,6 +57,14 @@ Operation Exchanged(const ArithmeticVariation& variation, Operation operation) {
   return operation;
 }
 
+bool ExchangesAny(const ArithmeticVariation& variation, const ElementFormula& formula) {
+  for (FormulaNode node = 0; node <= formula.last(); ++node) {
+    const Operation operation = formula.formula().operation(node);
+    if (Exchanged(variation, operation) != operation) return true;
+  }
+  return false;
+}
+
 // Returns whether a maximum or minimum would be another one with 0 among its operands.
 bool EndsAtZero(Operation operation, double value) {
   const bool is_beyond = value == 0 ? std::signbit(value) : value < 0;
@@ -348,10 +356,7 @@ bool ChoosesOther(const ArithmeticVariation& variation, const ElementFormula& fo
       });
     case Kind::kSaturated:
     case Kind::kWrapped:
-      return variation.wrapped != WrappedPart::kResults ||
-             formula.HasAny([&](FormulaNode node, DoubleDouble) {
-               return Exchanged(variation, operation(node)) != operation(node);
-             });
+      return variation.wrapped != WrappedPart::kResults || ExchangesAny(variation, formula);
     default:
       return true;
   }
