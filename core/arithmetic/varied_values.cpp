@@ -132,19 +132,20 @@ class Tile {
 
   // Replaces the exact elements of some variations by their own.
   void Compute(std::span<const ArithmeticVariation> variations, std::span<Elements> all) {
-    const auto compute = [&](bool side_by_side, auto&& one) {
-      for (size_t v = 0; v < variations.size(); ++v) {
-        if (!IsByFormula(question_, variations[v])) continue;
-        const bool is_sum = variations[v].kind == Kind::kSums;
-        if ((is_sum && AreSideBySide()) == side_by_side) one(variations[v], all[v]);
-      }
+    const bool are_side_by_side = AreSideBySide();
+    const auto is_together = [&](const ArithmeticVariation& variation) {
+      return variation.kind == Kind::kSums && are_side_by_side;
     };
-    compute(true, [&](const auto& sums, Elements& elements) { ComputeSums(sums, elements); });
+    for (size_t v = 0; v < variations.size(); ++v) {
+      if (is_together(variations[v])) ComputeSums(variations[v], all[v]);
+    }
     ParallelFor(std::ssize(parts_), 1, 0, [&](int64_t begin, int64_t end) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        compute(false, [&](const auto& variation, Elements& elements) {
-          ComputePart(variation, parts_[i], elements);
-        });
+        for (size_t v = 0; v < variations.size(); ++v) {
+          const ArithmeticVariation& variation = variations[v];
+          if (!IsByFormula(question_, variation) || is_together(variation)) continue;
+          ComputePart(variation, parts_[i], all[v]);
+        }
       }
     });
   }
