@@ -323,9 +323,9 @@ std::vector<ElementBytes> GradientsOfLastMaxima(const Computation& computation,
       const auto windows = source(one);
       if (!windows || windows->tensor != kGradients) continue;
       for (int64_t i = 0; i < windows->count(); ++i) {
-        const int64_t offset = OffsetOf(gradients.layout, windows->IndexAt(i));
-        if (!passed(element, windows->IndexAt(i))) continue;
-        sum = sum + ExactArithmetic::Element(gradients, offset).number;
+        const Dims window = windows->IndexAt(i);
+        if (!passed(element, window)) continue;
+        sum = sum + ExactArithmetic::Element(gradients, OffsetOf(gradients.layout, window)).number;
       }
     }
     all.push_back(Stored(OutputType(computation, 0), sum));

@@ -36,12 +36,6 @@ DoubleDouble Quotient(DoubleDouble a, DoubleDouble b) {
                                                         : DoubleDouble{head, 0};
 }
 
-// The order of IsLess.
-bool IsLess(DoubleDouble a, DoubleDouble b) {
-  if (a.head != b.head) return a.head < b.head;
-  return a.head == 0 ? std::signbit(a.head) && !std::signbit(b.head) : a.tail < b.tail;
-}
-
 // NaN if there is nothing else.
 DoubleDouble Extreme(bool is_least, std::span<const Node> nodes, Values values) {
   DoubleDouble extreme{std::numeric_limits<double>::quiet_NaN(), 0};

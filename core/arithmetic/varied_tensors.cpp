@@ -16,6 +16,7 @@
 #include "core/arithmetic/varied_values.h"
 #include "core/base/parallel.h"
 #include "core/engine/copy/copy_views.h"
+#include "core/ops/families.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {
@@ -108,14 +109,6 @@ ConstTensorView ChangedCopy(const ArithmeticVariation& variation, const ConstTen
   return AsConst(copy);
 }
 
-template <typename View>
-View PartOf(View view, const Region& part) {
-  for (size_t d = 0; d < part.begin.size(); ++d) {
-    view = view.Slice(d, part.begin[d], part.sizes[d]);
-  }
-  return view;
-}
-
 // Copies only some parts, and changes them. The others are 0, for which no memory is taken.
 ConstTensorView ChangedParts(const ArithmeticVariation& variation, const ConstTensorView& view,
                              const std::vector<Region>& parts, Computation& owner) {
@@ -128,7 +121,7 @@ ConstTensorView ChangedParts(const ArithmeticVariation& variation, const ConstTe
   for (const Region& part : parts) {
     Buffer buffer(static_cast<size_t>(part.count()) * ByteWidth(view.type));
     const TensorView changed{buffer.data(), view.type, PackedLayout(part.sizes)};
-    const Move there{PartOf(view, part), changed}, back{AsConst(changed), PartOf(copy, part)};
+    const Move there{Narrowed(view, part), changed}, back{AsConst(changed), Narrowed(copy, part)};
     CopyAll({&there, 1});
     ChangeInput(variation, changed);
     CopyAll({&back, 1});

@@ -88,7 +88,8 @@ std::optional<size_t> PlaceOfFirst(std::span<const Value> values, Before&& befor
 }
 
 Value Minimum(std::span<const Value> values) {
-  const auto place = PlaceOfFirst(values, IsLess);
+  const auto place =
+      PlaceOfFirst(values, [](const Value& a, const Value& b) { return IsLess(a, b); });
   return place ? values[*place] : Special(kNan);
 }
 Value Maximum(std::span<const Value> values) {

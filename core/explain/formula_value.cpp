@@ -64,10 +64,13 @@ bool IsFar(const FormulaValue& value) {
   return !value.exact && (magnitude >= kFarthest || magnitude <= 1 / kFarthest);
 }
 
+bool IsLess(DoubleDouble a, DoubleDouble b) {
+  if (a.head != b.head) return a.head < b.head;
+  return a.head == 0 ? std::signbit(a.head) && !std::signbit(b.head) : a.tail < b.tail;
+}
+
 bool IsLess(const FormulaValue& a, const FormulaValue& b) {
-  const DoubleDouble x = a.number, y = b.number;
-  if (x.head != y.head) return x.head < y.head;
-  return x.head == 0 ? std::signbit(x.head) && !std::signbit(y.head) : x.tail < y.tail;
+  return IsLess(a.number, b.number);
 }
 
 bool IsGreater(const FormulaValue& a, const FormulaValue& b) {

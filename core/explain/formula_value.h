@@ -30,6 +30,7 @@ bool IsZero(const FormulaValue& value);
 bool IsFar(const FormulaValue& value);
 
 // The order of maxima and minima: -0 is less than +0.
+bool IsLess(DoubleDouble a, DoubleDouble b);
 bool IsLess(const FormulaValue& a, const FormulaValue& b);
 
 // These compare as the operators do, for which all zeros are equal.
