@@ -46,8 +46,10 @@ class OutputDiagnosis {
     case_->RequireBoundInputs();
     case_->LoadInputs(diagnostics_);
     if (diagnostics_.has_errors()) return Refuse();
-    for (const FileArgument& file : files) diagnosed_.push_back(Diagnosed(file));
-    TellCommonCause(diagnosed_);
+    std::vector<ActualFile> actual;
+    for (const FileArgument& file : files) actual.push_back(Actual(file));
+    diagnosed_ =
+        DiagnoseFiles({document_->op(), case_->InputViews()}, actual, options_.rules.leniency);
     for (size_t i = 0; i < files.size(); ++i) AddChecks(files[i], diagnosed_[i]);
     Print();
     if (std::ranges::any_of(diagnosed_, &DiagnosedFile::is_missing)) return ExitStatus::kFileSystem;
@@ -82,19 +84,20 @@ class OutputDiagnosis {
     return case_->Check(kHighestFeatureLevel, diagnostics_);
   }
 
-  DiagnosedFile Diagnosed(const FileArgument& file) const {
+  ActualFile Actual(const FileArgument& file) const {
     const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
     size_t output = 0;
     while (slots[output].path != file.name) ++output;
     const TensorDesc& desc = *slots[output].desc;
-    if (IsMissing(file.path)) {
-      return DiagnoseMissing({document_->op(), case_->InputViews()}, output, file.path);
+    ActualFile actual{output,
+                      file.path,
+                      std::nullopt,
+                      {ToleranceFor(options_.rules, *document_, *desc.data_type),
+                       UnitToleranceFor(options_.rules, *document_), options_.is_thorough}};
+    if (!IsMissing(file.path)) {
+      actual.tensor = LoadCompared(file.path, desc, options_.rules.shapes);
     }
-    const DiagnosisOptions how{ToleranceFor(options_.rules, *document_, *desc.data_type),
-                               UnitToleranceFor(options_.rules, *document_), options_.is_thorough};
-    return DiagnoseFile({document_->op(), case_->InputViews()}, output, file.path,
-                        LoadCompared(file.path, desc, options_.rules.shapes), how,
-                        options_.rules.leniency);
+    return actual;
   }
 
   // Standard input cannot be read again.
@@ -289,31 +292,30 @@ class NodeDiagnosis {
   void Judge(const Step& step, size_t number, JudgedNode& judged) const {
     if (number < judged.node->begin) return;
     const size_t first = model_.FirstOutputOf(number);
-    std::vector<DiagnosedFile> diagnosed;
+    std::vector<ActualFile> actual;
     for (size_t k = 0; k < step.outputs.size(); ++k) {
       const auto file = judged.files.find(first + k);
       if (file == judged.files.end()) continue;
-      diagnosed.push_back(Diagnosed(step, k, first + k, file->second));
+      actual.push_back(Actual(step, k, first + k, file->second));
     }
-    TellCommonCause(diagnosed);
-    for (DiagnosedFile& one : diagnosed) {
+    std::vector<DiagnosedFile> diagnosed =
+        DiagnoseFiles(ComputationOf(step), actual, options_.rules.leniency);
+    for (size_t i = 0; i < diagnosed.size(); ++i) {
+      DiagnosedFile& one = diagnosed[i];
+      one.tensor = model_.filled.ShortestName(first + actual[i].output);
       const size_t checks = dump_ == nullptr ? one.diagnosis.causes.size() : 0;
       one.checks.assign(checks, CheckCommand(one));
       judged.diagnosed.push_back(std::move(one));
     }
   }
 
-  DiagnosedFile Diagnosed(const Step& step, size_t output, size_t number,
-                          const std::string& path) const {
+  ActualFile Actual(const Step& step, size_t output, size_t number, const std::string& path) const {
     const ComparisonRules& rules = options_.rules;
     const TensorDesc& desc = *TensorSlots(step.op, TensorRole::kOutput)[output].desc;
-    const DiagnosisOptions how{ToleranceFor(rules, step.op, *desc.data_type), rules.units,
-                               options_.is_thorough};
-    DiagnosedFile diagnosed =
-        DiagnoseFile(ComputationOf(step), output, path,
-                     LoadFilled(path, Tensor(number), desc, rules.shapes), how, rules.leniency);
-    diagnosed.tensor = model_.filled.ShortestName(number);
-    return diagnosed;
+    return {output,
+            path,
+            LoadFilled(path, Tensor(number), desc, rules.shapes),
+            {ToleranceFor(rules, step.op, *desc.data_type), rules.units, options_.is_thorough}};
   }
 
   // The command that shows where the file is wrong.

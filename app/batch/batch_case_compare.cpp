@@ -154,8 +154,11 @@ bool BatchCase::PassesAsNoise(size_t output, const ComparedFile& compared) {
 bool BatchCase::PassesAsNoise(const Computation& computation, size_t output,
                               const ComparedFile& compared, const LoadedTensor& tensor) {
   outcome_.diagnoses.push_back(
-      DiagnoseFile(computation, output, compared.file.path, tensor,
-                   {compared.judgement.tolerance, compared.judgement.units, /*is_thorough=*/false},
+      DiagnoseFile(computation,
+                   {output,
+                    compared.file.path,
+                    tensor,
+                    {compared.judgement.tolerance, compared.judgement.units}},
                    settings_.options.rules.leniency));
   outcome_.diagnoses.back().tensor = compared.file.tensor;
   return outcome_.diagnoses.back().passes();

@@ -17,6 +17,7 @@
 #include "app/text/comparison_text.h"
 #include "app/text/tensor_text.h"
 #include "core/base/error.h"
+#include "core/base/parallel.h"
 #include "core/base/text.h"
 #include "core/compare/wrong_elements.h"
 #include "core/document/operator_case.h"
@@ -402,22 +403,19 @@ DiagnosedFile Mismatched(const TensorSlot& slot, const std::string& path,
 
 }  // namespace
 
-DiagnosedFile DiagnoseMissing(const Computation& computation, size_t output,
-                              const std::string& path) {
-  const TensorSlot slot = TensorSlots(computation.op, TensorRole::kOutput)[output];
-  DiagnosedFile file = Mismatched(slot, path, {"the file is missing"});
-  file.is_missing = true;
-  return file;
-}
-
-DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const std::string& path,
-                           const LoadedTensor& actual, const DiagnosisOptions& options,
+DiagnosedFile DiagnoseFile(const Computation& computation, const ActualFile& actual,
                            const Leniency& leniency) {
+  const auto& [output, path, tensor, options] = actual;
   const TensorSlot slot = TensorSlots(computation.op, TensorRole::kOutput)[output];
+  if (!tensor) {
+    DiagnosedFile missing = Mismatched(slot, path, {"the file is missing"});
+    missing.is_missing = true;
+    return missing;
+  }
   const DataType type = StoredAs(*slot.desc->data_type);
   const Buffer whole = WholeOutput(computation, output);
   const ConstTensorView exact{whole.data(), type, PackedLayout(LayoutOf(*slot.desc).sizes)};
-  const AlignedTensors aligned = Align(Compared(actual), {exact, Name(type)}, leniency);
+  const AlignedTensors aligned = Align(Compared(*tensor), {exact, Name(type)}, leniency);
   if (!aligned.mismatches.empty()) return Mismatched(slot, path, aligned.mismatches);
   std::array<Buffer, 2> converted;
   const auto in_type = [&](const ConstTensorView& view, Buffer& buffer) {
@@ -436,6 +434,19 @@ DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const 
           {},
           false,
           Diagnose(computation, output, view, expected, limited, aligned.in_bfloat16)};
+}
+
+std::vector<DiagnosedFile> DiagnoseFiles(const Computation& computation,
+                                         std::span<const ActualFile> actual,
+                                         const Leniency& leniency) {
+  std::vector<DiagnosedFile> files(actual.size());
+  ParallelFor(std::ssize(actual), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      files[i] = DiagnoseFile(computation, actual[i], leniency);
+    }
+  });
+  TellCommonCause(files);
+  return files;
 }
 
 void TellCommonCause(std::vector<DiagnosedFile>& files) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -180,17 +181,24 @@ struct DiagnosedFile {
   }
 };
 
-// Returns the diagnosis of a file that does not exist.
-DiagnosedFile DiagnoseMissing(const Computation& computation, size_t output,
-                              const std::string& path);
+// A file that a device has written for an output, or should have.
+struct ActualFile {
+  size_t output;
+  std::string path;
+  std::optional<LoadedTensor> tensor;  // none if the file is missing
+  DiagnosisOptions options;
+};
 
-// Diagnoses the tensor of a file that a device has written for an output.
-DiagnosedFile DiagnoseFile(const Computation& computation, size_t output, const std::string& path,
-                           const LoadedTensor& actual, const DiagnosisOptions& options,
+DiagnosedFile DiagnoseFile(const Computation& computation, const ActualFile& actual,
                            const Leniency& leniency);
 
-// Tells first, for each of the outputs of one computation, a cause that explains all that differ;
-// see TellCommonCause of diagnoses.
+// Diagnoses outputs of one computation side by side, and tells first, for each, a cause that
+// explains all that differ; see TellCommonCause of diagnoses.
+std::vector<DiagnosedFile> DiagnoseFiles(const Computation& computation,
+                                         std::span<const ActualFile> actual,
+                                         const Leniency& leniency);
+
+// Does so for outputs that have been diagnosed one by one.
 void TellCommonCause(std::vector<DiagnosedFile>& files);
 
 // The parts that the commands that show causes have in common.

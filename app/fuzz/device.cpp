@@ -434,16 +434,16 @@ bool CaseJudge::AreAlike(const NamedCase& one, const DeviceVerdict& a,
 
 std::vector<DiagnosedFile> CaseJudge::Diagnose(const NamedCase& one,
                                                const DeviceVerdict& verdict) const {
-  std::vector<DiagnosedFile> files;
+  std::vector<ActualFile> files;
   const std::vector<TensorSlot> slots = TensorSlots(one.computation.op, TensorRole::kOutput);
   for (const JudgedOutput& output : verdict.outputs) {
     if (output.judgement.passes()) continue;
-    files.push_back(DiagnoseFile(
-        one.computation, output.number, FileOfTensor(slots[output.number]), output.actual,
-        {output.judgement.tolerance, output.judgement.units}, rules_.leniency));
+    files.push_back({output.number,
+                     FileOfTensor(slots[output.number]),
+                     output.actual,
+                     {output.judgement.tolerance, output.judgement.units}});
   }
-  TellCommonCause(files);
-  return files;
+  return DiagnoseFiles(one.computation, files, rules_.leniency);
 }
 
 }  // namespace dmlop
