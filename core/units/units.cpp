@@ -84,7 +84,7 @@ class UnitsOfOutput {
   // False if there is no formula. Of long formulas, which have all there is to see in each element,
   // only the first ones are looked at.
   bool LookAtSample() {
-    constexpr int64_t kManyNodes = int64_t{1} << 20;
+    constexpr int64_t kManyNodes = int64_t{1} << 18;
     const std::vector<int> unknown(inputs_.size(), 0);
     int64_t nodes = 0;
     size_t seen = 0;
@@ -94,7 +94,7 @@ class UnitsOfOutput {
       if (!last) return false;
       character_.Add(CharacterOf(formula, *last, unknown));
       nodes += formula.WholeSize();
-      is_long_ |= formula.WholeSize() > kManyNodes / 2;
+      is_long_ |= formula.WholeSize() > kManyNodes / 4;
     }
     sample_.resize(seen);
     return true;
