@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The inputs and outputs as a device reads and writes them, and which inputs a variation concerns.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -24,6 +25,59 @@ namespace {
 
 using Kind = ArithmeticKind;
 using Operation = FormulaOperation;
+
+// --- factors -------------------------------------------------------------------------------------
+
+// A bit for each of the first inputs.
+using InputSet = uint64_t;
+
+bool Multiplies(Operation operation) {
+  return operation == Operation::kProduct || operation == Operation::kWeighted ||
+         operation == Operation::kQuotient || operation == Operation::kQuotientOrDividend;
+}
+
+// The inputs that nodes are made of, and those that are factors.
+class InputUse {
+ public:
+  explicit InputUse(const Formula& formula, FormulaNode last) : formula_(formula) {
+    for (FormulaNode node = 0; node <= last; ++node) sets_.push_back(SetOf(node));
+  }
+
+  InputSet factors() const { return factors_; }
+
+ private:
+  InputSet SetOf(FormulaNode node) {
+    constexpr size_t kMost = 63;
+    if (formula_.operation(node) == Operation::kElement) {
+      return InputSet{1} << std::min(formula_.tensor(node), kMost);
+    }
+    InputSet all = 0;
+    int parts = 0;
+    for (const FormulaNode operand : formula_.operands(node)) {
+      all |= sets_[operand];
+      parts += sets_[operand] != 0 ? 1 : 0;
+    }
+    if (parts > 1 && Multiplies(formula_.operation(node))) factors_ |= all;
+    return all;
+  }
+
+  const Formula& formula_;
+  std::vector<InputSet> sets_;
+  InputSet factors_ = 0;
+};
+
+constexpr std::string_view kFirstState = "HiddenInitTensor";
+
+// Networks multiply weights by what they read and by states; gates are made of all of these.
+std::vector<bool> FactorsOfNetwork(const OperatorDesc& op) {
+  constexpr std::string_view kFactors[] = {"InputTensor", "WeightTensor", "RecurrenceTensor",
+                                           kFirstState};
+  std::vector<bool> are_factors;
+  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
+    are_factors.push_back(std::ranges::find(kFactors, slot.path) != std::end(kFactors));
+  }
+  return are_factors;
+}
 
 // --- elements ------------------------------------------------------------------------------------
 
@@ -153,6 +207,35 @@ Computation WithChangedParts(Computation computation, const ArithmeticVariation&
 }
 
 }  // namespace
+
+std::vector<bool> FactorsOf(const OperatorDesc& op, InputViews inputs, size_t output) {
+  if (IsNetwork(op)) return FactorsOfNetwork(op);
+  Formula formula(inputs, Formula::kAbridged);
+  const auto last = FormulaOf(op, MiddleOf(op, output), formula);
+  const InputSet factors = last ? InputUse(formula, *last).factors() : 0;
+  std::vector<bool> are_factors;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    are_factors.push_back(factors == 0 || (i < 63 && (factors >> i & 1) != 0));
+  }
+  return are_factors;
+}
+
+std::vector<bool> RoundedOf(const OperatorDesc& op, InputViews inputs, RoundedInputs which,
+                            const std::vector<bool>& factors) {
+  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
+  const auto first = std::ranges::find(factors, true) - factors.begin();
+  std::vector<bool> rounded = factors;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const bool is_first = static_cast<std::ptrdiff_t>(i) == first;
+    const bool is_state = slots[i].path == kFirstState;
+    if (which == RoundedInputs::kAll) rounded[i] = true;
+    if (which == RoundedInputs::kFirstFactor) rounded[i] = is_first;
+    if (which == RoundedInputs::kWeights) rounded[i] = factors[i] && !is_first && !is_state;
+    if (which == RoundedInputs::kWithComputed) rounded[i] = factors[i] && !is_state;
+    rounded[i] = rounded[i] && IsFloat(inputs[i].type);
+  }
+  return rounded;
+}
 
 bool ChangesInputs(const ArithmeticVariation& variation) {
   return variation.kind == Kind::kInputs ||
