@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/judge/diagnosis.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -28,7 +25,6 @@ namespace {
 
 // The share of elements that are to be nearer only.
 constexpr double kNearerShare = 0.5;
-constexpr size_t kMostCauses = 5;
 // A sample has elements of so many products on either side.
 constexpr int64_t kMostProducts = 10'000'000;
 constexpr int64_t kMostFormulaWork = 250'000;
@@ -385,7 +381,7 @@ class Diagnostician : public std::enable_shared_from_this<Diagnostician> {
     constexpr double kLeast = 0.1;
     std::vector<const Counted*> told;
     for (const Counted& one : counted_) {
-      if (one.score.share() < kLeast || told.size() == kMostCauses) break;
+      if (one.score.share() < kLeast || told.size() == Diagnosis::kMostCauses) break;
       const bool is_known =
           std::ranges::any_of(told, [&](const Counted* earlier) { return IsLike(*earlier, one); });
       if (!is_known) told.push_back(&one);
@@ -458,99 +454,6 @@ Diagnosis Diagnose(const Computation& computation, size_t output, const ConstTen
   return std::make_shared<Diagnostician>(computation, output, actual, expected, options,
                                          in_bfloat16)
       ->Execute();
-}
-
-// --- a cause of several outputs ------------------------------------------------------------------
-
-namespace {
-
-// The causes of one of several outputs may be those of all.
-class CommonCause {
- public:
-  explicit CommonCause(std::span<Diagnosis* const> diagnoses) {
-    for (Diagnosis* const one : diagnoses) {
-      if (one->find_same) wrong_.push_back(one);
-    }
-  }
-
-  void Tell() {
-    if (wrong_.size() < 2 || HaveOneFirst()) return;
-    for (const Cause& cause : Candidates()) {
-      const std::vector<Cause> found = OfAll(cause);
-      if (found.empty()) continue;
-      for (size_t i = 0; i < found.size(); ++i) PutFirst(found[i], *wrong_[i]);
-      return;
-    }
-  }
-
- private:
-  static constexpr size_t kMostTried = 16;
-
-  bool HaveOneFirst() const {
-    return std::ranges::all_of(wrong_, [&](const Diagnosis* one) {
-      return !one->causes.empty() && !wrong_.front()->causes.empty() &&
-             one->causes.front().ids == wrong_.front()->causes.front().ids;
-    });
-  }
-
-  // The best of each output first, and causes before others with the same values.
-  std::vector<Cause> Candidates() const {
-    std::vector<Cause> all;
-    const auto add = [&](const Cause& cause) {
-      const bool is_new = std::ranges::find(all, cause.ids, &Cause::ids) == all.end();
-      if (is_new && cause.has_values && all.size() < kMostTried) all.push_back(cause);
-    };
-    for (size_t place = 0; place < kMostCauses; ++place) {
-      for (const Diagnosis* one : wrong_) {
-        if (place < one->causes.size()) add(one->causes[place]);
-      }
-    }
-    for (const Diagnosis* one : wrong_) {
-      if (one->causes.empty()) continue;
-      for (const std::string& id : one->causes.front().same) {
-        if (const auto cause = one->find_same({{id}, ""})) add(*cause);
-      }
-    }
-    return all;
-  }
-
-  // Returns nothing if an output is explained better by what is told of it.
-  std::vector<Cause> OfAll(const Cause& cause) const {
-    std::vector<Cause> found;
-    for (const Diagnosis* one : wrong_) {
-      const auto same = one->find_same(cause);
-      if (!same) return {};
-      if (!one->causes.empty() && IsBetter(one->causes.front(), *same)) return {};
-      found.push_back(*same);
-    }
-    return found;
-  }
-
-  // Shares that are nearly equal are taken for equal; see Counted.
-  static bool IsBetter(const Cause& a, const Cause& b) {
-    const auto order = [](const Cause& cause) {
-      const auto of = static_cast<double>(std::max<int64_t>(cause.of, 1));
-      return std::pair(std::lround(50 * cause.share()),
-                       std::lround(10 * static_cast<double>(cause.exact) / of));
-    };
-    return order(a) > order(b);
-  }
-
-  static void PutFirst(const Cause& cause, Diagnosis& diagnosis) {
-    std::erase_if(diagnosis.causes, [&](const Cause& one) { return one.ids == cause.ids; });
-    diagnosis.causes.insert(diagnosis.causes.begin(), cause);
-    if (diagnosis.causes.size() > kMostCauses) diagnosis.causes.resize(kMostCauses);
-    diagnosis.verdict = DiagnosisVerdict::kCause;
-  }
-
-  std::vector<Diagnosis*> wrong_;
-};
-
-}  // namespace
-
-void TellCommonCause(std::span<Diagnosis* const> diagnoses) {
-  CommonCause(diagnoses).Tell();
-  for (Diagnosis* const one : diagnoses) one->find_same = nullptr;
 }
 
 }  // namespace dmlop

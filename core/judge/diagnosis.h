@@ -39,6 +39,8 @@ struct Cause {
 };
 
 struct Diagnosis {
+  static constexpr size_t kMostCauses = 5;
+
   int64_t elements = 0;
   int64_t different = 0;                // elements beyond the tolerance
   int64_t beyond_noise = 0;             // of these, those that rounding does not explain
