@@ -26,6 +26,8 @@ OTHERS = set("""
     ONE_HOT PADDING PADDING1 RANDOM_GENERATOR REVERSE_SUBSEQUENCES SCATTER SCATTER_ND SLICE SLICE1 SLICE_GRAD SPACE_TO_DEPTH
     SPACE_TO_DEPTH1 SPLIT TILE TOP_K TOP_K1 UNFOLD""".split())
 
+# Clamps everything, NaN too.
+FINITE = {"ACTIVATION_HARD_SIGMOID"}
 
 MOST_CASES = 3 if os.environ.get("SANITIZE") else 8  # for each operator
 ONLY = set(filter(None, os.environ.get("ONLY", "").split(",")))  # names of the operators to test; empty for all
@@ -51,6 +53,17 @@ def chosen(cases):
     """Some of the cases, evenly spaced."""
     step = max(1, len(cases) / MOST_CASES)
     return sorted({int(k * step) for k in range(min(len(cases), MOST_CASES))})
+
+
+def special_twins(case):
+    """The case with an infinity, and with a NaN, among the numbers of its first input that has a float type."""
+    for field, tensor in case.get("desc", case).items():
+        is_bound = field in case.get("bindings", {}) and isinstance(tensor, dict)
+        if is_bound and tensor.get("DataType", "").startswith("FLOAT"):
+            count = math.prod(tensor["Sizes"])
+            return [case | {"bindings": case["bindings"] | {field: [(special, 0.5, -2, 1.25)[i % 4] for i in range(count)]}}
+                    for special in ("inf", "nan")]
+    return []
 
 
 def is_moved(found):
@@ -85,10 +98,12 @@ class ExplainOperatorsTest(ProgramTest):
             operator = name.removesuffix(".jsonl").upper()
             if operator in OTHERS or (ONLY and operator not in ONLY):
                 continue
-            for number in chosen(cases):
-                files = files_of(cases[number], len(lines))
-                case = {key: value for key, value in cases[number].items() if key != "expect"}
-                lines.append(json.dumps(case | {"name": str(len(lines)), "bindings": case.get("bindings", {}) | files}))
+            own = [cases[number] for number in chosen(cases)]
+            for case in own + special_twins(own[0]):
+                files = files_of(case, len(lines))
+                bound = {key: value for key, value in case.items() if key != "expect"}
+                bound |= {"name": str(len(lines)), "bindings": case.get("bindings", {}) | files}
+                lines.append(json.dumps(bound))
                 runs.setdefault(operator, []).append((len(lines), files))
         self.write("cases.jsonl", "\n".join(lines))
         self.run_program("batch", "cases.jsonl", "-q")
@@ -163,8 +178,9 @@ class ExplainOperatorsTest(ProgramTest):
         self.assertEqual(set(runs) | OTHERS, (ONLY | OTHERS) if ONLY else set(operators()))
         with np.errstate(all="ignore"):
             for operator, own in runs.items():
-                missing, is_first = [], True
+                missing, floats, is_first = [], [], True
                 for arguments, result in self.elements_of(own):
+                    floats += [result] if result.dtype.kind == "f" else []
                     with self.subTest(operator, arguments=arguments):
                         if is_first:
                             self.check_text(arguments, result)
@@ -173,6 +189,7 @@ class ExplainOperatorsTest(ProgramTest):
                             missing.append(arguments)
                 with self.subTest(operator):
                     self.assertEqual(missing, [])
+                    self.assertEqual(any(map(is_special, floats)), floats != [] and operator not in FINITE)
 
 
 if __name__ == "__main__":
