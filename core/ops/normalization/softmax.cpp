@@ -71,7 +71,7 @@ constexpr Computed FamilyOf() {
                 ApplySoftmax(kFunction, AxesOf(op), inputs[0], outputs[0]);
               },
           .sources = SourcesBy<kSoftmaxShapes>,
-          .unsplittable_dims = AxesOf,
+          .unsplittable_dims = kSoftmaxShapes.slices,
           .formula = kFunction == SoftmaxFunction::kHardmax ? nullptr : SoftmaxMeaning<kFunction>};
 }
 
@@ -226,7 +226,7 @@ constexpr OperatorInfo kOperators[] = {
     OperatorRow("LP_NORMALIZATION", {kNormFields, "LPN-1", InferNorm},
                 Computed{.run = RunNorm,
                          .sources = SourcesBy<kNormShapes>,
-                         .unsplittable_dims = NormAxes,
+                         .unsplittable_dims = kNormShapes.slices,
                          .formula = NormMeaning}),
     OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kQuantizedFields, "DQL-1", InferQuantized},
                 Computed{.run = RunQuantized,
