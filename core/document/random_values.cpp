@@ -12,6 +12,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/progress.h"
+#include "core/base/text.h"
 #include "core/tensor/nibbles.h"
 #include "core/tensor/visit_data_type.h"
 
@@ -157,7 +158,7 @@ std::string TextOf(DataType type, const ElementBytes& element) {
     if constexpr (std::is_integral_v<T>) {
       text = fmt::format("{}", +ElementOf<T>(element));
     } else {
-      text = fmt::format("{}", AsDouble(ElementOf<T>(element)));
+      text = NumberText(AsDouble(ElementOf<T>(element)));
     }
   });
   return text;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "core/base/parallel.h"
+#include "core/base/text.h"
 #include "core/engine/region/region_samples.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
@@ -301,7 +300,7 @@ StrayIndices FindStrayBatches(const ConstTensorView& regions, int64_t count) {
       if (batch > -1 && batch < static_cast<double>(count)) continue;
       if (stray.count++ > 0) continue;
       stray.first = region;
-      stray.first_value = std::isnan(batch) ? "NaN" : fmt::format("{}", batch);
+      stray.first_value = NumberText(batch);
     }
   });
   return stray;

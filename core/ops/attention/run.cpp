@@ -382,12 +382,11 @@ void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnost
   const auto count = std::count_if(numbers.begin(), numbers.end(), is_stray);
   if (count == 0) return;
   const auto first = std::find_if(numbers.begin(), numbers.end(), is_stray);
-  const std::string value = std::isnan(*first) ? "NaN" : fmt::format("{}", *first);
   const Dims index = IndexOf(lengths.layout.sizes, first - numbers.begin());
   diagnostics.Warning(
       "CTR-10", std::string(kPastLengths.name),
       fmt::format("{} of {} {} out of range [0, {}] and clamped; the first is {} at [{}]", count,
-                  Counted(numbers.size(), "length"), ForCount(count, "is", "are"), most, value,
+                  Counted(numbers.size(), "length"), ForCount(count, "is", "are"), most, NumberText(*first),
                   fmt::join(index.begin(), index.end(), ", ")));
 }
 

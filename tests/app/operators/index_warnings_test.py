@@ -100,7 +100,7 @@ class IndexWarningsTest(ProgramTest):
                     "PastSequenceLengthsTensor": {"DataType": "FLOAT32", "Sizes": [2]}, "Scale": 1,
                     "MaskFilterValue": 0, "QueryHeadCount": 1, "KeyValueHeadCount": 1, "MaskType": "NONE"}
         for lengths, message in (
-                (["nan", 5.5], "2 of 2 lengths are out of range [0, 0] and clamped; the first is NaN at [0]"),
+                (["nan", 5.5], "2 of 2 lengths are out of range [0, 0] and clamped; the first is nan at [0]"),
                 ([0, 5.5], "1 of 2 lengths is out of range [0, 0] and clamped; the first is 5.5 at [1]"),
                 ([-0.0, 0], None)):
             bound = {"QueryTensor": [1, 2], "KeyTensor": [1, 2], "ValueTensor": [3, 4], "PastSequenceLengthsTensor": lengths}
