@@ -253,7 +253,7 @@ class Batch {
     return !lines_.empty() && !std::exchange(is_writing_, true);
   }
 
-  // Writes lines until there are none, those of other threads, too, which do not wait for that.
+  // Writes lines until there are none left. Other threads add theirs meanwhile and do not wait.
   void WriteReport() {
     const std::lock_guard writing(writing_);
     for (std::string lines = TakeLines(); !lines.empty(); lines = TakeLines()) {

@@ -114,8 +114,8 @@ Device::Start Device::Run(std::span<const NamedCase> cases, double timeout) {
   return start;
 }
 
-// Remembers how long a start took that came back. A command that the shell does not find or may
-// not run is no device at all.
+// Remembers how long a start took, unless the time was up. A command that the shell does not find
+// or may not run is no device at all.
 void Device::TakeEnd(std::span<const NamedCase> cases, const ProcessEnd& end) {
   const std::lock_guard lock(mutex_);
   const bool is_first = !std::exchange(has_started_, true);

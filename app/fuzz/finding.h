@@ -128,7 +128,7 @@ class FindingList {
   // The findings of this run.
   std::vector<const Finding*> own() const;
   bool is_empty() const { return own().empty(); }
-  // The one that could not be written.
+  // Returns the finding that could not be written, if there is one.
   const std::optional<Finding>& unwritten() const { return unwritten_; }
   const std::string& folder() const { return folder_; }
 

@@ -110,7 +110,7 @@ bool IsLineOfAll(const Json& json) {
   return MemberOf(json, "generator").is_number_integer();
 }
 
-// Beside NaN and infinity, an error of 0 is that of nothing else, and an infinite one is theirs.
+// Where NaN or infinity differs, an infinite error is theirs, and one of 0 says nothing of numbers.
 std::optional<double> Measured(const std::optional<double>& error, int64_t mismatches) {
   const bool is_of_others = error == 0 || (error && std::isinf(*error));
   return mismatches > 0 && is_of_others ? std::nullopt : error;

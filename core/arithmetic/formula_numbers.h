@@ -10,7 +10,7 @@
 
 namespace dmlop::formula_numbers {
 
-// By node, or by place where nodes are places.
+// Values are numbered by nodes, or by places where nodes are places.
 using Values = std::span<const DoubleDouble>;
 
 // The value, or its head if that is beyond the range of both parts.

@@ -306,7 +306,7 @@ class VariedElements {
     }
   }
 
-  // Of an output that has places, and of operators whose formulas do not have the choice.
+  // Computes what formulas do not tell: the places of an output, and operators that have none.
   void ChooseLast(Elements& elements) const {
     if (ChoosesFirstOfEquals(question_.op)) {
       elements = LastOfEquals(Original(), question_.output, question_.elements);

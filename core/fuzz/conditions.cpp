@@ -144,8 +144,8 @@ class Study {
       const Field* field = one.setting.field;
       if (field == nullptr || !NamesAxes(*field) || one.has_alone) continue;
       VaryPlaces();
-      // Behind all others, a dimension leaves the number of the axis; before them, its distance
-      // from the last one.
+      // A dimension behind all others does not change the number of the axis; one before them does
+      // not change its distance from the last one.
       if (!VaryAxis(one, RankOf(changer_.original().op))) VaryAxis(one, 0);
     }
   }

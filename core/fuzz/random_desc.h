@@ -50,7 +50,7 @@ struct DescLimits {
   // An element may depend on a whole slice of the tensor, which the tests' reference visits.
   int64_t max_slice_elements = 150;
   LayoutForms layouts = LayoutForms::kAll;
-  // Also numbers that are infinite or NaN, and sizes for which DirectML leaves the results open.
+  // Draws infinities, NaN and sizes for which DirectML leaves the results open, too.
   bool open = true;
 };
 

@@ -379,8 +379,8 @@ class PairList {
     if (seen_.insert(all).second) pairs_.push_back(std::move(changes));
   }
 
-  // From one end to the other: by one along each axis, or along all; and all of it. Along one of
-  // several axes, the ends are exchanged, too.
+  // Moves padding from one end to the other: by one along each axis, or along all; and all of it.
+  // Along one of several axes, the ends are exchanged, too.
   void MovePadding() {
     const auto* start = Find<Numbers>("StartPadding");
     const auto* end = Find<Numbers>("EndPadding");
@@ -485,7 +485,7 @@ class PairList {
     }
   }
 
-  // Those that taps of a window, or of a filter, have along the last axes.
+  // Returns the sizes that a window, or a filter, has along the last axes.
   std::optional<Numbers> WindowSizes() const {
     if (const auto* windows = Find<Numbers>("WindowSize")) return *windows;
     const std::vector<TensorSlot> slots = TensorSlots(op_, TensorRole::kInput);

@@ -308,11 +308,11 @@ std::vector<Hypothesis> UnwrittenOf(const Evidence& evidence);
 
 // Finds those that are promising, the simplest first. `few` are elements to try them on.
 std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few);
-// Those of the output, which is read, not written, as if its axes were in another order.
+// The output, which is read, not written, has its axes in another order.
 std::vector<Hypothesis> OutputLayoutsOf(const Evidence& evidence, const SampledElements& few);
 std::vector<Hypothesis> EdgePaddingsOf(const Evidence& evidence, const SampledElements& few);
 std::vector<Hypothesis> MissingPartsOf(const Evidence& evidence, const SampledElements& few);
-// The promising ones of those that begin sums or states anew.
+// Sums or states begin anew.
 std::vector<Hypothesis> NewBeginningsOf(const Evidence& evidence, const SampledElements& few);
 
 // --- the changed computations --------------------------------------------------------------------

@@ -38,7 +38,7 @@ double ArgumentAt(const ConstTensorView& input, int64_t element) {
   return ValueOf(input.type, input.data + offset * static_cast<int64_t>(ByteWidth(input.type)));
 }
 
-// Beside 1, the logarithm of a few digits has those of the number, and so an absolute error.
+// A fast logarithm has an absolute error beside 1, where few digits of its argument are left.
 bool IsLogarithm(const Evidence& evidence) {
   const auto& [op, inputs, storage, sources] = evidence.computation;
   Formula formula(inputs, Formula::kAbridged);
@@ -134,8 +134,8 @@ class ErrorSigns {
            evidence_.actual.type != DataType::kFloat16 && !evidence_.in_bfloat16;
   }
 
-  // From the smallest quarter of the relative errors to the largest, and back. `errors` are in the
-  // order of arguments.
+  // Counts how often relative errors go from the smallest quarter to the largest, and back. `errors`
+  // are in the order of arguments.
   void CountTurns(const std::vector<Error>& errors) {
     constexpr double kLeastRange = 16;  // in units; rounding alone makes errors differ by less
     if (errors.empty()) return;

@@ -234,7 +234,7 @@ class HypothesisList {
     size_t number;
   };
 
-  // As many as the formulas of a second's work are for.
+  // Returns for how many elements formulas can be evaluated in a second.
   size_t FewerOfLong() const {
     constexpr int64_t kLeast = 2, kMost = 8, kMostNodes = int64_t{1} << 18;
     return static_cast<size_t>(std::clamp(kMostNodes / evidence_.formula_work, kLeast, kMost));
@@ -373,8 +373,8 @@ class HypothesisList {
     return found;
   }
 
-  // Those that have one of two elements. Of four, the others have no more than two, which is too
-  // few to be promising, and formulas are long.
+  // Returns the variations that have the bits of one of two elements. The others have at most two of
+  // four, too few to be promising, and formulas are long.
   std::vector<ArithmeticVariation> WithBitsOfTwo(const std::vector<ArithmeticVariation>& all,
                                                  const Computation& computation) const {
     const std::span<const int64_t> two = std::span(fewest_.wrong).first(2);

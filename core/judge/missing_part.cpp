@@ -503,7 +503,7 @@ class OmissionList {
     return is_right;
   }
 
-  // What leaves little may be like what the device does, as of a mean near 0 that lacks terms, too.
+  // A hypothesis that leaves little need not be right: a mean near 0 is so without some terms, too.
   // If only equality is right, the elements that a part was searched by may be so by chance.
   bool ExplainsMany(const Hypothesis& hypothesis) const {
     constexpr size_t kMany = 256;

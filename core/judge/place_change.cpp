@@ -474,7 +474,7 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
   // A stretch of values, up to the last one.
   using Stretched = std::pair<double, double>;
 
-  // Those around what the few have, apart from one another. They have about as many values as are
+  // Tries values around what the few have, apart from one another. There are about as many as are
   // looked at later: a sample tells how far these lie.
   std::vector<Stretched> Near() const {
     constexpr size_t kLooked = 1 << 16;

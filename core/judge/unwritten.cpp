@@ -55,8 +55,8 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
   }
 
   // Integers are equal by chance where there are few values, and beside one another where wrong
-  // elements are many. Which value it is surprises in all elements if it is 0, and else in all but
-  // the first.
+  // elements are many. A value of 0 is a surprise in every element; another one is given by the
+  // first, and is a surprise in the others.
   bool IsByChance() const {
     if (IsFloat(evidence_.actual.type)) return false;
     const size_t given = value_ == ElementBytes{} ? 0 : 1;
@@ -138,7 +138,7 @@ class UnwrittenSearch : public std::enable_shared_from_this<UnwrittenSearch> {
 
   // --- runs and blocks ---------------------------------------------------------------------------
 
-  // From one place in memory to another.
+  // Adds the run of elements from one place in memory to another.
   void AddRun() {
     const int64_t first = elements_.front(), last = elements_.back();
     const auto is_in = [=](int64_t element) { return element >= first && element <= last; };

@@ -28,10 +28,10 @@ class VariedRun {
 
   bool empty() const { return ids_.empty(); }
 
-  // Returns whether results are rounded toward zero, as those in bfloat16 are to be then, too.
+  // Returns whether results are rounded toward zero; those in bfloat16 are so, too, then.
   bool RoundsTowardZero() const;
 
-  // Each by itself.
+  // Returns the ids one by one, also those that were joined.
   const std::vector<std::string>& ids() const { return ids_; }
 
   // The change in words.

@@ -26,7 +26,8 @@ void Copy(OnnxCall& call) {
   EmitElements(call, "ELEMENT_WISE_IDENTITY", x.type);
 }
 
-// The operator of two inputs, then of the next one and what there is, each step rounded.
+// Applies the operator to two inputs, then to their result and each further input, each step
+// rounded.
 void Chain(OnnxCall& call) {
   const size_t count = call.input_count();
   if (count == 1) return Copy(call);

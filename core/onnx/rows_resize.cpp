@@ -155,7 +155,7 @@ Sampling SamplingOf(const OnnxCall& call, std::string_view mode, const Axis& axi
   return CropSampling(call, axis);
 }
 
-// Says where ORT's scales are others.
+// Notes where ORT has other scales.
 void NoteSampling(OnnxCall& call, std::string_view mode, const std::vector<Axis>& axes) {
   const auto differs = [](const Axis& axis) { return (axis.input > 1) != (axis.output > 1); };
   if (mode == "pytorch_half_pixel" && std::ranges::any_of(axes, differs)) {

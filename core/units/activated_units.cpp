@@ -115,8 +115,7 @@ std::vector<double> MovedByRounding(const OperatorDesc& activation, const ConstT
 
 }  // namespace
 
-// The error of what is activated comes to the result, times a slope at most, and that of the
-// activation itself.
+// An activation passes the error of its argument on, times its slope at most, and adds its own.
 std::optional<ErrorUnits> ActivatedUnitsOf(const OperatorDesc& op, InputViews inputs,
                                            const ConstTensorView& exact) {
   const OperatorDesc own = WithoutActivation(op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the coordinates of samples add to the sizes of elements, as a device rounds these, too.
+// Adds to the sizes of elements what rounded coordinates of samples contribute.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -375,7 +375,7 @@ double MovedProduct(Magnitudes factors) {
   return moved;
 }
 
-// The sum of what each operand moves by itself. `value_of` takes operands.
+// Adds up how far each operand alone moves the value. `value_of` takes operands.
 template <typename ValueOfOperands>
 double MovedBetweenEnds(Magnitudes x, double value, ValueOfOperands&& value_of) {
   std::vector<Magnitude> operands(x.begin(), x.end());

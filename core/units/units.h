@@ -71,7 +71,7 @@ struct ErrorUnits {
 std::optional<ErrorUnits> ErrorUnitsOf(const OperatorDesc& op, InputViews inputs,
                                        const ConstTensorView& exact_output, size_t output);
 
-// Those of an operator that activates nothing, and those of results that are activated.
+// These are for an operator that activates nothing, and for results that are activated.
 std::optional<ErrorUnits> OwnUnitsOf(const OperatorDesc& op, InputViews inputs,
                                      const ConstTensorView& exact_output, size_t output);
 std::optional<ErrorUnits> ActivatedUnitsOf(const OperatorDesc& op, InputViews inputs,

@@ -237,7 +237,7 @@ class LinesAtHand {
 template <typename T>
 class CarefulProduct {
  public:
-  // For so many places.
+  // Takes memory for so many places.
   CarefulProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
                  const MatrixOutput& output, int64_t places)
       : terms_(terms),

@@ -218,7 +218,7 @@ class StreamedProduct {
     });
   }
 
-  // Either of them passes.
+  // The operands of either pass.
   struct Operands {
     const PackedLines& rows;
     const PackedLines& columns;

@@ -95,7 +95,7 @@ void TileResults::AddDoubts(const TileSums& tile, const RowMasks& doubts) {
   if (doubts_.size() > kMostDoubts) ComputeDoubtful();
 }
 
-// Those that repeat in each row stay while tiles have the same columns.
+// Addends that repeat in each row stay while tiles have the same columns.
 void TileResults::LoadAddends(const TileSums& tile) {
   if (terms_.addends.empty()) return;
   if (!addends_repeat_) return AddAddends(tile.rows, tile.columns);

@@ -69,7 +69,7 @@ class StatesOfUnit {
     return products <= kMostNodes / (3 * (kMost + 1)) ? kMost : 0;
   }
 
-  // States after one step more are computed from the last ones.
+  // The states after the next step are computed from those that are kept.
   const ItemStates& Computed(int64_t steps) {
     const bool goes_on = computed_steps_ > 0 && steps == computed_steps_ + 1;
     const int64_t count = goes_on ? 1 : steps;
