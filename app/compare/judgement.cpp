@@ -440,10 +440,9 @@ std::vector<DiagnosedFile> DiagnoseFiles(const Computation& computation,
                                          std::span<const ActualFile> actual,
                                          const Leniency& leniency) {
   std::vector<DiagnosedFile> files(actual.size());
-  ParallelFor(std::ssize(actual), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      files[i] = DiagnoseFile(computation, actual[i], leniency);
-    }
+  SideBySide(std::ssize(actual), [&](int64_t i) {
+    const auto k = static_cast<size_t>(i);
+    files[k] = DiagnoseFile(computation, actual[k], leniency);
   });
   TellCommonCause(files);
   return files;

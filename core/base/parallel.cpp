@@ -37,7 +37,7 @@ struct CpuSetFree {
   void operator()(cpu_set_t* set) const { CPU_FREE(set); }
 };
 
-struct Limit {
+struct ThreadLimit {
   std::atomic<int> count = AvailableCores();
   std::once_flag settled;  // the system is known to give that many
   std::optional<tbb::global_control> control;
@@ -46,8 +46,8 @@ struct Limit {
   std::optional<tbb::task_arena> arena;
 };
 
-Limit& ThreadLimit() {
-  static Limit limit;
+ThreadLimit& Threads() {
+  static ThreadLimit limit;
   return limit;
 }
 
@@ -56,7 +56,7 @@ thread_local bool is_in_body = false;
 
 class InBody {
  public:
-  InBody() : before_(std::exchange(is_in_body, true)) {}
+  explicit InBody(bool is_of_loop = true) : before_(std::exchange(is_in_body, is_of_loop)) {}
   InBody(const InBody&) = delete;
   InBody& operator=(const InBody&) = delete;
   ~InBody() { is_in_body = before_; }
@@ -122,23 +122,27 @@ class Recording {
 
 // --- loops ---------------------------------------------------------------------------------------
 
-void RunRanges(int64_t count, int64_t grain, const RangeBody& body) {
+// `has_loops`: loops inside the body are parallel, too.
+void RunRanges(int64_t count, int64_t grain, const RangeBody& body, bool has_loops = false) {
   if (count <= grain || ThreadsAtHand() == 1 || SettledThreadCount() == 1) return body(0, count);
   if (recorder != nullptr) return recorder->RunRanges(count, grain, body);
   Order start;
   Order end;
   start.Pass();
+  // While this thread waits for others, it takes no part in other loops, whose locks it may hold.
   const auto run = [&] {
-    tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
-                      [&](const tbb::blocked_range<int64_t>& range) {
-                        const InBody in_body;
-                        start.Await();
-                        body(range.begin(), range.end());
-                        end.Pass();
-                      });
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, static_cast<size_t>(grain)),
+                        [&](const tbb::blocked_range<int64_t>& range) {
+                          const InBody in_body(!has_loops);
+                          start.Await();
+                          body(range.begin(), range.end());
+                          end.Pass();
+                        });
+    });
   };
-  if (ThreadLimit().arena) {
-    ThreadLimit().arena->execute(run);
+  if (Threads().arena) {
+    Threads().arena->execute(run);
   } else {
     run();
   }
@@ -179,7 +183,7 @@ int ThreadsToBeHad(int wanted) {
 }
 
 void LimitTo(int count) {
-  Limit& limit = ThreadLimit();
+  ThreadLimit& limit = Threads();
   limit.count = count;
   limit.arena.reset();
   if (count > AvailableCores()) limit.arena.emplace(count);
@@ -212,17 +216,17 @@ void SetThreadCount(int count) {
     }
     most_had = had;
   }
-  std::call_once(ThreadLimit().settled, [] {});
+  std::call_once(Threads().settled, [] {});
   LimitTo(count);
 }
 
 int ThreadCount() {
-  return recorder != nullptr ? recorder->threads : ThreadLimit().count.load();
+  return recorder != nullptr ? recorder->threads : Threads().count.load();
 }
 
 int SettledThreadCount() {
   if (recorder != nullptr) return recorder->threads;
-  Limit& limit = ThreadLimit();
+  ThreadLimit& limit = Threads();
   std::call_once(limit.settled, [&] {
     const int had = ThreadsToBeHad(limit.count);
     if (had < limit.count) LimitTo(had);
@@ -266,6 +270,14 @@ void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& b
       AddDone(done_at(next) - done_at(at));
     }
   });
+}
+
+void SideBySide(int64_t count, const std::function<void(int64_t i)>& task) {
+  const auto tasks = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) task(i);
+  };
+  if (recorder != nullptr) return tasks(0, count);
+  RunRanges(count, 1, tasks, /*has_loops=*/true);
 }
 
 }  // namespace dmlop

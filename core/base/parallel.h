@@ -34,6 +34,10 @@ using RangeBody = std::function<void(int64_t begin, int64_t end)>;
 // if loops inside the body report it, or if it is not worth reporting.
 void ParallelFor(int64_t count, int64_t grain, int64_t bytes, const RangeBody& body);
 
+// Calls task(i) for each i in [0, count), several at once. Unlike the body of a loop, a task has
+// parallel loops of its own: threads that one task leaves idle work for another.
+void SideBySide(int64_t count, const std::function<void(int64_t i)>& task);
+
 // --- recorded loops ------------------------------------------------------------------------------
 
 // The work and the span of parallel loops, recorded on one thread: how much faster any number of

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace dmlop {
 namespace {
@@ -41,6 +44,36 @@ TEST(Parallel, RunsOnAsManyThreadsAsAreAskedFor) {
                 [&](int64_t, int64_t) { meeting.Attend(static_cast<size_t>(count)); });
     EXPECT_EQ(meeting.count(), static_cast<size_t>(count));
   }
+}
+
+TEST(Parallel, GivesTasksSideBySideLoopsOfTheirOwn) {
+  SetThreadCount(4);
+  Meeting tasks;
+  std::array<Meeting, 2> loops;
+  SideBySide(2, [&](int64_t i) {
+    tasks.Attend(2);
+    ParallelFor(64, 1, /*bytes=*/0,
+                [&](int64_t, int64_t) { loops[static_cast<size_t>(i)].Attend(2); });
+  });
+  EXPECT_EQ(tasks.count(), 2U);
+  for (const Meeting& loop : loops) EXPECT_GE(loop.count(), 2U);
+  SetThreadCount(1);
+}
+
+// A task may hold a lock while it waits for its loop, which another one would wait for.
+TEST(Parallel, BeginsNoTaskWithinAnother) {
+  static thread_local bool is_in_task = false;
+  SetThreadCount(3);
+  std::atomic<int> tasks = 0, within = 0;
+  SideBySide(200, [&](int64_t) {
+    within += std::exchange(is_in_task, true);
+    ParallelFor(50, 1, /*bytes=*/0, [](int64_t, int64_t) { std::this_thread::yield(); });
+    is_in_task = false;
+    ++tasks;
+  });
+  EXPECT_EQ(tasks, 200);
+  EXPECT_EQ(within, 0);
+  SetThreadCount(1);
 }
 
 TEST(Parallel, CountsTheCoresOfTheAffinity) {
