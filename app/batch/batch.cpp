@@ -76,7 +76,7 @@ bool EndsAtFault(const BatchOptions& options) {
 
 class Batch {
   // A case that has ended and waits to be reported until those before it have been.
-  struct Told {
+  struct CaseRecord {
     CaseOutcome outcome;
     std::string report;  // its line of JSON
   };
@@ -226,29 +226,29 @@ class Batch {
 
   void BeginTurn(size_t count) {
     const std::lock_guard lock(telling_);
-    told_.clear();
-    told_.resize(count);
+    records_.clear();
+    records_.resize(count);
     next_ = 0;
   }
 
   // Reports, from any thread, a case that has ended and those after it that waited for it, so that
   // cases are reported in the manifest's order and as soon as possible.
   void Put(size_t number, const CaseOutcome& outcome) {
-    Told told{outcome, report_ ? CaseJson(outcome, options_.times) : ""};
-    told.outcome.descriptor.reset();
-    if (Tell(number, std::move(told))) WriteReport();
+    CaseRecord record{outcome, report_ ? CaseJson(outcome, options_.times) : ""};
+    record.outcome.descriptor.reset();
+    if (Tell(number, std::move(record))) WriteReport();
   }
 
   // Returns whether this thread has to write lines.
-  bool Tell(size_t number, Told told) {
+  bool Tell(size_t number, CaseRecord record) {
     const std::lock_guard lock(telling_);
-    told_[number] = std::move(told);
+    records_[number] = std::move(record);
     ++ended_;
-    for (; !is_over_ && next_ < told_.size() && told_[next_]; ++next_) {
-      lines_ += told_[next_]->report;
-      is_over_ = !told_[next_]->outcome.passed() && !options_.keep_going;
-      summary_.Add(std::move(told_[next_]->outcome));
-      told_[next_].reset();
+    for (; !is_over_ && next_ < records_.size() && records_[next_]; ++next_) {
+      lines_ += records_[next_]->report;
+      is_over_ = !records_[next_]->outcome.passed() && !options_.keep_going;
+      summary_.Add(std::move(records_[next_]->outcome));
+      records_[next_].reset();
     }
     return !lines_.empty() && !std::exchange(is_writing_, true);
   }
@@ -273,8 +273,8 @@ class Batch {
     const std::lock_guard lock(telling_);
     if (!progress_) return;
     if (report_) report_->Write(std::exchange(lines_, ""));
-    for (const std::optional<Told>& told : told_) {
-      if (told && report_) report_->Write(told->report);
+    for (const std::optional<CaseRecord>& record : records_) {
+      if (record && report_) report_->Write(record->report);
     }
     summary_.TellInterruption(ended_);
   }
@@ -290,8 +290,8 @@ class Batch {
   std::string lines_;        // of the report, yet to be written
   bool is_writing_ = false;  // a thread writes lines, and will those
   BatchSummary summary_;
-  std::vector<std::optional<Told>> told_;  // of this turn
-  size_t next_ = 0;                        // index into told_
+  std::vector<std::optional<CaseRecord>> records_;  // of this turn
+  size_t next_ = 0;                                 // index into records_
   int64_t ended_ = 0;
   bool is_over_ = false;
 };

@@ -219,7 +219,7 @@ void BatchSummary::KeepFailure(CaseOutcome outcome) {
 
 void BatchSummary::Tell(std::optional<double> seconds) const {
   TellWarnings();
-  TellFailures();
+  ReportFailures();
   TellPasses();
   PrintMessage(causes_.Text(manifest_.name(), total_));
   if (common_.quiet) return;
@@ -264,7 +264,7 @@ void BatchSummary::TellWarnings() const {
   TellRest(warning_count_ - warnings_.size(), " warnings");
 }
 
-void BatchSummary::TellFailures() const {
+void BatchSummary::ReportFailures() const {
   const bool has_details = options_.line.has_value();
   for (const CaseOutcome& outcome : failures_) {
     PrintMessage(FaultText(outcome, manifest_.name(), has_details));

@@ -84,7 +84,7 @@ class BatchSummary {
   bool HasNothing() const;
   void KeepFailure(CaseOutcome outcome);
   void TellWarnings() const;
-  void TellFailures() const;
+  void ReportFailures() const;
   void TellPasses() const;
   void TellMissing() const;
   void TellRest(size_t count, const char* what) const;

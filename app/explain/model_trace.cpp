@@ -163,7 +163,7 @@ void ModelTrace::Describe(const Trace& trace, ModelTraceReport& report) const {
   for (const TracedStep& traced : trace.steps) {
     const TraceStep& step = model_.steps[traced.number];
     TracedOperator& told = report.operators.emplace_back(TracedOperator{
-        step.name, step.op, step.op->info().values_choose || traced.at_most, {}, {}});
+        step.name, step.op, step.op->info().reads_by_index || traced.at_most, {}, {}});
     for (const size_t input : traced.inputs) {
       told.inputs.push_back(NameOf(step, traced.number, input));
     }

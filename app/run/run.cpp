@@ -93,7 +93,7 @@ class OperatorRun {
   };
 
   // A file to be compared with an output.
-  struct Beside {
+  struct JudgedFile {
     FileArgument file;
     Side side;
   };
@@ -144,9 +144,9 @@ class OperatorRun {
 
   // Each file has one use; standard output takes tensors or text, a terminal no tensors.
   void CheckOutputs() {
-    AddBeside(options_.expected, Side::kExpected);
-    AddBeside(options_.judged, Side::kActual);
-    comparisons_.RequireDrawn(beside_.size());
+    AddJudgedFiles(options_.expected, Side::kExpected);
+    AddJudgedFiles(options_.judged, Side::kActual);
+    comparisons_.RequireDrawn(judged_.size());
     LeaveComparedFilesAlone();
     StandardOutput output;
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
@@ -162,9 +162,9 @@ class OperatorRun {
     output.RequireOneKind();
   }
 
-  void AddBeside(const std::vector<std::string>& arguments, Side side) {
+  void AddJudgedFiles(const std::vector<std::string>& arguments, Side side) {
     for (const FileArgument& file : case_->Assign(TensorRole::kOutput, WithFilesOf(arguments))) {
-      beside_.push_back({file, side});
+      judged_.push_back({file, side});
     }
   }
 
@@ -186,8 +186,8 @@ class OperatorRun {
   }
 
   bool IsCompared(const TensorSlot& slot) const {
-    return std::any_of(beside_.begin(), beside_.end(),
-                       [&](const Beside& beside) { return beside.file.name == slot.path; });
+    return std::any_of(judged_.begin(), judged_.end(),
+                       [&](const JudgedFile& judged) { return judged.file.name == slot.path; });
   }
 
   // Compared outputs are written only if the command line says so, not if just the document does.
@@ -196,8 +196,8 @@ class OperatorRun {
     for (const FileArgument& file : case_->Assign(TensorRole::kOutput, options_.outputs)) {
       asked.insert(file.name);
     }
-    for (const Beside& beside : beside_) {
-      if (!asked.contains(beside.file.name)) document_->bindings().erase(beside.file.name);
+    for (const JudgedFile& judged : judged_) {
+      if (!asked.contains(judged.file.name)) document_->bindings().erase(judged.file.name);
     }
   }
 
@@ -207,7 +207,7 @@ class OperatorRun {
     for (const TensorSlot& slot : case_->Slots(TensorRole::kInput)) {
       roles.ReadsTensor(case_->PathOf(slot), DisplayName(slot.path));
     }
-    for (const auto& [file, side] : beside_) {
+    for (const auto& [file, side] : judged_) {
       roles.Reads(file.path, RoleOfCompared(side, DisplayName(file.name)));
     }
     for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
@@ -273,26 +273,26 @@ class OperatorRun {
   }
 
   ExitStatus CompareOutputs() {
-    if (!beside_.empty() && !common_.quiet && LacksTolerance(options_.rules, *document_)) {
+    if (!judged_.empty() && !common_.quiet && LacksTolerance(options_.rules, *document_)) {
       PrintMessage(LacksToleranceText({std::string(document_->op().name())}));
     }
     for (const Output& output : outputs_) {
-      for (const Beside& beside : beside_) {
-        if (beside.file.name == output.slot.path) Compare(output, beside);
+      for (const JudgedFile& judged : judged_) {
+        if (judged.file.name == output.slot.path) Compare(output, judged);
       }
     }
     reported_.compared = comparisons_.all();
     return comparisons_.status();
   }
 
-  void Compare(const Output& output, const Beside& beside) {
-    const std::string& path = beside.file.path;
+  void Compare(const Output& output, const JudgedFile& judged) {
+    const std::string& path = judged.file.path;
     comparisons_.Compare(
         {DisplayName(output.slot.path), AsConst(output.tensor.view()),
          ToleranceFor(options_.rules, *document_, output.tensor.type()), UnitsOf(output),
          /*is_bool=*/false, varied_.RoundsTowardZero()},
         path, [&] { return LoadCompared(path, *output.slot.desc, options_.rules.shapes); },
-        beside.side, ExplainCommand());
+        judged.side, ExplainCommand());
   }
 
   OutputUnits UnitsOf(const Output& output) const {
@@ -360,7 +360,7 @@ class OperatorRun {
   RunComparisons comparisons_;
   std::unique_ptr<OperatorDocument> document_;
   std::optional<OperatorCase> case_;
-  std::vector<Beside> beside_;
+  std::vector<JudgedFile> judged_;
   std::vector<Output> outputs_;
   ReportedFiles reported_;
   RunTimes times_;

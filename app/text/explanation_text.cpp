@@ -133,7 +133,7 @@ std::string RelationText(const Explanation& explanation) {
                        explanation.is_output ? "fed by" : "reaches");
   }
   return fmt::format("{}, {} {}{}:\n", operation, explanation.is_output ? "fed by" : "reaches",
-                     explanation.desc.info().values_choose ? "at most " : "",
+                     explanation.desc.info().reads_by_index ? "at most " : "",
                      Counted(explanation.count, "element"));
 }
 
@@ -222,7 +222,7 @@ std::string ExplanationJson(const Explanation& explanation, bool full) {
   json["element"] = DescriptionJson(explanation.element);
   json["relation"] = explanation.is_output ? "fedBy" : "reaches";
   json["count"] = explanation.count;
-  if (explanation.desc.info().values_choose) json["atMost"] = true;
+  if (explanation.desc.info().reads_by_index) json["atMost"] = true;
   json["elements"] = Json::array();
   for (const ExplainedElement& element : explanation.related) {
     json["elements"].push_back(DescriptionJson(element));

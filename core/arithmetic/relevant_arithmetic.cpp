@@ -159,7 +159,7 @@ std::vector<Region> OthersThan(const Region& middle, const OperatorDesc& op,
 // Returns the most terms that the sum of elements that others choose may have: all those that could
 // be chosen.
 size_t MostChosenOf(const OperatorDesc& op, const ElementFormula& element) {
-  if (!op.info().values_choose || !HasShortSum(element)) return 0;
+  if (!op.info().reads_by_index || !HasShortSum(element)) return 0;
   const Formula& formula = element.formula();
   size_t most = 0;
   for (FormulaNode node = 0; node <= element.last(); ++node) {

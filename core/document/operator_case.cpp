@@ -146,10 +146,10 @@ void OperatorCase::NameSources(Diagnostics& diagnostics) const {
   for (Diagnostic& fault : diagnostics.list()) {
     if (fault.severity != Severity::kError || fault.file_fault) continue;
     fault.message += NoteOfSources(fault);
-    for (const Told& told : told_) {
-      if (!Tells(told.slot_path, fault.pointer, told.type, told.sizes)) continue;
+    for (const TakenFields& taken : taken_) {
+      if (!Tells(taken.slot_path, fault.pointer, taken.type, taken.sizes)) continue;
       // The tensor is named or given there, or nowhere in the text.
-      const Binding& binding = document_.bindings().at(told.slot_path);
+      const Binding& binding = document_.bindings().at(taken.slot_path);
       const auto& place = binding.values ? binding.values : binding.place;
       fault.offset = place ? std::optional(place->offset()) : std::nullopt;
     }
@@ -161,30 +161,30 @@ void OperatorCase::NameSources(Diagnostics& diagnostics) const {
 // mentions; empty if nothing that is bound provided any of their fields.
 std::string OperatorCase::NoteOfSources(const Diagnostic& fault) const {
   std::string notes;
-  for (const Told& told : told_) {
-    const std::string name = DisplayName(told.slot_path);
-    const bool is_meant = Tells(told.slot_path, fault.pointer, told.type, told.sizes) ||
-                          ((told.type || told.sizes) && Mentions(fault.message, name));
+  for (const TakenFields& taken : taken_) {
+    const std::string name = DisplayName(taken.slot_path);
+    const bool is_meant = Tells(taken.slot_path, fault.pointer, taken.type, taken.sizes) ||
+                          ((taken.type || taken.sizes) && Mentions(fault.message, name));
     if (!is_meant) continue;
-    const Binding& binding = document_.bindings().at(told.slot_path);
-    const std::string note = binding.values ? NoteOfValues(told, fault)
+    const Binding& binding = document_.bindings().at(taken.slot_path);
+    const std::string note = binding.values ? NoteOfValues(taken, fault)
                                             : fmt::format("{} is {}{}", name, binding.path,
-                                                          told.is_bool ? ", of bool" : "");
+                                                          taken.is_bool ? ", of bool" : "");
     if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
   }
   return notes.empty() ? "" : fmt::format(" ({})", notes);
 }
 
 // Explains what the values of a document implied, and how to write another type.
-std::string OperatorCase::NoteOfValues(const Told& told, const Diagnostic& fault) const {
-  const std::string name = DisplayName(told.slot_path);
+std::string OperatorCase::NoteOfValues(const TakenFields& taken, const Diagnostic& fault) const {
+  const std::string name = DisplayName(taken.slot_path);
   if (!fault.pointer.ends_with("/DataType")) {
-    return told.sizes ? fmt::format("{} has the shape of its values", name) : "";
+    return taken.sizes ? fmt::format("{} has the shape of its values", name) : "";
   }
-  if (!told.type) return "";
-  const std::string field = told.slot_path.substr(0, told.slot_path.find('/'));
+  if (!taken.type) return "";
+  const std::string field = taken.slot_path.substr(0, taken.slot_path.find('/'));
   return fmt::format("the values of {} are FLOAT32, as they have no DataType; write \"{}\": {}",
-                     name, field, TypeExample(document_.op(), told.slot_path));
+                     name, field, TypeExample(document_.op(), taken.slot_path));
 }
 
 template <typename Body>
@@ -210,9 +210,9 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
     const bool has_values =
         binding != document_.bindings().end() && binding->second.values.has_value();
     if (has_values && !IsUnreadable(slot.path, diagnostics)) {
-      const Told told{slot.path, !slot.desc->data_type, !slot.desc->sizes};
+      const TakenFields taken{slot.path, !slot.desc->data_type, !slot.desc->sizes};
       CompleteDesc(*binding->second.values, *slot.desc);
-      told_.push_back(told);
+      taken_.push_back(taken);
     }
     const std::string path = PathOf({slot.path, slot.field, slot.desc, slot.type});
     if (path.empty()) continue;
@@ -223,11 +223,11 @@ void OperatorCase::TakeFromFiles(Diagnostics& diagnostics) {
       const LoadedTensor& array =
           loaded_.emplace_back(LoadedArray{slot.path, LoadArray(path)}).tensor;
       loaded_at_.emplace(slot.path, loaded_.size() - 1);
-      const Told& told = told_.emplace_back(Told{
+      const TakenFields& taken = taken_.emplace_back(TakenFields{
           slot.path, !slot.desc->data_type && !IsWritten(slot.path, /*type=*/true, diagnostics),
           !slot.desc->sizes && !IsWritten(slot.path, /*type=*/false, diagnostics), array.is_bool});
-      if (told.type) slot.desc->data_type = array.view.type;
-      if (told.sizes) TakeSizes(array.view, path, *slot.desc);
+      if (taken.type) slot.desc->data_type = array.view.type;
+      if (taken.sizes) TakeSizes(array.view, path, *slot.desc);
     });
   }
 }

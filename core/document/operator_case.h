@@ -97,7 +97,7 @@ class OperatorCase {
   };
 
   // The fields of a tensor's desc that came from the file or the values bound to it.
-  struct Told {
+  struct TakenFields {
     std::string slot_path;
     bool type = false;
     bool sizes = false;
@@ -114,7 +114,7 @@ class OperatorCase {
   // Names files and values in the faults of what they provided.
   void NameSources(Diagnostics& diagnostics) const;
   std::string NoteOfSources(const Diagnostic& fault) const;
-  std::string NoteOfValues(const Told& told, const Diagnostic& fault) const;
+  std::string NoteOfValues(const TakenFields& taken, const Diagnostic& fault) const;
   // Calls body(), and reports what it throws if the document names the file of that tensor.
   template <typename Body>
   void WithFile(const std::string& slot_path, Diagnostics& diagnostics, Body&& body) const;
@@ -127,7 +127,7 @@ class OperatorCase {
   std::optional<Error> usage_fault_;  // about the files to be bound
   std::vector<LoadedArray> loaded_;
   std::map<std::string, size_t> loaded_at_;  // index into that list, by paths of slots
-  std::vector<Told> told_;
+  std::vector<TakenFields> taken_;
   std::vector<LoadedTensor> inputs_;  // fitted to their descs
 };
 

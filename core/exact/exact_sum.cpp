@@ -116,7 +116,7 @@ double Rounded(int64_t sum, const UnitChange& units) {
 
 // Most sums are exact in two parts.
 template <typename T>
-T RoundScaledCarefully(Int128 sum, double factor, double bias) {
+T RoundScaledExactly(Int128 sum, double factor, double bias) {
   constexpr double kExactIntegers = 0x1p53;
   constexpr double kRoundings = 0x1p-52;
   const double number = static_cast<double>(sum);
@@ -131,7 +131,7 @@ T RoundScaledCarefully(Int128 sum, double factor, double bias) {
 
 }  // namespace
 
-int64_t RequantizeCarefully(int64_t sum, const UnitChange& units, const QuantizedRange& range) {
+int64_t RequantizeExactly(int64_t sum, const UnitChange& units, const QuantizedRange& range) {
   const int64_t rounded = static_cast<int64_t>(Rounded(sum, units));
   return std::clamp(rounded + range.zero_point, range.least, range.greatest);
 }
@@ -144,7 +144,7 @@ T RoundScaledSum(Int128 sum, double a, double b, double bias) {
   const double near = product + bias;
   if (!(std::fabs(near) < kSurelyInfinite)) return RoundOnce<T>(near);
   const std::optional<T> rounded = RoundClearly<T>(near, std::fabs(product) * kRelativeError);
-  return rounded ? *rounded : RoundScaledCarefully<T>(sum, factor, bias);
+  return rounded ? *rounded : RoundScaledExactly<T>(sum, factor, bias);
 }
 
 template float RoundScaledSum<float>(Int128, double, double, double);

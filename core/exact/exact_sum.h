@@ -163,7 +163,7 @@ inline double Nearest(Int128 number) {
 }
 
 // Does the same as Requantize, but slowly, for any value.
-int64_t RequantizeCarefully(int64_t sum, const UnitChange& units, const QuantizedRange& range);
+int64_t RequantizeExactly(int64_t sum, const UnitChange& units, const QuantizedRange& range);
 
 // Returns sum * a * b / (c * divisor), rounded once to nearest, ties to even; then + zero_point,
 // then clamped. If a factor is not a positive number, the quotient is that of IEEE arithmetic, and
@@ -175,9 +175,9 @@ inline int64_t Requantize(int64_t sum, const UnitChange& units, const QuantizedR
   constexpr double kWhole = 0x1.8p52;
   constexpr double kFar = 0x1p31;
   constexpr double kSurely = 0.5 - 0x1p-18;  // from an integer; leaves room for errors at 2^31
-  if (!(std::fabs(near) < kFar)) return RequantizeCarefully(sum, units, range);
+  if (!(std::fabs(near) < kFar)) return RequantizeExactly(sum, units, range);
   const double whole = (near + kWhole) - kWhole;
-  if (std::fabs(near - whole) > kSurely) return RequantizeCarefully(sum, units, range);
+  if (std::fabs(near - whole) > kSurely) return RequantizeExactly(sum, units, range);
   return std::clamp(static_cast<int64_t>(whole) + range.zero_point, range.least, range.greatest);
 }
 

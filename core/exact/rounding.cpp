@@ -169,7 +169,7 @@ T RoundOnce(double head, double tail) {
 }
 
 template <typename T>
-std::optional<T> RoundWithinCarefully(HeadTail value, double bound) {
+std::optional<T> RoundWithinExactly(HeadTail value, double bound) {
   const auto rounded = [&](double more) {
     const double tail = value.tail + more;
     const HeadTail sum = tail == 0 ? HeadTail{value.head, 0} : TwoSum(value.head, tail);
@@ -191,7 +191,7 @@ template Half RoundSquareRoot<Half>(const ExactSum&);
 template float RoundSquareRoot<float>(const ExactSum&);
 template Half RoundOnce<Half>(double, double);
 template float RoundOnce<float>(double, double);
-template std::optional<Half> RoundWithinCarefully<Half>(HeadTail, double);
-template std::optional<float> RoundWithinCarefully<float>(HeadTail, double);
+template std::optional<Half> RoundWithinExactly<Half>(HeadTail, double);
+template std::optional<float> RoundWithinExactly<float>(HeadTail, double);
 
 }  // namespace dmlop

@@ -60,14 +60,14 @@ std::optional<T> RoundClearly(double near, double bound) {
 
 // Does the same as RoundWithin, but slowly, for any value.
 template <typename T>
-std::optional<T> RoundWithinCarefully(HeadTail value, double bound);
+std::optional<T> RoundWithinExactly(HeadTail value, double bound);
 
 // Rounds a finite number that is within `bound` of head + tail; none if such numbers round to
 // different bits. If the bound is 0, a zero keeps its sign. T is float or Half.
 template <typename T>
 std::optional<T> RoundWithin(HeadTail value, double bound) {
   const std::optional<T> result = RoundClearly<T>(value.head + value.tail, bound);
-  return result ? result : RoundWithinCarefully<T>(value, bound);
+  return result ? result : RoundWithinExactly<T>(value, bound);
 }
 
 }  // namespace dmlop

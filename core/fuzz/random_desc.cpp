@@ -190,13 +190,13 @@ class DescDrawer {
     }
   }
 
-  uint32_t Number(const Limits& limits) {
+  uint32_t Number(const FieldLimits& limits) {
     constexpr uint32_t kFew = 7;
     const uint32_t few = limits.max - limits.min < kFew ? limits.max : limits.min + kFew;
     return static_cast<uint32_t>(from_.Between(limits.min, from_.OneIn(30) ? limits.max : few));
   }
 
-  std::vector<uint32_t> Uints(const Limits& limits) {
+  std::vector<uint32_t> Uints(const FieldLimits& limits) {
     if (!limits.distinct) return Repeated<uint32_t>(limits, [&] { return Number(limits); });
     std::vector<uint32_t> axes = RandomOrder(from_, sizes_.size());
     axes.resize(std::min(count_, axes.size()));
@@ -215,7 +215,7 @@ class DescDrawer {
   }
 
   template <typename T, typename Draw>
-  std::vector<T> Repeated(const Limits& limits, Draw&& draw) {
+  std::vector<T> Repeated(const FieldLimits& limits, Draw&& draw) {
     std::vector<T> values;
     const size_t count = limits.per_dimension ? sizes_.size() : count_;
     while (values.size() < count) values.push_back(draw());

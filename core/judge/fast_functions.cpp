@@ -134,8 +134,8 @@ class ErrorSigns {
            evidence_.actual.type != DataType::kFloat16 && !evidence_.in_bfloat16;
   }
 
-  // Counts how often relative errors go from the smallest quarter to the largest, and back. `errors`
-  // are in the order of arguments.
+  // Counts how often relative errors go from the smallest quarter to the largest, and back.
+  // `errors` are in the order of arguments.
   void CountTurns(const std::vector<Error>& errors) {
     constexpr double kLeastRange = 16;  // in units; rounding alone makes errors differ by less
     if (errors.empty()) return;

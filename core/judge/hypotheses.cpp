@@ -41,7 +41,7 @@ int KindOfFilled(const OperatorDesc& op, std::string_view path) {
   const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   const auto slot = std::ranges::find(slots, path, &TensorSlot::path);
   if (slot->field->optional) return kFilledTensor;
-  return op.info().values_choose && !IsFloat(*slot->desc->data_type) ? kField : kFilledOperand;
+  return op.info().reads_by_index && !IsFloat(*slot->desc->data_type) ? kField : kFilledOperand;
 }
 
 bool IsOutput(const OperatorDesc& op, const DescriptorChange& change) {
@@ -373,8 +373,8 @@ class HypothesisList {
     return found;
   }
 
-  // Returns the variations that have the bits of one of two elements. The others have at most two of
-  // four, too few to be promising, and formulas are long.
+  // Returns the variations that have the bits of one of two elements. The others have at most two
+  // of four, too few to be promising, and formulas are long.
   std::vector<ArithmeticVariation> WithBitsOfTwo(const std::vector<ArithmeticVariation>& all,
                                                  const Computation& computation) const {
     const std::span<const int64_t> two = std::span(fewest_.wrong).first(2);

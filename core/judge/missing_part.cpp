@@ -330,7 +330,7 @@ class OmissionList {
   // formula has some: a shorter input would be read at other places.
   bool HasTerms() const {
     const auto& [op, inputs, storage, sources] = evidence_.computation;
-    if (!op.info().values_choose || inputs.size() == 1 || few_.wrong.empty()) return true;
+    if (!op.info().reads_by_index || inputs.size() == 1 || few_.wrong.empty()) return true;
     const Region element = evidence_.At(few_.wrong.front());
     const auto formula = ElementFormula::Of(op, inputs, element, Formula::kAbridged);
     return formula != nullptr && !formula->lists().empty();

@@ -119,7 +119,7 @@ class FieldChecker {
   }
 
   void CheckFirstLength(const Field& field, size_t length) {
-    const Limits& limits = field.limits;
+    const FieldLimits& limits = field.limits;
     if (field.kind == FieldKind::kTensors && length == 0) {
       ReportLength(field, "at least one tensor is needed");
     } else if (limits.per_dimension) {
@@ -167,7 +167,7 @@ class FieldChecker {
   }
 
   void CheckNumber(const Field& field, const Place& place, uint32_t number) {
-    const Limits& limits = field.limits;
+    const FieldLimits& limits = field.limits;
     if (limits.min <= number && number <= limits.max) return;
     is_complete_ = false;
     diagnostics_.Error(

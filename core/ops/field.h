@@ -51,7 +51,7 @@ inline constexpr size_t kRankGroups = 4;
 
 // The values that a field may have regardless of other fields. A limit without a code in `rule` or
 // `count_rule` is there for the schema only; the operator itself checks it.
-struct Limits {
+struct FieldLimits {
   uint32_t min = 0;  // of each number
   uint32_t max = UINT32_MAX;
   std::string_view rule = {};
@@ -84,7 +84,7 @@ struct Field {
   RankGroup ranks = RankGroup::kMain;
   // The rule that replaces BUF-3 for a tensor that is empty along the operator's Axis.
   std::string_view empty_axis_rule = {};
-  Limits limits = {};
+  FieldLimits limits = {};
   EnumNames names = {};
   ActivationHost host = ActivationHost::kElements;
 
@@ -155,7 +155,7 @@ constexpr FieldOf<std::vector<TensorDesc>> Tensors(std::string_view name, Tensor
 constexpr FieldOf<uint32_t> Count(std::string_view name) {
   return {{.name = name, .kind = FieldKind::kCount}};
 }
-constexpr FieldOf<uint32_t> Uint(std::string_view name, Limits limits = {}) {
+constexpr FieldOf<uint32_t> Uint(std::string_view name, FieldLimits limits = {}) {
   return {{.name = name, .kind = FieldKind::kUint, .limits = limits}};
 }
 constexpr FieldOf<int32_t> Int(std::string_view name) {
@@ -174,16 +174,16 @@ constexpr FieldOf<uint32_t> Enum(std::string_view name, EnumNames names) {
 constexpr FieldOf<DataType> TypeOf(std::string_view name, std::string_view rule = "ELW-4") {
   return {{.name = name, .kind = FieldKind::kDataType, .limits = {.rule = rule}}};
 }
-constexpr FieldOf<std::vector<uint32_t>> Uints(std::string_view name, Limits limits = {}) {
+constexpr FieldOf<std::vector<uint32_t>> Uints(std::string_view name, FieldLimits limits = {}) {
   return {{.name = name, .kind = FieldKind::kUints, .limits = limits}};
 }
-constexpr FieldOf<std::vector<int32_t>> Ints(std::string_view name, Limits limits = {}) {
+constexpr FieldOf<std::vector<int32_t>> Ints(std::string_view name, FieldLimits limits = {}) {
   return {{.name = name, .kind = FieldKind::kInts, .limits = limits}};
 }
-constexpr FieldOf<std::vector<float>> Floats(std::string_view name, Limits limits = {}) {
+constexpr FieldOf<std::vector<float>> Floats(std::string_view name, FieldLimits limits = {}) {
   return {{.name = name, .kind = FieldKind::kFloats, .limits = limits}};
 }
-constexpr FieldOf<Size2d> TwoSizes(std::string_view name, Limits limits = {}) {
+constexpr FieldOf<Size2d> TwoSizes(std::string_view name, FieldLimits limits = {}) {
   return {{.name = name, .kind = FieldKind::kSize2d, .limits = limits}};
 }
 constexpr FieldOf<Scalar> ScalarOf(std::string_view name, TypeVariable type = TypeVariable::kT) {

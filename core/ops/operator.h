@@ -49,7 +49,7 @@ struct OperatorInfo {
   // is there and within its limits; only outputs may be incomplete.
   void (*infer)(const OperatorDesc& op, Inference& infer) = nullptr;
   Family family = {};
-  bool values_choose = false;    // values, such as indices, decide what is read
+  bool reads_by_index = false;   // values, such as indices, decide what is read
   bool in_place = false;         // an output may overwrite an input
   bool implies_outputs = false;  // if none of its optional outputs is given, all are (REC-8)
   Fusable fusable = {};

@@ -32,7 +32,7 @@
   ROWS(quantize, kElementWise)              \
   ROWS(random_generator, kIndexing)         \
   ROWS(reduction, kReduction)               \
-  ROWS(regions, kWindows)                   \
+  ROWS(roi, kWindows)                       \
   ROWS(resample, kMovement)                 \
   ROWS(select, kIndexing)                   \
   ROWS(sequences, kIndexing)                \

@@ -20,8 +20,8 @@ struct WindowFields {
 };
 
 // Takes the limits of strides; paddings may be 0.
-constexpr WindowFields WindowFieldsWith(Limits limits) {
-  Limits paddings = limits;
+constexpr WindowFields WindowFieldsWith(FieldLimits limits) {
+  FieldLimits paddings = limits;
   paddings.min = 0;
   paddings.rule = "";
   return {field::Uints("Strides", limits), field::Uints("Dilations", limits),
@@ -43,11 +43,11 @@ bool RequireFit(std::string_view code, const Place& place, const WindowAxis& axi
 namespace dmlop::windows {
 
 inline constexpr uint32_t kMaxSpatialRank = kMaxRank - 2;
-inline constexpr Limits kSpatial = {.min = 1,
-                                    .rule = "UNF-11",
-                                    .min_count = 1,
-                                    .max_count = kMaxSpatialRank,
-                                    .count_rule = "UNF-1"};
+inline constexpr FieldLimits kSpatial = {.min = 1,
+                                         .rule = "UNF-11",
+                                         .min_count = 1,
+                                         .max_count = kMaxSpatialRank,
+                                         .count_rule = "UNF-1"};
 inline constexpr auto kWindowSizes = field::Uints("WindowSizes", kSpatial);
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr auto kFields =

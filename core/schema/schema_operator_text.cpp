@@ -17,11 +17,11 @@ constexpr std::string_view kFusedActivationNames[kActivationHosts] = {
     "fused-activation", "fused-activation-of-matrices", "fused-activation-of-convolution",
     "activation-of-networks"};
 
-Json NumberWithin(const Limits& limits) {
+Json NumberWithin(const FieldLimits& limits) {
   return Integer(limits.min, limits.max);
 }
 
-Json ArrayWithin(const Limits& limits, const Json& items) {
+Json ArrayWithin(const FieldLimits& limits, const Json& items) {
   Json array = ArrayOf(items);
   if (limits.min_count > 0) array["minItems"] = limits.min_count;
   if (limits.max_count < std::numeric_limits<uint32_t>::max()) array["maxItems"] = limits.max_count;
@@ -116,7 +116,7 @@ class FieldSchemas {
   Json Float() const { return dialect_.Value(DataType::kFloat32); }
 
   void AddTensors(const Field& field) {
-    const Limits& limits = field.limits;
+    const FieldLimits& limits = field.limits;
     const Json tensor = dialect_.Optional(Ref(TensorDefinition(dialect_, field.role)));
     Imply(field, ArrayWithin(limits, tensor));
     Imply(count_, Integer(limits.min_count, limits.max_count));

@@ -124,7 +124,7 @@ class UnitsOfOutput {
 
   void Measure() {
     // Where values choose the terms, other elements may have several of both signs.
-    if (character_.is_of_one_sign && !IsWeighted() && !op_.info().values_choose) {
+    if (character_.is_of_one_sign && !IsWeighted() && !op_.info().reads_by_index) {
       TakeResults();
       return CountTerms({});
     }

@@ -40,7 +40,7 @@ Results<T> EndOf(const Form& form, const std::vector<Group<T>>& groups) {
 
 // Returns the number of unresolved results.
 template <typename T>
-int64_t CountDoubts(const Form& form, const std::vector<Group<T>>& groups) {
+int64_t CountUnresolved(const Form& form, const std::vector<Group<T>>& groups) {
   const Results<T> results = EndOf(form, groups);
   int64_t unresolved = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -64,7 +64,7 @@ TEST_P(ApproximateEndOnIsa, SumsOfAnyElementsRoundAsTheExactOnes) {
       const int64_t rows = UniformInt(engine, 1, 200);
       std::vector<Group<T>> groups;
       for (int64_t c = 0; c < columns; ++c) groups.push_back(DrawRow<T>(family, engine, rows));
-      for (const Form& form : kForms) CountDoubts(form, groups);
+      for (const Form& form : kForms) CountUnresolved(form, groups);
     });
   });
 }
@@ -83,22 +83,22 @@ TEST_P(ApproximateEndOnIsa, HardSumsRoundAsTheExactOnes) {
             group.push_back(FromDouble<T>(value));
           }
         }
-        for (const Form& form : kForms) CountDoubts(form, groups);
+        for (const Form& form : kForms) CountUnresolved(form, groups);
       }
     }
   });
 }
 
 // Ordinary sums are hardly ever unresolved, except in the remainder of a vector.
-TEST_P(ApproximateEndOnIsa, OrdinarySumsAreNotInDoubt) {
+TEST_P(ApproximateEndOnIsa, OrdinarySumsAreResolved) {
   ForFloatAndHalf([]<typename T>() {
     Engine engine = CaseEngine(0);
     SCOPED_TRACE(CaseTrace(0));
     std::vector<Group<T>> groups;
     for (int i = 0; i < 64; ++i) groups.push_back(DrawRow<T>(kFamilies[0], engine, 99));
-    for (const Form& form : kForms) EXPECT_LE(CountDoubts(form, groups), 8);
+    for (const Form& form : kForms) EXPECT_LE(CountUnresolved(form, groups), 8);
     groups.push_back(groups[0]);
-    EXPECT_LE(CountDoubts(kForms[0], groups), 9);
+    EXPECT_LE(CountUnresolved(kForms[0], groups), 9);
   });
 }
 

@@ -64,8 +64,8 @@ Results<T> SumColumns(const Form& form, const Tile<T>& tile, int64_t rows) {
 }
 
 template <typename T>
-void ExpectRightUnlessInDoubt(const Form& form, const Results<T>& results, size_t i,
-                              const std::vector<T>& group) {
+void ExpectRightUnlessUnresolved(const Form& form, const Results<T>& results, size_t i,
+                                 const std::vector<T>& group) {
   if (results.unresolved[i]) {
     // Terms that may cancel each other are summed in bins, which resolves everything.
     EXPECT_NE(form.map, SumMap::kItself);
@@ -86,7 +86,7 @@ TEST_P(ShortSumOnIsa, RowsRoundAsTheExactSum) {
       for (const Form& form : kForms) {
         const Results<T> results = SumRows(form, tile, rows);
         for (int64_t r = 0; r < rows; ++r) {
-          ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(r), tile.Row(r));
+          ExpectRightUnlessUnresolved(form, results, static_cast<size_t>(r), tile.Row(r));
         }
       }
     });
@@ -99,7 +99,7 @@ void CheckColumns(Engine& engine, const FloatFamily& family, int64_t rows, int64
   for (const Form& form : kForms) {
     const Results<T> results = SumColumns(form, tile, rows);
     for (int64_t c = 0; c < columns; ++c) {
-      ExpectRightUnlessInDoubt(form, results, static_cast<size_t>(c), tile.Column(c, rows));
+      ExpectRightUnlessUnresolved(form, results, static_cast<size_t>(c), tile.Column(c, rows));
     }
   }
 }
@@ -178,8 +178,8 @@ void CheckHardGroups(Engine& engine, const GroupFamily& family, int64_t count) {
     const Results<T> of_rows = SumRows(form, rows, kGroups);
     const Results<T> of_columns = SumColumns(form, columns, count);
     for (size_t g = 0; g < kGroups; ++g) {
-      ExpectRightUnlessInDoubt(form, of_rows, g, groups[g]);
-      ExpectRightUnlessInDoubt(form, of_columns, g, groups[g]);
+      ExpectRightUnlessUnresolved(form, of_rows, g, groups[g]);
+      ExpectRightUnlessUnresolved(form, of_columns, g, groups[g]);
     }
   }
   CheckManyHardColumns(engine, groups, count);
@@ -208,7 +208,7 @@ TEST_P(ShortSumOnIsa, RowsMayLieOnEachOther) {
       tile.pitch = 0;
       const Results<T> results = SumRows(kForms[0], tile, 40);
       for (size_t r = 0; r < 40; ++r) {
-        ExpectRightUnlessInDoubt(kForms[0], results, r, tile.elements);
+        ExpectRightUnlessUnresolved(kForms[0], results, r, tile.elements);
       }
     }
   });
@@ -269,7 +269,7 @@ TEST_P(ShortSumOnIsa, NanTellsNothingOfOtherRows) {
       const Results<float> results = SumRows(kForms[0], tile, kRows);
       for (int64_t row = 0; row < kRows; ++row) {
         if (row == nan_row) continue;
-        ExpectRightUnlessInDoubt(kForms[0], results, static_cast<size_t>(row), tile.Row(row));
+        ExpectRightUnlessUnresolved(kForms[0], results, static_cast<size_t>(row), tile.Row(row));
       }
     }
   }

@@ -214,7 +214,7 @@ class StreamedProduct {
         if (i > begin) passing.Pack(range(i));
         Multiply(staying, passing, side, workspace);
       }
-      workspace.results.ComputeDoubtful();
+      workspace.results.ResolveAll();
     });
   }
 
@@ -236,7 +236,7 @@ class StreamedProduct {
       Workspace workspace(rows_, columns_, terms_, output_);
       const PackedProduct product(packed.rows, packed.columns, workspace);
       for (int64_t i = begin; i < end; ++i) product.Run(grid.At(i));
-      workspace.results.ComputeDoubtful();
+      workspace.results.ResolveAll();
     });
   }
 

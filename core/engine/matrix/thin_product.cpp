@@ -78,7 +78,7 @@ class ThinProduct {
       for (int64_t i = begin; i < end; ++i) {
         RunPart({i * step_, std::min(step_, columns_.count() - i * step_)}, rows, results);
       }
-      results.ComputeDoubtful();
+      results.ResolveAll();
     });
   }
 

@@ -14,8 +14,8 @@
 namespace dmlop {
 namespace {
 
-// Number of doubtful results above which they are computed.
-constexpr size_t kMostDoubts = 1 << 16;
+// Number of unresolved results above which they are computed.
+constexpr size_t kMostUnresolved = 1 << 16;
 
 bool Repeat(const std::vector<MatrixAddend>& addends) {
   return std::ranges::all_of(addends, [](const MatrixAddend& addend) {
@@ -43,10 +43,10 @@ TileResults::TileResults(const MatrixLines& rows, const MatrixLines& columns,
       round_(RoundingFunctionFor(output.type)),
       addends_repeat_(Repeat(terms.addends)) {}
 
-void TileResults::ComputeDoubtful() {
-  if (doubts_.empty()) return;
-  ComputeCarefully(rows_, columns_, terms_, output_, doubts_);
-  doubts_.clear();
+void TileResults::ResolveAll() {
+  if (unresolved_.empty()) return;
+  ResolveExactly(rows_, columns_, terms_, output_, unresolved_);
+  unresolved_.clear();
 }
 
 void TileResults::Finish(const TileSums& tile) {
@@ -68,10 +68,10 @@ void TileResults::Finish(const TileSums& tile) {
   // Zeros in place of absent elements may have made a NaN, or changed the sign of a zero.
   call.strict_columns = tile.absent_columns;
   call.results = results.data();
-  RowMasks doubts;
-  round_(call, doubts.data());
+  RowMasks unresolved;
+  round_(call, unresolved.data());
   if (!places.are_direct) Store(tile, places);
-  AddDoubts(tile, doubts);
+  AddUnresolved(tile, unresolved);
 }
 
 std::array<void*, kMaxRowWidth> TileResults::ResultsAt(const Places& places, int64_t rows) {
@@ -85,14 +85,15 @@ std::array<void*, kMaxRowWidth> TileResults::ResultsAt(const Places& places, int
   return results;
 }
 
-void TileResults::AddDoubts(const TileSums& tile, const RowMasks& doubts) {
+void TileResults::AddUnresolved(const TileSums& tile, const RowMasks& unresolved) {
   for (int64_t r = 0; r < tile.rows.count; ++r) {
-    for (uint32_t mask = doubts[static_cast<size_t>(r)]; mask != 0; mask &= mask - 1) {
+    for (uint32_t mask = unresolved[static_cast<size_t>(r)]; mask != 0; mask &= mask - 1) {
       const int64_t c = std::countr_zero(mask);
-      if (c < tile.columns.count) doubts_.push_back({tile.rows.begin + r, tile.columns.begin + c});
+      if (c < tile.columns.count)
+        unresolved_.push_back({tile.rows.begin + r, tile.columns.begin + c});
     }
   }
-  if (doubts_.size() > kMostDoubts) ComputeDoubtful();
+  if (unresolved_.size() > kMostUnresolved) ResolveAll();
 }
 
 // Addends that repeat in each row stay while tiles have the same columns.

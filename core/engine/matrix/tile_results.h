@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds the sums of a tile to results; doubtful ones are computed once more, exactly.
+// Rounds the sums of a tile to results; unresolved ones are computed once more, exactly.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct MatrixPlace {
 };
 
 // Computes the output's elements at `places`, whose order may change.
-void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
-                      const MatrixOutput& output, std::span<MatrixPlace> places);
+void ResolveExactly(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                    const MatrixOutput& output, std::span<MatrixPlace> places);
 
 // --- tiles ---------------------------------------------------------------------------------------
 
@@ -54,8 +54,8 @@ class TileResults {
 
   void Finish(const TileSums& tile);
 
-  // Computes the doubtful results that remain; to be called at the end.
-  void ComputeDoubtful();
+  // Computes the unresolved results that remain; to be called at the end.
+  void ResolveAll();
 
  private:
   using Offsets = std::array<int64_t, kMaxPanelWidth>;
@@ -76,7 +76,7 @@ class TileResults {
   // Returns where each row of a tile is rounded to.
   std::array<void*, kMaxRowWidth> ResultsAt(const Places& places, int64_t rows);
   void Store(const TileSums& tile, const Places& places) const;
-  void AddDoubts(const TileSums& tile, const RowMasks& doubts);
+  void AddUnresolved(const TileSums& tile, const RowMasks& unresolved);
 
   const MatrixLines& rows_;
   const MatrixLines& columns_;
@@ -87,7 +87,7 @@ class TileResults {
   int64_t width_;
   int64_t lanes_;  // of a vector
   RoundingFunction* round_;
-  std::vector<MatrixPlace> doubts_;
+  std::vector<MatrixPlace> unresolved_;
   bool addends_repeat_;        // in each row, as a bias does
   IndexRange repeated_{0, 0};  // the columns whose addends are loaded if they repeat
   alignas(64) std::array<double, kMaxTile> addends_;

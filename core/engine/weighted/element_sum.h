@@ -123,14 +123,14 @@ class ElementSum {
       : source_(source), from_(source.from.elements<T>()) {}
 
   // `outer` has the products of the taps of all dimensions but the last. `index` is called only if
-  // the rounding is in doubt.
+  // the rounding is unresolved.
   template <typename Index>
   T Sum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
     if constexpr (std::is_integral_v<T>) {
       if (source_.rule == WeightedSource::kWrap) return Wrapped(outer, inner);
     }
     const std::optional<T> plain = PlainSum(outer, inner);
-    return plain ? *plain : CarefulSum(outer, inner, index);
+    return plain ? *plain : ResolvedSum(outer, inner, index);
   }
 
   // Likewise, for more taps than are stored at a time.
@@ -170,7 +170,7 @@ class ElementSum {
     }
   }
 
-  // Adds in binary64; none if the error leaves the result in doubt, or if it may be zero.
+  // Adds in binary64; none if the error leaves the result unresolved, or if it may be zero.
   std::optional<T> PlainSum(std::span<const Tap> outer, std::span<const Tap> inner) const {
     double sum = 0;
     double magnitude = 0;
@@ -205,7 +205,7 @@ class ElementSum {
   }
 
   template <typename Index>
-  T CarefulSum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
+  T ResolvedSum(std::span<const Tap> outer, std::span<const Tap> inner, Index&& index) const {
     const auto for_each = [&](auto&& visit) {
       for (const Tap& one : outer) {
         for (const Tap& other : inner) visit(Both(one, other));

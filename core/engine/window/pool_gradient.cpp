@@ -50,40 +50,40 @@ class ChannelSums {
   void Clear() {
     std::fill(sums_.begin(), sums_.end(), -0.0);
     std::fill(states_.begin(), states_.end(), kEmpty);
-    has_doubts_ = false;
+    has_unresolved_ = false;
   }
 
   void Add(uint64_t element, double x) {
     if (element >= sums_.size()) return;  // the winner is in another channel, or there is none
     const HeadTail next = TwoSum(sums_[element], x);
     sums_[element] = next.head;
-    states_[element] |= next.tail == 0 ? kExact : kInDoubt;
-    has_doubts_ |= next.tail != 0;
+    states_[element] |= next.tail == 0 ? kExact : kUnresolved;
+    has_unresolved_ |= next.tail != 0;
   }
 
-  bool has_doubts() const { return has_doubts_; }
-  bool IsInDoubt(uint64_t element) const {
+  bool has_unresolved() const { return has_unresolved_; }
+  bool IsUnresolved(uint64_t element) const {
     return element < states_.size() && states_[element] > kExact;
   }
 
-  // Returns the sum of an element that is not in doubt.
+  // Returns the sum of an element that is resolved.
   template <typename T>
   T Result(size_t element) const {
     return states_[element] == kEmpty ? T{} : RoundOnce<T>(sums_[element]);
   }
 
-  // Resolves a doubt.
+  // Resolves an element.
   void Set(uint64_t element, double result) {
     sums_[element] = result;
     states_[element] = kExact;
   }
 
  private:
-  static constexpr uint8_t kEmpty = 0, kExact = 1, kInDoubt = 2;
+  static constexpr uint8_t kEmpty = 0, kExact = 1, kUnresolved = 2;
 
   std::vector<double> sums_;
   std::vector<uint8_t> states_;
-  bool has_doubts_ = false;
+  bool has_unresolved_ = false;
 };
 
 constexpr int64_t kGrainElements = 1 << 10;
@@ -245,18 +245,18 @@ class BlockOfSums {
   void AddGradients(const Dims& place, ChannelSums& channel) const {
     channel.Clear();
     ForEachWindow<T>(place, [&](uint64_t element, double x) { channel.Add(element, x); });
-    if (!channel.has_doubts()) return;
-    std::vector<Won> doubtful;
+    if (!channel.has_unresolved()) return;
+    std::vector<Won> unresolved;
     ForEachWindow<T>(place, [&](uint64_t element, double x) {
-      if (channel.IsInDoubt(element)) doubtful.push_back({element, x});
+      if (channel.IsUnresolved(element)) unresolved.push_back({element, x});
     });
-    std::stable_sort(doubtful.begin(), doubtful.end(),
+    std::stable_sort(unresolved.begin(), unresolved.end(),
                      [](const Won& a, const Won& b) { return a.element < b.element; });
-    for (size_t i = 0; i < doubtful.size();) {
-      const uint64_t element = doubtful[i].element;
+    for (size_t i = 0; i < unresolved.size();) {
+      const uint64_t element = unresolved[i].element;
       const size_t begin = i;
-      while (i < doubtful.size() && doubtful[i].element == element) ++i;
-      const std::span all = std::span(doubtful).subspan(begin, i - begin);
+      while (i < unresolved.size() && unresolved[i].element == element) ++i;
+      const std::span all = std::span(unresolved).subspan(begin, i - begin);
       channel.Set(element, AsDouble(ExactlySummed<T>([&](auto&& add) {
                     for (const Won& won : all) add(won.gradient);
                   })));

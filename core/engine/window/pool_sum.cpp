@@ -65,7 +65,7 @@ T ExactSumOf(const T* x, const TapLoops& taps, Count divisor) {
 
 // Computes a window with the first tap x exactly.
 template <typename T>
-T CarefulResult(const PoolSumCall& call, const T* x, const TapLoops& taps, Int128 divisor) {
+T ExactResult(const PoolSumCall& call, const T* x, const TapLoops& taps, Int128 divisor) {
   switch (call.function) {
     case PoolSum::kL1:
       return ExactSumOf<SumMap::kMagnitude, reduce::Rounded>(x, taps, int64_t{1});
@@ -112,7 +112,7 @@ class SumsOfRow {
     for (size_t i = 0; i < count; ++i) {
       if (std::exchange(unresolved_[i], uint8_t{0}) == 0) continue;
       const T* x = row.x + static_cast<int64_t>(i) * row.step;
-      results[i] = CarefulResult(call_, x, taps, divisor_);
+      results[i] = ExactResult(call_, x, taps, divisor_);
     }
   }
 

@@ -60,7 +60,7 @@ ExactDotFunction* ExactDotFunctionNow();
 
 // --- rounding ------------------------------------------------------------------------------------
 
-// Rounds sums with a known error bound to results, unless the bound leaves them in doubt.
+// Rounds sums with a known error bound to results, unless the bound leaves them unresolved.
 
 // A tile of results, round(factor * sum + addend). Rows of sums and of addends are as long as the
 // column width of ProductKernels, and whole vectors of them are rounded. Sum [r, c] is off by at
@@ -76,13 +76,13 @@ struct RoundingCall {
   const double* addends;        // null if there are none, not even zeros
   const double* addend_errors;  // null if addends are exact
   int64_t addend_stride;        // between rows; 0 if they are the same in all
-  uint32_t strict_columns;      // a bit mask of the columns whose zeros and NaN are in doubt
+  uint32_t strict_columns;      // a bit mask of the columns whose zeros and NaN are unresolved
   void* const* results;         // the place of each row
 };
 
-// Rounds the sums, and sets a bit mask of the results in doubt for each row. Numbers that are not
-// finite are in doubt only in strict columns.
-using RoundingFunction = void(const RoundingCall& call, uint32_t* doubts);
+// Rounds the sums, and sets a bit mask of the unresolved results of each row. Numbers that are not
+// finite are unresolved only in strict columns.
+using RoundingFunction = void(const RoundingCall& call, uint32_t* unresolved);
 
 // Returns the function for results of FLOAT32 or FLOAT16.
 RoundingFunction* RoundingFunctionFor(DataType type);

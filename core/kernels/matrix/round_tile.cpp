@@ -107,14 +107,14 @@ HWY_INLINE Approximate WithTerms(const RoundingCall& call, int64_t at, Approxima
 }
 
 template <typename T>
-void RoundAny(const RoundingCall& call, uint32_t* doubts) {
+void RoundAny(const RoundingCall& call, uint32_t* unresolved) {
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const bool needs_sign = call.factor == 0 || !std::isfinite(call.factor);
   const bool are_strict = call.strict_columns != 0;
   for (int64_t r = 0; r < call.rows; ++r) {
     const WideVec row_error = hn::Set(d, call.row_errors[r]);
-    uint32_t row_doubts = 0;
+    uint32_t row_unresolved = 0;
     for (int64_t i = 0; i < call.columns; i += lanes) {
       const WideVec sum = hn::Load(d, call.sums + r * call.stride + i);
       const WideVec bound = hn::Mul(row_error, hn::LoadU(d, call.column_norms + i));
@@ -122,20 +122,20 @@ void RoundAny(const RoundingCall& call, uint32_t* doubts) {
       const WideVec error = hn::IfThenZeroElse(is_exact, bound);
       const Approximate x = WithTerms(call, r * call.addend_stride + i, {sum, error});
       const LaneMasks masks = StoreRounded(x, are_strict, static_cast<T*>(call.results[r]) + i);
-      row_doubts |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
+      row_unresolved |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
       if (needs_sign) {
         const auto may_be_zero = hn::And(hn::Ne(error, hn::Zero(d)), hn::Le(hn::Abs(sum), error));
-        row_doubts |= BitsOf(d, may_be_zero) << i;
+        row_unresolved |= BitsOf(d, may_be_zero) << i;
       }
     }
-    doubts[r] = row_doubts;
+    unresolved[r] = row_unresolved;
   }
 }
 
 // Rounds sums without a factor. If there are addends, no sum counts as exact: then rounding a total
 // hardly adds to its error. Returns false if any number is not finite.
 template <typename T>
-bool RoundMost(const RoundingCall& given, uint32_t* doubts) {
+bool RoundMost(const RoundingCall& given, uint32_t* unresolved) {
   const RoundingCall call = given;  // stores of results do not change this one
   const Wide d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -144,7 +144,7 @@ bool RoundMost(const RoundingCall& given, uint32_t* doubts) {
   WideVec reaches = hn::Zero(d);
   for (int64_t r = 0; r < call.rows; ++r) {
     const WideVec row_error = hn::Set(d, call.row_errors[r]);
-    uint32_t row_doubts = 0;
+    uint32_t row_unresolved = 0;
     for (int64_t i = 0; i < call.columns; i += lanes) {
       WideVec value = hn::Load(d, call.sums + r * call.stride + i);
       WideVec error = hn::Mul(row_error, hn::LoadU(d, call.column_norms + i));
@@ -161,18 +161,18 @@ bool RoundMost(const RoundingCall& given, uint32_t* doubts) {
       const WideVec most = hn::Sub(value, hn::IfThenZeroElse(is_exact, hn::Neg(reach)));
       const LaneMasks masks =
           StoreRounded(least, most, are_strict, static_cast<T*>(call.results[r]) + i);
-      row_doubts |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
+      row_unresolved |= (masks.differs | (masks.has_no_sign & call.strict_columns >> i)) << i;
     }
-    doubts[r] = row_doubts;
+    unresolved[r] = row_unresolved;
   }
   return hn::AllTrue(d, hn::IsFinite(reaches));
 }
 
 template <typename T>
-void RoundTile(const RoundingCall& call, uint32_t* doubts) {
+void RoundTile(const RoundingCall& call, uint32_t* unresolved) {
   const bool may_be_exact_with_addends = call.addends != nullptr && call.exact_below > 0;
-  if (call.factor == 1 && !may_be_exact_with_addends && RoundMost<T>(call, doubts)) return;
-  RoundAny<T>(call, doubts);
+  if (call.factor == 1 && !may_be_exact_with_addends && RoundMost<T>(call, unresolved)) return;
+  RoundAny<T>(call, unresolved);
 }
 
 }  // namespace dmlop::HWY_NAMESPACE

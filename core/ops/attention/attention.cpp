@@ -452,9 +452,10 @@ constexpr Computed kFamily = {.run = RunAttention,
                               .formula = Meaning};
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MULTIHEAD_ATTENTION", {kFields, "MHA-3", Infer}, kFamily, {.values_choose = true}),
+    OperatorRow("MULTIHEAD_ATTENTION", {kFields, "MHA-3", Infer}, kFamily,
+                {.reads_by_index = true}),
     OperatorRow("MULTIHEAD_ATTENTION1", {kFields1, "MHA-3", Infer}, kFamily,
-                {.values_choose = true}),
+                {.reads_by_index = true}),
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ inline constexpr auto kPresentValue =
     field::Optional(field::Output("OutputPresentValueTensor", TypeVariable::kT, RankGroup::kSide));
 inline constexpr auto kScale = field::Float("Scale");
 inline constexpr auto kMaskFilterValue = field::Float("MaskFilterValue");
-inline constexpr Limits kHeads = {.min = 1, .rule = "CTR-5"};
+inline constexpr FieldLimits kHeads = {.min = 1, .rule = "CTR-5"};
 inline constexpr auto kHeadCount = field::Uint("HeadCount", kHeads);
 inline constexpr auto kQueryHeadCount = field::Uint("QueryHeadCount", kHeads);
 inline constexpr auto kKeyValueHeadCount = field::Uint("KeyValueHeadCount", kHeads);

@@ -386,8 +386,8 @@ void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnost
   diagnostics.Warning(
       "CTR-10", std::string(kPastLengths.name),
       fmt::format("{} of {} {} out of range [0, {}] and clamped; the first is {} at [{}]", count,
-                  Counted(numbers.size(), "length"), ForCount(count, "is", "are"), most, NumberText(*first),
-                  fmt::join(index.begin(), index.end(), ", ")));
+                  Counted(numbers.size(), "length"), ForCount(count, "is", "are"), most,
+                  NumberText(*first), fmt::join(index.begin(), index.end(), ", ")));
 }
 
 }  // namespace dmlop::attention

@@ -20,7 +20,7 @@ inline constexpr std::string_view kModeNames[] = {"CONVOLUTION", "CROSS_CORRELAT
 enum Direction : uint32_t { kForward, kBackward };
 inline constexpr std::string_view kDirectionNames[] = {"FORWARD", "BACKWARD"};
 
-inline constexpr Limits kSpatial = {
+inline constexpr FieldLimits kSpatial = {
     .min = 1, .rule = "CTR-5", .min_count = 1, .max_count = 3, .count_rule = "CTR-4"};
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr auto kFilterTensor = field::Input("FilterTensor");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise operators of arithmetic: one input, two, several types, constants, and bounds.
-#include "core/ops/element_wise/shared.h"
+#include "core/ops/element_wise/row_makers.h"
 
 namespace dmlop::arithmetic {
 namespace {
@@ -165,7 +165,7 @@ constexpr OperatorInfo kOperators[] = {
     Tolerating<1>(Binary("ELEMENT_WISE_MULTIPLY", {F::kMultiply})),
     Tolerating<1>(Binary("ELEMENT_WISE_SUBTRACT", {F::kSubtract})),
     OperatorRow("ELEMENT_WISE_IF", {kIfFields, "ELW-1", Infer},
-                ElementWise{.function = F::kIf, .operands = IfOperands}, {.values_choose = true}),
+                ElementWise{.function = F::kIf, .operands = IfOperands}, {.reads_by_index = true}),
     OperatorRow("CAST", {kCastFields, "ELW-1", Infer}, ElementWise{F::kCast},
                 {.hardware_tolerance = CastTolerance}),
     OperatorRow("VALUE_SCALE_2D", {kScaleFields, "ELW-1", InferScale},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise operators that are functions of analysis, and activations.
-#include "core/ops/element_wise/shared.h"
+#include "core/ops/element_wise/row_makers.h"
 
 namespace dmlop::functions {
 namespace {

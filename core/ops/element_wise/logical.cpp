@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Comparisons and predicates, whose results are 1 or 0, logic, and bit operations.
-#include "core/ops/element_wise/shared.h"
+#include "core/ops/element_wise/row_makers.h"
 
 namespace dmlop::logical {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/ops/element_wise/function_formula.h"
-#include "core/ops/element_wise/shared.h"
+#include "core/ops/element_wise/row_makers.h"
 #include "core/ops/quantization.h"
 
 namespace dmlop::quantize {

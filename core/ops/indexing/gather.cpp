@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/index/indexed_rows.h"
-#include "core/ops/indexing/shared.h"
+#include "core/ops/indexing/index_links.h"
 
 namespace dmlop::gather {
 namespace {
@@ -166,23 +166,23 @@ void WarnOfUnpooling(const OperatorDesc& op, InputViews inputs, Diagnostics& dia
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("GATHER", {kGatherFields, "MOV-1", InferGather}, GatherBy<GatherLinks>(),
-                {.values_choose = true}),
+                {.reads_by_index = true}),
     OperatorRow("GATHER_ELEMENTS", {kElementsFields, "MOV-1", InferElements},
-                GatherBy<ElementLinks>(), {.values_choose = true}),
+                GatherBy<ElementLinks>(), {.reads_by_index = true}),
     OperatorRow("GATHER_ND", {kGatherNdFields, "MOV-1", InferGatherNd}, GatherBy<TupleLinks>(),
-                {.values_choose = true}),
+                {.reads_by_index = true}),
     OperatorRow("GATHER_ND1", {kGatherNd1Fields, "MOV-1", InferGatherNd}, GatherBy<TupleLinks>(),
-                {.values_choose = true}),
+                {.reads_by_index = true}),
     OperatorRow("SCATTER", {kScatterFields, "MOV-1", InferScatter}, ScatterBy<ElementLinks>(),
-                {.values_choose = true, .alias = "SCATTER_ELEMENTS"}),
+                {.reads_by_index = true, .alias = "SCATTER_ELEMENTS"}),
     OperatorRow("SCATTER_ND", {kScatterNdFields, "MOV-1", InferScatterNd}, ScatterBy<TupleLinks>(),
-                {.values_choose = true}),
+                {.reads_by_index = true}),
     OperatorRow("MAX_UNPOOLING", {kUnpoolingFields, "MOV-1", InferUnpooling},
                 Computed{.run = Unpool,
                          .sources = SourcesFrom<AllOfInput, AllOfInput>,
                          .unsplittable_dims = AllDimensions,
                          .warn = WarnOfUnpooling},
-                {.values_choose = true}),
+                {.reads_by_index = true}),
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DML_RANDOM_GENERATOR_OPERATOR_DESC: pseudo-random numbers computed from a state.
 #include "core/engine/random/philox.h"
-#include "core/ops/indexing/shared.h"
+#include "core/ops/indexing/index_links.h"
 
 namespace dmlop::random_generator {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/engine/select/select.h"
-#include "core/ops/indexing/shared.h"
+#include "core/ops/indexing/index_links.h"
 
 namespace dmlop::select {
 namespace {
@@ -81,7 +81,7 @@ constexpr OperatorInfo kOperators[] = {
         "NONZERO_COORDINATES", {kNonzeroFields, "NZC-1", InferNonzero},
         Computed{
             .run = Nonzero, .sources = SourcesFrom<AllOfInput>, .unsplittable_dims = AllDimensions},
-        {.values_choose = true}),
+        {.reads_by_index = true}),
     OperatorRow(
         "TOP_K", {kTopKFields, "TPK-1", InferTopK},
         Computed{.run = TopK, .sources = SourcesFrom<AlongAxis>, .unsplittable_dims = TheAxis}),

@@ -6,7 +6,7 @@
 #include "core/engine/scan/scan.h"
 #include "core/ops/formula.h"
 #include "core/ops/hardware_tolerance.h"
-#include "core/ops/indexing/shared.h"
+#include "core/ops/indexing/index_links.h"
 
 namespace dmlop::sequences {
 namespace {
@@ -144,12 +144,12 @@ constexpr OperatorInfo kOperators[] = {
                 Computed{.run = OneHot,
                          .sources = SourcesFrom<AlongAxis, AllOfInput>,
                          .unsplittable_dims = TheAxis},
-                {.values_choose = true}),
+                {.reads_by_index = true}),
     OperatorRow("REVERSE_SUBSEQUENCES", {kReverseFields, "MOV-1", InferReverse},
                 Computed{.run = Reverse,
                          .sources = SourcesFrom<AlongAxis, AlongAxis>,
                          .unsplittable_dims = TheAxis},
-                {.values_choose = true}),
+                {.reads_by_index = true}),
     OperatorRow(
         "CUMULATIVE_PRODUCT", {kProductFields, "CUM-1", InferCumulative},
         Computed{.run = Multiply,

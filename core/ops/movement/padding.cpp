@@ -16,7 +16,7 @@ constexpr std::string_view kModeNames[] = {"CONSTANT", "EDGE", "REFLECTION", "SY
 constexpr FeatureLevel kModeLevels[] = {Level(1, 0), Level(1, 0), Level(1, 0), Level(3, 0),
                                         Level(6, 4)};
 
-constexpr Limits kPerDimension = {
+constexpr FieldLimits kPerDimension = {
     .min_count = 1, .max_count = kMaxRank, .count_rule = "MOV-4", .per_dimension = true};
 constexpr auto kPaddingMode =
     field::Enum("PaddingMode", {"DML_PADDING_MODE_", kModeNames, kModeLevels, "PDG-5"});

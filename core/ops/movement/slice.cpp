@@ -12,8 +12,8 @@
 namespace dmlop::slice {
 namespace {
 
-constexpr Limits PerDimension(std::string_view rule, std::string_view count_rule,
-                              uint32_t min = 0) {
+constexpr FieldLimits PerDimension(std::string_view rule, std::string_view count_rule,
+                                   uint32_t min = 0) {
   return {.min = min,
           .rule = rule,
           .min_count = 1,

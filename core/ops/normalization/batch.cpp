@@ -6,7 +6,7 @@
 #include "core/engine/normalization/normalize.h"
 #include "core/engine/reduce/reduce_run.h"
 #include "core/ops/hardware_tolerance.h"
-#include "core/ops/normalization/shared.h"
+#include "core/ops/normalization/slices.h"
 
 namespace dmlop::batch_normalization {
 namespace {

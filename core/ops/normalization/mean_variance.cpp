@@ -7,7 +7,7 @@
 
 #include "core/engine/normalization/normalize.h"
 #include "core/ops/hardware_tolerance.h"
-#include "core/ops/normalization/shared.h"
+#include "core/ops/normalization/slices.h"
 
 namespace dmlop::mean_variance {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recurrent networks; see engine/recurrent/cells.cpp.
-#include "core/ops/recurrent/shared.h"
+#include "core/ops/recurrent/network.h"
 
 namespace dmlop::networks {
 namespace {

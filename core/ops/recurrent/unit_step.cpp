@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/recurrent/shared.h"
+#include "core/ops/recurrent/network.h"
 
 #include <fmt/format.h>
 

@@ -24,7 +24,7 @@ constexpr std::string_view kModeNames[] = {"NEAREST_NEIGHBOR", "LINEAR"};
 enum Direction : uint32_t { kIncreasing, kDecreasing };
 constexpr std::string_view kDirectionNames[] = {"INCREASING", "DECREASING"};
 
-constexpr Limits kPerDimension = {
+constexpr FieldLimits kPerDimension = {
     .min_count = 1, .max_count = kMaxRank, .count_rule = "RSM-1", .per_dimension = true};
 constexpr auto kScaleSize = field::TwoSizes("ScaleSize", {.min = 1, .rule = "RSM-21"});
 constexpr auto kInterpolationMode =

@@ -13,7 +13,7 @@
 #include "core/engine/weighted/weighted_sum.h"
 #include "core/engine/window/pool_sum.h"
 #include "core/engine/window/sliding_windows.h"
-#include "core/ops/window/shared.h"
+#include "core/ops/window/pooled_windows.h"
 
 namespace dmlop::pool_average_grad {
 namespace {

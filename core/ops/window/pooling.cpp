@@ -8,7 +8,7 @@
 #include "core/engine/window/pool_sum.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/quantization.h"
-#include "core/ops/window/shared.h"
+#include "core/ops/window/pooled_windows.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop::pool {
@@ -370,7 +370,7 @@ constexpr OperatorInfo kOperators[] = {
     WithIndices(Pooling("MAX_POOLING2", kMax2Fields, kMax)),
     OperatorRow("MAX_POOLING_GRAD", {kMaxGradFields, "MPG-1", InferMaxGrad},
                 Computed{.run = RunMaxGrad, .sources = MaxGradSources, .formula = MaxGradMeaning},
-                {.values_choose = true}),
+                {.reads_by_index = true}),
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/text.h"
-#include "core/engine/region/region_samples.h"
+#include "core/engine/roi/region_samples.h"
 #include "core/exact/rounding.h"
 #include "core/tensor/element.h"
 #include "core/tensor/visit_data_type.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the rows of element-wise operators: fields, rules, checks.
+// Makes the rows of element-wise operators, with their fields and checks.
 #pragma once
 
 #include "core/ops/hardware_tolerance.h"

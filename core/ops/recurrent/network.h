@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by RNN, LSTM and GRU. Sizes: S steps, B items, I inputs, H units, D directions.
+// The networks RNN, LSTM and GRU. Sizes: S steps, B items, I inputs, H units, D directions.
 #pragma once
 
 #include <cstdint>
@@ -176,7 +176,7 @@ constexpr OperatorInfo Network(std::string_view name, std::span<const Field* con
       name,
       {fields, "REC-1",
        [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); }},
-      family, {.values_choose = true, .implies_outputs = true});
+      family, {.reads_by_index = true, .implies_outputs = true});
 }
 
 }  // namespace dmlop::recurrent

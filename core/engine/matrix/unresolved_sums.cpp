@@ -39,8 +39,8 @@ class Formula {
   T Result(const Factors& factors, std::span<const double> addends) {
     factors_ = factors;
     addends_ = addends;
-    if (++results_ % kResultsOfAWay == 0) way_ = Way::kPrecise;
-    if (way_ == Way::kExact && AllAreFinite()) {
+    if (++results_ % kResultsAtOnePrecision == 0) precision_ = Precision::kPrecise;
+    if (precision_ == Precision::kExact && AllAreFinite()) {
       const T result = Exact();
       if (AsDouble(result) != 0) return result;  // the sign of a zero takes more work
     }
@@ -48,24 +48,24 @@ class Formula {
   }
 
  private:
-  // The ways to decide the rounding of a result, each by a longer sum than the one before. Results
-  // of one product are often alike, so the next few begin with the last way.
-  enum class Way { kPrecise, kFine, kExact };
-  static constexpr unsigned kResultsOfAWay = 64;
+  // A rounding is decided by longer and longer sums. Results
+  // of one product are often alike, so the next few begin with the last precision.
+  enum class Precision { kPrecise, kFine, kExact };
+  static constexpr unsigned kResultsAtOnePrecision = 64;
 
   T ByShorterSums() {
-    const PreciseSum sum = SumBy(way_ == Way::kPrecise ? precise_dot_ : fine_dot_);
+    const PreciseSum sum = SumBy(precision_ == Precision::kPrecise ? precise_dot_ : fine_dot_);
     if (!std::isfinite(sum.head) || !std::isfinite(sum.tail)) return WithNumbers(PlainSum());
     if (!std::isfinite(factor_)) return WithNumbers(ExactSign(sum));
     if (!AddendsAreFinite()) return WithNumbers(sum.head);
     if (!IsLost(sum)) {
-      if (const std::optional<T> result = Quick(sum)) return *result;
-      if (way_ == Way::kPrecise) {
-        way_ = Way::kFine;
-        if (const std::optional<T> result = Quick(SumBy(fine_dot_))) return *result;
+      if (const std::optional<T> result = TryToRound(sum)) return *result;
+      if (precision_ == Precision::kPrecise) {
+        precision_ = Precision::kFine;
+        if (const std::optional<T> result = TryToRound(SumBy(fine_dot_))) return *result;
       }
     }
-    way_ = Way::kExact;
+    precision_ = Precision::kExact;
     return Exact();
   }
 
@@ -118,7 +118,7 @@ class Formula {
   }
 
   // Null if the bounds of the sum round to different results.
-  std::optional<T> Quick(const PreciseSum& sum) {
+  std::optional<T> TryToRound(const PreciseSum& sum) {
     const HeadTail head = TwoProduct(factor_, sum.head);
     const HeadTail tail = TwoProduct(factor_, sum.tail);
     parts_ = {head.head, head.tail, tail.head, tail.tail};
@@ -152,7 +152,7 @@ class Formula {
   PreciseDotFunction* precise_dot_ = PreciseDotFunctionNow();
   PreciseDotFunction* fine_dot_ = FineDotFunctionNow();
   ExactDotFunction* exact_dot_ = ExactDotFunctionNow();
-  Way way_ = Way::kPrecise;
+  Precision precision_ = Precision::kPrecise;
   unsigned results_ = 0;
   double factor_;
   Factors factors_;
@@ -235,11 +235,11 @@ class LinesAtHand {
 };
 
 template <typename T>
-class CarefulProduct {
+class ExactMatrixProduct {
  public:
   // Takes memory for so many places.
-  CarefulProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
-                 const MatrixOutput& output, int64_t places)
+  ExactMatrixProduct(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                     const MatrixOutput& output, int64_t places)
       : terms_(terms),
         data_(reinterpret_cast<T*>(output.data)),
         rows_(rows, output.rows, places),
@@ -295,10 +295,10 @@ class CarefulProduct {
 
 }  // namespace
 
-void ComputeCarefully(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
-                      const MatrixOutput& output, std::span<MatrixPlace> places) {
+void ResolveExactly(const MatrixLines& rows, const MatrixLines& columns, const MatrixTerms& terms,
+                    const MatrixOutput& output, std::span<MatrixPlace> places) {
   VisitDataType(TypeList<float, Half>(), output.type, [&]<typename T>() {
-    CarefulProduct<T> product(rows, columns, terms, output, std::ssize(places));
+    ExactMatrixProduct<T> product(rows, columns, terms, output, std::ssize(places));
     product.Sort(places);
     for (const MatrixPlace& place : places) product.Compute(place);
   });

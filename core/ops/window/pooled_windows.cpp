@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/window/shared.h"
+#include "core/ops/window/pooled_windows.h"
 
 #include <fmt/ranges.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the operators that sample regions of images.
+// Samples of regions of images: their fields, rules and parts of formulas.
 #pragma once
 
 #include <array>
@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/engine/region/region_samples.h"
+#include "core/engine/roi/region_samples.h"
 #include "core/exact/functions.h"
 #include "core/ops/formula.h"
 #include "core/ops/inference.h"
 
-namespace dmlop::region {
+namespace dmlop::roi {
 
 inline constexpr auto kRegions = field::Input("ROITensor", TypeVariable::kT, RankGroup::kSide);
 inline constexpr auto kBatches =
@@ -85,4 +85,4 @@ FormulaNode Between(FormulaNode a, FormulaNode b, Fraction fraction, Formula& fo
 // Warns of batch indices that are out of range of the images and will be clamped.
 void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& diagnostics);
 
-}  // namespace dmlop::region
+}  // namespace dmlop::roi

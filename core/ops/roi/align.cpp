@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on regions of images.
 #include "core/engine/index/place_rule.h"
-#include "core/engine/region/region_samples.h"
+#include "core/engine/roi/region_samples.h"
 #include "core/ops/inference.h"
-#include "core/ops/region/shared.h"
+#include "core/ops/roi/sampling.h"
 
-namespace dmlop::regions {
+namespace dmlop::roi {
 namespace {
-
-using namespace region;
 
 // --- ROI_ALIGN -----------------------------------------------------------------------------------
 
@@ -129,11 +127,10 @@ void RunPooling(const OperatorDesc& op, InputViews inputs, const Dims& begin, Ou
 // The regions are values, so they may select elements of any image.
 std::vector<SourceMap> PoolingSources(const OperatorDesc& op) {
   return {[&op](const Region& output) {
-            return region::ChannelsOf(0, op.sizes(kInputTensor), output.begin[1], output.sizes[1]);
+            return ChannelsOf(0, op.sizes(kInputTensor), output.begin[1], output.sizes[1]);
           },
           [&op](const Region& output) {
-            return region::RegionsOf(1, op.sizes(kPooledRegions), 2, output.begin[0],
-                                     output.sizes[0]);
+            return RegionsOf(1, op.sizes(kPooledRegions), 2, output.begin[0], output.sizes[0]);
           }};
 }
 
@@ -142,9 +139,7 @@ FormulaNode PoolingMeaning(const OperatorDesc& op, const Region& element, Formul
   const ConstTensorView& input = formula.inputs()[0];
   const RegionBin bin = BinOf(op[kSpatialScale], {pooled.height, pooled.width}, input.layout.sizes,
                               formula.inputs()[1], element.begin);
-  const auto tell = [&](std::string_view name, int64_t number) {
-    region::Tell(name, number, formula);
-  };
+  const auto tell = [&](std::string_view name, int64_t number) { Tell(name, number, formula); };
   tell("batch item", bin.item);
   tell("left", bin.left);
   tell("top", bin.top);
@@ -407,29 +402,29 @@ constexpr OperatorInfo kOperators[] = {
         "ROI_ALIGN", {kAlignFields, "RAL-1", InferAlign},
         Computed{
             .run = RunAlign, .sources = AlignSources, .warn = WarnOfAlign, .formula = AlignMeaning},
-        {.values_choose = true}),
+        {.reads_by_index = true}),
     OperatorRow(
         "ROI_ALIGN1", {kAlign1Fields, "RAL-1", InferAlign},
         Computed{
             .run = RunAlign, .sources = AlignSources, .warn = WarnOfAlign, .formula = AlignMeaning},
-        {.values_choose = true}),
+        {.reads_by_index = true}),
     OperatorRow("ROI_POOLING", {kPoolingFields, "RPL-1", InferPooling},
                 Computed{.run = RunPooling,
                          .sources = PoolingSources,
                          .warn = WarnOfPooling,
                          .formula = PoolingMeaning},
-                {.values_choose = true}),
+                {.reads_by_index = true}),
     OperatorRow("ROI_ALIGN_GRAD", {kGradientFields, "RAG-1", InferGradient},
                 Computed{.run = RunGradient,
                          .sources = GradientSources,
                          .unsplittable_dims = AllDimensions,
                          .warn = WarnOfGradient,
                          .formula = GradientMeaning},
-                {.values_choose = true}),
+                {.reads_by_index = true}),
 };
 
 }  // namespace
 
 extern const std::span<const OperatorInfo> kOperatorRows = kOperators;
 
-}  // namespace dmlop::regions
+}  // namespace dmlop::roi

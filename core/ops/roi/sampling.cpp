@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/region/shared.h"
+#include "core/ops/roi/sampling.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/engine/index/place_rule.h"
 
-namespace dmlop::region {
+namespace dmlop::roi {
 namespace {
 
 constexpr uint64_t kMostSamples = uint64_t{1} << 31;
@@ -153,4 +153,4 @@ void WarnOfBatches(const ConstTensorView& batches, int64_t images, Diagnostics& 
               diagnostics);
 }
 
-}  // namespace dmlop::region
+}  // namespace dmlop::roi

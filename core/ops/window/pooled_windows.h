@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the poolings: the fields of their windows, and the places of these.
+// The windows of poolings: their fields, and their places.
 //
 //   output p, tap t: position p[d] * Strides[d] - StartPadding[d] + t[d] * Dilations[d]
 //
@@ -20,11 +20,11 @@ namespace dmlop::pooling {
 // DirectML's poolings have two or three spatial dimensions.
 inline constexpr uint32_t kMinSpatialRank = 2;
 inline constexpr uint32_t kMaxSpatialRank = 3;
-inline constexpr Limits kSpatial = {.min = 1,
-                                    .rule = "CTR-5",
-                                    .min_count = kMinSpatialRank,
-                                    .max_count = kMaxSpatialRank,
-                                    .count_rule = "CTR-4"};
+inline constexpr FieldLimits kSpatial = {.min = 1,
+                                         .rule = "CTR-5",
+                                         .min_count = kMinSpatialRank,
+                                         .max_count = kMaxSpatialRank,
+                                         .count_rule = "CTR-4"};
 inline constexpr auto kWindowSize = field::Uints("WindowSize", kSpatial);
 inline constexpr WindowFields kWindows = WindowFieldsWith(kSpatial);
 inline constexpr auto kIncludePadding = field::Bool("IncludePadding");

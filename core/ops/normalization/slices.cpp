@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/normalization/shared.h"
+#include "core/ops/normalization/slices.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the operators that work on slices.
+// The parts of formulas and signatures of operators that work on slices.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the operators that work with indices.
+// The fields, links and sources of operators that work with indices.
 #pragma once
 
 #include <span>

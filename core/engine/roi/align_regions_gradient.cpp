@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/region/region_samples.h"
+#include "core/engine/roi/region_samples.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ops/indexing/shared.h"
+#include "core/ops/indexing/index_links.h"
 
 #include "core/base/text.h"
 #include "core/engine/index/place_rule.h"
