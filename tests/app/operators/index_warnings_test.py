@@ -79,7 +79,7 @@ class IndexWarningsTest(ProgramTest):
                     "bindings": {"InputTensor": [1, 2],
                                  "ROITensor": [1.5, 0, 0, 0, 0, "nan", 0, 0, 0, 0, -1, 0, 0, 0, 0]}}
         message = ("warning: /ROITensor: 2 of 3 indices are out of range and clamped; "
-                   f"the first is NaN at [0, 0, 1, 0]; {JUDGE} [IDX-5]")
+                   f"the first is nan at [0, 0, 1, 0]; {JUDGE} [IDX-5]")
         self.assertEqual(self.warnings_of(json.dumps(document)), [message])
 
     def test_a_length_beyond_the_steps_counts_as_those(self):
