@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "core/engine/copy/copy_views.h"
 #include "core/tensor/visit_data_type.h"
@@ -57,6 +58,113 @@ class ComputedPart {
   DataType type_;
 };
 
+// --- networks ------------------------------------------------------------------------------------
+
+// Elements of an output of a network, computed from the items that they belong to and from as many
+// steps as they need: items do not depend on one another, nor forward steps on later ones.
+class NetworkPart {
+ public:
+  NetworkPart(const Computation& network, size_t output, std::span<const int64_t> elements)
+      : network_(network),
+        output_(output),
+        sizes_(OutputSizes(network, output)),
+        sources_(SourcesOf(network.op)),
+        all_steps_(network.inputs[0].layout.sizes[kSteps]) {
+    for (const int64_t element : elements) Add(IndexOf(sizes_, element));
+  }
+
+  // Returns whether this is much less than the whole.
+  bool is_small() const {
+    const auto whole = static_cast<double>(sizes_[kItems] * all_steps_);
+    return static_cast<double>(std::ssize(items_) * steps_) < whole / 2;
+  }
+
+  std::vector<ElementBytes> Values() const {
+    const Computation part = Cut();
+    const Dims sizes = OutputSizes(part, output_);
+    const auto number_of = [&](Dims index) {
+      index[kItems] = std::distance(items_.begin(), items_.find(index[kItems]));
+      return OffsetOf(PackedLayout(sizes), index);
+    };
+    const DataType type = OutputType(part, output_);
+    const ComputedPart whole(part, {part.SourceOf(output_), Dims::Filled(sizes.size(), 0), sizes},
+                             type);
+    std::vector<ElementBytes> values;
+    for (const Dims& index : elements_) {
+      values.push_back(whole.At(IndexOf(sizes, number_of(index))));
+    }
+    return values;
+  }
+
+ private:
+  static constexpr size_t kSteps = 1;  // the dimension of the first input
+  static constexpr size_t kItems = 2;  // the dimension of outputs
+
+  void Add(const Dims& index) {
+    elements_.push_back(index);
+    items_.insert(index[kItems]);
+    const Region one{network_.SourceOf(output_), index, Dims::Filled(index.size(), 1)};
+    const Region read = *sources_[0](one);
+    steps_ = std::max(steps_, read.begin[kSteps] == 0 ? read.sizes[kSteps] : all_steps_);
+  }
+
+  // The dimension of items that an input has.
+  std::optional<size_t> AxisOfItems(size_t input) const {
+    Region item{network_.SourceOf(output_), Dims::Filled(sizes_.size(), 0), sizes_};
+    item.sizes[kItems] = 1;
+    const Dims& whole = network_.inputs[input].layout.sizes;
+    for (const SourceMap& source : sources_) {
+      const auto read = source(item);
+      if (!read || read->tensor != input) continue;
+      for (size_t d = 0; d < whole.size(); ++d) {
+        if (read->sizes[d] < whole[d]) return d;
+      }
+    }
+    return std::nullopt;
+  }
+
+  ConstTensorView OfItems(const ConstTensorView& input, size_t axis, Computation& owner) const {
+    const TensorView chosen = PackedCopy(input.Slice(axis, 0, std::ssize(items_)), owner);
+    int64_t k = 0;
+    for (const int64_t item : items_) {
+      const Move move{input.Slice(axis, item, 1), chosen.Slice(axis, k++, 1)};
+      CopyAll({&move, 1});
+    }
+    return AsConst(chosen);
+  }
+
+  Computation Cut() const {
+    Computation part = network_;
+    part.inputs[0] = part.inputs[0].Slice(kSteps, 0, steps_);
+    size_t input = 0;
+    for (const MutableTensorSlot& slot : TensorSlots(part.op)) {
+      Sizes& sizes = *slot.desc->sizes;
+      slot.desc->strides.reset();
+      slot.desc->total_tensor_size_in_bytes = 0;
+      if (slot.role() == TensorRole::kOutput) {
+        sizes[kItems] = static_cast<uint32_t>(items_.size());
+        if (sizes[0] > 1) sizes[0] = static_cast<uint32_t>(steps_);
+        continue;
+      }
+      if (const auto axis = AxisOfItems(input)) {
+        sizes[*axis] = static_cast<uint32_t>(items_.size());
+        part.inputs[input] = OfItems(part.inputs[input], *axis, part);
+      }
+      if (input++ == 0) sizes[kSteps] = static_cast<uint32_t>(steps_);
+    }
+    return part;
+  }
+
+  const Computation& network_;
+  const size_t output_;
+  const Dims sizes_;
+  const std::vector<SourceMap> sources_;
+  const int64_t all_steps_;
+  std::vector<Dims> elements_;
+  std::set<int64_t> items_;
+  int64_t steps_ = 1;
+};
+
 }  // namespace
 
 Dims OutputSizes(const Computation& computation, size_t output) {
@@ -89,6 +197,10 @@ Buffer WholeOutput(const Computation& computation, size_t output) {
 
 std::vector<ElementBytes> ElementsOf(const Computation& computation, size_t output,
                                      std::span<const int64_t> elements) {
+  if (IsNetwork(computation.op) && !elements.empty()) {
+    const NetworkPart part(computation, output, elements);
+    if (part.is_small()) return part.Values();
+  }
   const Dims sizes = OutputSizes(computation, output);
   const DataType type = OutputType(computation, output);
   const size_t source = computation.SourceOf(output);

@@ -8,6 +8,7 @@
 
 #include "core/arithmetic/computation.h"
 #include "core/arithmetic/float_format.h"
+#include "core/base/parallel.h"
 #include "core/ops/formula.h"
 #include "core/ops/fused.h"
 #include "core/tensor/element.h"
@@ -324,15 +325,18 @@ class UnitsOfOutput {
   // A number of the part of the first input that each element needs.
   template <typename NumberOf>
   std::vector<int64_t> CountedBySources(NumberOf&& number_of) const {
-    std::vector<int64_t> terms;
+    constexpr int64_t kGrain = 1024;
     const std::vector<SourceMap> sources = SourcesOf(op_);
-    if (sources.empty()) return terms;
+    if (sources.empty()) return {};
     const Dims& sizes = exact_.layout.sizes;
-    Dims index = Dims::Filled(sizes.size(), 0);
-    for (int64_t i = 0; i < Product(sizes); ++i, Advance(sizes, index)) {
-      const auto source = sources[0](RegionAt(index));
-      terms.push_back(source ? std::max<int64_t>(1, number_of(*source)) : 1);
-    }
+    std::vector<int64_t> terms(static_cast<size_t>(Product(sizes)), 1);
+    ParallelFor(std::ssize(terms), kGrain, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+      Dims index = IndexOf(sizes, begin);
+      for (int64_t i = begin; i < end; ++i, Advance(sizes, index)) {
+        const auto source = sources[0](RegionAt(index));
+        if (source) terms[static_cast<size_t>(i)] = std::max<int64_t>(1, number_of(*source));
+      }
+    });
     return terms;
   }
 
