@@ -568,6 +568,35 @@ class ExplainTest(ProgramTest):
         self.assertEqual(told["as"]["value"], float(HALF(np.abs(self.terms.astype("f8")).sum())))
         self.assertEqual(told["as"]["exact"], float(HALF(self.terms.astype("f8").sum())))
 
+    def test_elements_of_networks(self):
+        """An element is computed from its item and the steps that it needs, and has the bits of the whole output."""
+        gates = {"RNN": (1, ["TANH"]), "GRU": (3, ["SIGMOID", "TANH"]), "LSTM": (4, ["SIGMOID", "TANH", "TANH"])}
+        steps, items, units, size = 6, 6, 4, 3
+        for kind, (count, activations) in gates.items():
+            for direction, directions in (("FORWARD", 1), ("BACKWARD", 1), ("BIDIRECTIONAL", 2)):
+                sizes = {"InputTensor": [1, steps, items, size], "WeightTensor": [1, directions, count * units, size],
+                         "RecurrenceTensor": [1, directions, count * units, units], "BiasTensor": [1, 1, directions, 2 * count * units],
+                         "HiddenInitTensor": [1, directions, items, units]}
+                bindings = {name: {"random": "normal", "seed": k} for k, name in enumerate(sizes)}
+                desc = {name: {"DataType": "FLOAT32", "Sizes": one} for name, one in sizes.items()} | {
+                    "SequenceLengthsTensor": {"DataType": "UINT32", "Sizes": [1, 1, 1, items]}, "Direction": direction,
+                    "ActivationDescs": [{"Type": f"ACTIVATION_{one}"} for one in directions * activations],
+                    "OutputSequenceTensor": {"Sizes": [steps, directions, items, units]},
+                    "OutputSingleTensor": {"Sizes": [1, directions, items, units]}}
+                desc |= {"LinearBeforeReset": True} if kind == "GRU" else {}
+                desc |= {"ClipThreshold": 1, "UseClipThreshold": False, "CoupleInputForget": False} if kind == "LSTM" else {}
+                self.write("n.json", {"type": kind, "desc": desc, "bindings": bindings | {"SequenceLengthsTensor": [6, 2, 0, 6, 4, 1]}})
+                change = ["--as", "/desc/BiasTensor=null"]
+                outputs = {"OutputSequenceTensor": "sequence.npy", "OutputSingleTensor": "single.npy"}
+                self.run_program("run", "n.json", *change, *(f"-o{name}={file}" for name, file in outputs.items()), "-q")
+                for name, file in outputs.items():
+                    whole = np.load(self.folder / file)
+                    for place in ((0, 0, 0, 0), (-1, -1, 3, 2), (whole.shape[0] // 2, -1, 4, 1), (whole.shape[0] // 3, 0, 1, 3)):
+                        index = [i % n for i, n in zip(place, whole.shape)]
+                        with self.subTest(kind, direction=direction, place=(name, index)):
+                            found = json.loads(self.text_of("explain", "n.json", f"{name}{index}".replace(" ", ""), *change, "--format", "json"))
+                            self.assertEqual(SINGLE(found["as"]["value"]), whole[tuple(index)])
+
     def test_the_value_of_a_device(self):
         exact = HALF(self.terms.astype("f8").sum())
         given = np.nextafter(np.nextafter(exact, HALF(9)), HALF(9))
