@@ -55,8 +55,10 @@ void CauseGroups::Add(const CaseOutcome& outcome) {
   const DiagnosedFile& file = Decisive(outcome.diagnoses);
   Group& group = groups_[KeyOf(file)];
   const ComparedFile& worst = *outcome.worst();
+  std::string text = DiagnosisLine(file);
+  group.has_others |= group.count > 0 && text != group.text;
   if (group.count++ > 0 && !IsFurtherOff(worst.judgement, group.worst)) return;
-  group.text = DiagnosisLine(file);
+  group.text = std::move(text);
   group.example = outcome.name.empty() ? file.path : outcome.name;
   group.line = outcome.line;
   group.worst = worst.judgement;
@@ -73,8 +75,9 @@ std::string CauseGroups::Text(const std::string& manifest, int64_t total) const 
   std::ranges::stable_sort(order, std::greater<>(), &Group::count);
   std::string summary, examples;
   for (const Group* group : order) {
-    summary += fmt::format("{}{} {}", summary.empty() ? "" : "; ", group->count, group->text);
-    examples += fmt::format("  {:>6}  {}, as {}:{}: {}\n", group->count, group->text, manifest,
+    const std::string text = group->text + (group->has_others ? " and the like" : "");
+    summary += fmt::format("{}{} {}", summary.empty() ? "" : "; ", group->count, text);
+    examples += fmt::format("  {:>6}  {}, as {}:{}: {}\n", group->count, text, manifest,
                             group->line, Printable(group->example));
   }
   return fmt::format("{} of {} differ: {}\n{}", count, total, summary, examples);

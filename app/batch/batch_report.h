@@ -29,7 +29,8 @@ class CauseGroups {
  private:
   struct Group {
     int64_t count = 0;
-    std::string text;  // that of the example
+    std::string text;         // that of the example
+    bool has_others = false;  // with other details
     std::string example;
     int64_t line = 0;
     Judgement worst{};
