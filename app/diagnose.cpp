@@ -110,7 +110,7 @@ class OutputDiagnosis {
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
     const bool is_named = case_->Slots(TensorRole::kOutput).size() > 1;
     dmlop::AddChecks({command, is_named ? file.name + "=" + file.path : file.path,
-                      ConfineWords(options_.confine)},
+                      LeniencyWords(options_.rules) + ConfineWords(options_.confine)},
                      diagnosed);
   }
 
@@ -323,7 +323,7 @@ class NodeDiagnosis {
     std::string command = fmt::format("dmlop run {}", PathWord(options_.descriptor));
     for (const std::string& input : options_.inputs) command += " -i " + PathWord(input);
     command += " --judge " + ShellWord(file.tensor + "=" + file.path);
-    return command + " --map" + ConfineWords(options_.confine);
+    return command + " --map" + LeniencyWords(options_.rules) + ConfineWords(options_.confine);
   }
 
   // --- on what the device dumped -----------------------------------------------------------------

@@ -168,7 +168,8 @@ void BatchCase::AddChecks(DiagnosedFile& file) const {
   if (settings_.manifest.empty()) return;
   dmlop::AddChecks(
       {fmt::format("dmlop run {} --line {}", PathWord(settings_.manifest), line_.number),
-       file.tensor + "=" + file.path, ConfineWords(settings_.options.confine)},
+       file.tensor + "=" + file.path,
+       LeniencyWords(settings_.options.rules) + ConfineWords(settings_.options.confine)},
       file);
 }
 

@@ -23,14 +23,22 @@
 #include "core/document/operator_case.h"
 #include "core/io/file.h"
 #include "core/judge/varied_run.h"
+#include "core/ops/fused.h"
 #include "core/ops/hardware_tolerance.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {
 
+// The tolerance that a descriptor states for its results.
+const std::optional<CaseTolerance>& OwnTolerance(const ComparisonRules& rules,
+                                                 const OperatorDocument& document) {
+  static const std::optional<CaseTolerance> kNone;
+  return rules.have_precedence ? kNone : document.tolerance();
+}
+
 bool IsByWebnn(const ComparisonRules& rules, const OperatorDocument& document) {
-  const auto& own = document.tolerance();
+  const auto& own = OwnTolerance(rules, document);
   return own ? own->webnn : rules.webnn_tolerance;
 }
 
@@ -46,7 +54,7 @@ Tolerance WithWebnn(Tolerance tolerance, const OperatorDesc& op) {
 
 Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDocument& document,
                        DataType type) {
-  const auto& own = document.tolerance();
+  const auto& own = OwnTolerance(rules, document);
   const Tolerance tolerance = own ? own->tolerance : rules.tolerances.For(type);
   return IsByWebnn(rules, document) ? WithWebnn(tolerance, document.op()) : tolerance;
 }
@@ -67,7 +75,7 @@ std::string LacksToleranceText(const std::vector<std::string>& operators) {
 
 const UnitTolerance& UnitToleranceFor(const ComparisonRules& rules,
                                       const OperatorDocument& document) {
-  const auto& own = document.tolerance();
+  const auto& own = OwnTolerance(rules, document);
   return own ? own->units : rules.units;
 }
 

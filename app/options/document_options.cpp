@@ -46,6 +46,7 @@ Command DeclareRun(CLI::App& command, const CommonOptions& common) {
   AddConfine(command, options->confine);
   return [options, &common, &command] {
     RequireComparison(command, {"--expect", "--judge"});
+    options->rules.have_precedence = !options->as.empty() && HasTolerance(command);
     return RunCommand(*options, common);
   };
 }

@@ -105,11 +105,7 @@ void AddResults(CLI::App& command, FuzzOptions& options) {
 
 // Sums are the tolerance unless another one is asked for.
 void TakeDefaultRules(const CLI::App& command, ComparisonRules& rules) {
-  constexpr const char* kRules[] = {"--atol", "--rtol",  "--ulp",
-                                    "--bits", "--units", "--tolerance"};
-  const bool is_given =
-      std::ranges::any_of(kRules, [&](const char* rule) { return command.count(rule) > 0; });
-  if (!is_given) rules.units.rule = UnitTolerance::Rule::kSums;
+  if (!HasTolerance(command)) rules.units.rule = UnitTolerance::Rule::kSums;
 }
 
 void AddFuzz(CLI::App& command, FuzzOptions& options) {

@@ -346,6 +346,12 @@ void AddOperatorRules(CLI::App& command, ComparisonRules& rules) {
   AddToleranceByName(command, rules)->excludes("--bits");
 }
 
+bool HasTolerance(const CLI::App& command) {
+  constexpr const char* kRules[] = {"--atol", "--rtol",  "--ulp",
+                                    "--bits", "--units", "--tolerance"};
+  return std::ranges::any_of(kRules, [&](const char* rule) { return command.count(rule) > 0; });
+}
+
 void RequireComparison(const CLI::App& command, std::initializer_list<std::string> compare) {
   const auto is_given = [&](const std::string& name) { return command.count(name) > 0; };
   if (std::any_of(compare.begin(), compare.end(), is_given)) return;

@@ -152,6 +152,9 @@ void AddRules(CLI::App& command, ComparisonRules& rules);
 // Rules of equality with the WebNN tolerance.
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules);
 
+// Returns whether one of these was given that allows differences, or none.
+bool HasTolerance(const CLI::App& command);
+
 // Splits text into a number and its unit. Null if the number is missing, negative or infinite.
 std::optional<std::pair<double, std::string>> ParseQuantity(const std::string& text);
 
@@ -172,6 +175,7 @@ inline constexpr int kMostThreads = 1 << 16;
 
 // The options that differ from the default, each after a space, quoted for a shell.
 std::string RuleWords(const ComparisonRules& rules);
+std::string LeniencyWords(const ComparisonRules& rules);  // those of types and shapes
 std::string RawFormWords(const RawForms& forms);
 std::string ConfineWords(const std::string& folder);
 

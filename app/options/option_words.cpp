@@ -25,7 +25,7 @@ std::string RuleWords(const ComparisonRules& rules) {
     if (ulp) text += fmt::format(" --ulp {}{}", type, *ulp);
   };
   const auto positive = [](auto value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  const auto& [tolerances, units, webnn, leniency, shapes] = rules;
+  const auto& [tolerances, units, webnn, leniency, shapes, have_precedence] = rules;
   add("", positive(tolerances.all.absolute), positive(tolerances.all.relative),
       positive(tolerances.all.ulp));
   for (const TypedTolerance& one : tolerances.typed) {
@@ -37,10 +37,15 @@ std::string RuleWords(const ComparisonRules& rules) {
   if (units.units > 0) text += fmt::format(" --units {}", units.units);
   if (webnn) text += " --tolerance webnn";
   if (!units.word().empty()) text += " --tolerance " + units.word();
-  if (leniency.unit_sizes) text += " --squeeze";
-  if (leniency.integer_types) text += " --any-integers";
-  if (leniency.float_types) text += " --any-floats";
-  if (shapes == FileShapes::kByCount) text += " --reshape";
+  return text + LeniencyWords(rules);
+}
+
+std::string LeniencyWords(const ComparisonRules& rules) {
+  std::string text;
+  if (rules.leniency.unit_sizes) text += " --squeeze";
+  if (rules.leniency.integer_types) text += " --any-integers";
+  if (rules.leniency.float_types) text += " --any-floats";
+  if (rules.shapes == FileShapes::kByCount) text += " --reshape";
   return text;
 }
 

@@ -32,6 +32,8 @@ struct ComparisonRules {
   bool webnn_tolerance = false;
   Leniency leniency;
   FileShapes shapes = FileShapes::kAsTheyAre;
+  // Whether these have precedence over the tolerance of a descriptor, which is that of its results.
+  bool have_precedence = false;
 };
 
 // The form of raw files, which do not state it themselves.
