@@ -59,7 +59,7 @@ struct CaseOutcome {
   bool is_case = true;  // false for sweeps, which can fail on their own
   std::vector<CaseFault> faults;
   std::vector<CaseFault> warnings;
-  bool lacks_tolerance = false;            // WebNN's was asked for, and there is none
+  std::string lacks_tolerance;             // the operator, if WebNN's was asked for and it has none
   std::string type;                        // operator type; empty if unknown
   std::shared_ptr<const Json> descriptor;  // complete; null if not valid or not reported
   int64_t missing = 0;                     // outputs whose files are not there

@@ -94,7 +94,7 @@ ComparedFile BatchCase::Compared(const TensorSlot& slot, const OutputTensor& out
 
 void BatchCase::Compare(const std::vector<OutputTensor>& outputs) {
   CompareInputs();
-  outcome_.lacks_tolerance = LacksTolerance(settings_.options.rules, *document_);
+  outcome_.lacks_tolerance = NameLackingTolerance(settings_.options.rules, *document_);
   const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
   Drawing drawing(settings_.options.drawing, settings_.color, {.json = settings_.is_reported()});
   drawing.RequireOne(outputs.size());

@@ -198,7 +198,7 @@ void BatchSummary::Add(CaseOutcome outcome) {
   status_ = std::max(status_, outcome.exit_status);
   missing_ += outcome.missing;
   causes_.Add(outcome);
-  if (outcome.lacks_tolerance) without_tolerance_.insert(outcome.type);
+  if (!outcome.lacks_tolerance.empty()) without_tolerance_.insert(outcome.lacks_tolerance);
   for (const CaseFault& warning : outcome.warnings) {
     if (warning_count_++ < kMostTold) {
       warnings_.push_back(LineOf(outcome, warning, manifest_.name()));

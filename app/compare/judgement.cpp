@@ -64,8 +64,12 @@ Tolerance ToleranceFor(const ComparisonRules& rules, const OperatorDesc& op, Dat
   return rules.webnn_tolerance ? WithWebnn(tolerance, op) : tolerance;
 }
 
-bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document) {
-  return IsByWebnn(rules, document) && !IsInWebnn(document.op());
+std::string NameLackingTolerance(const ComparisonRules& rules, const OperatorDocument& document) {
+  const OperatorDesc& op = document.op();
+  if (!IsByWebnn(rules, document) || IsInWebnn(op)) return "";
+  const OperatorDesc* activation = FusedActivationOf(op);
+  return activation == nullptr ? std::string(op.name())
+                               : fmt::format("{} with {}", op.name(), activation->name());
 }
 
 std::string LacksToleranceText(const std::vector<std::string>& operators) {
@@ -86,10 +90,13 @@ bool AreAllEqual(const Comparison& comparison) {
          comparison.passing.ulp_histogram[0] + comparison.failing.ulp_histogram[0];
 }
 
-// The errors in units, if something differs. Sums in FLOAT16 may be refused whatever the values.
+// The errors in units, if something differs. Sums in FLOAT16 and bfloat16 may be refused whatever
+// the values.
 std::optional<UnitErrors> UnitErrorsOf(const AlignedTensors& aligned, const OutputUnits& units,
                                        const Judgement& judgement) {
-  const bool may_be_refused = units.tolerance.sums == DataType::kFloat16;
+  const bool may_be_refused =
+      units.tolerance.sums == DataType::kFloat16 ||
+      (aligned.in_bfloat16 && units.tolerance.rule != UnitTolerance::Rule::kNone);
   const bool is_decided = AreAllEqual(judgement.comparison) && !may_be_refused;
   if (units.find == nullptr || is_decided || judgement.tolerance.bits) return std::nullopt;
   const auto& [actual, expected] = std::pair(aligned.actual.view, aligned.expected.view);

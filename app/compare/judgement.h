@@ -38,8 +38,8 @@ struct OutputUnits {
   UnitTolerance tolerance{};
 };
 
-// Returns whether WebNN's tolerance is asked for, but its suite has no such operator.
-bool LacksTolerance(const ComparisonRules& rules, const OperatorDocument& document);
+// Names the operator if WebNN's tolerance is asked for and its suite has no such one; else empty.
+std::string NameLackingTolerance(const ComparisonRules& rules, const OperatorDocument& document);
 
 // Says that once for all of these operators.
 std::string LacksToleranceText(const std::vector<std::string>& operators);

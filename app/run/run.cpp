@@ -273,8 +273,9 @@ class OperatorRun {
   }
 
   ExitStatus CompareOutputs() {
-    if (!judged_.empty() && !common_.quiet && LacksTolerance(options_.rules, *document_)) {
-      PrintMessage(LacksToleranceText({std::string(document_->op().name())}));
+    const std::string lacking = NameLackingTolerance(options_.rules, *document_);
+    if (!judged_.empty() && !common_.quiet && !lacking.empty()) {
+      PrintMessage(LacksToleranceText({lacking}));
     }
     for (const Output& output : outputs_) {
       for (const JudgedFile& judged : judged_) {

@@ -35,6 +35,7 @@ bool HasFloats(const OperatorDesc& op) {
 
 // An operator that follows another one in a test adds its own tolerance.
 Tolerance WebnnTolerance(const OperatorDesc& op) {
+  if (!IsInWebnn(op)) return {};
   const auto granted = op.info().hardware_tolerance;
   Tolerance tolerance = granted == nullptr ? Tolerance{} : granted(op);
   if (const auto activation = FusedAlone(op)) {

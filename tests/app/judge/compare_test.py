@@ -281,6 +281,16 @@ class ExpectTest(ProgramTest):
             self.save(g=golden)
             self.run_program("run", document, "-e", f"{output}=g.npy", "--tolerance", "webnn", status=0 if passes else 1)
 
+    def test_tolerance_webnn_lacks_what_is_fused(self):
+        """Then equal values pass, as for an operator that it lacks."""
+        document = json.dumps({"type": "GEMM", "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0,
+                               "ATensor": {"DataType": "FLOAT32", "Sizes": [1, 3]}, "BTensor": {"DataType": "FLOAT32", "Sizes": [3, 1]},
+                               "FusedActivation": {"Type": "ACTIVATION_CELU", "Alpha": 1}, "bindings": {"ATensor": [1, 2, 3], "BTensor": [1, 1, 1]}})
+        for steps in (0, 3):
+            self.save(g=(np.full((1, 1), 6, "f4").view("i4") + np.int32(steps)).view("f4"))
+            self.assertIn("WebNN has no tolerance for GEMM with ACTIVATION_CELU: equal values pass",
+                          self.errors_of("run", document, "--judge", "g.npy", "--tolerance", "webnn", status=int(steps > 0)))
+
     def test_tolerance_webnn_of_what_is_quantized(self):
         """Quantized values may be off by one."""
         document = json.dumps({"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "InputTensor": {"DataType": "FLOAT32", "Sizes": [1]},

@@ -977,6 +977,28 @@ class DiagnoseTest(ProgramTest):
                     self.assertIn(words[-1], ("--bits", "sums") if is_computed else ("--map",))
                     self.run_program(*words[1:], status=int((ids[0].startswith("shifted") and name not in in_part) or not is_computed))
 
+    def test_a_check_takes_what_the_diagnosis_takes(self):
+        """Other shapes and types of the file, and not the tolerance that a case states for DirectML's results."""
+        own = gemm(Alpha=0.5) | {"tolerance": {"ulp": 1}}
+        for document, device, options in ((gemm(Alpha=0.5), AB.ravel(), ["--reshape"]), (gemm(Alpha=0.5), AB[None], ["--squeeze"]),
+                                          (gemm(Alpha=0.5), AB.astype("f8"), ["--any-floats"]), (own, AB, [])):
+            with self.subTest(options):
+                best = self.diagnosis(document, [A, B], device, *options)["causes"][0]
+                self.assertEqual(best["ids"], ["/desc/Alpha=1"])
+                self.run_program(*shlex.split(best["check"])[1:])
+        self.run_program("run", "d.json", "-i", "i0.npy", "-i", "i1.npy", "--as", "/desc/Alpha=1", "--judge", "actual.npy", status=1)
+
+    def test_a_step_of_an_integer_is_noise_where_few_are_off(self):
+        numbers_of = (np.arange(-50, 50) * 0.37).astype("f4").reshape(10, 10)
+        quantized = np.clip(np.rint(numbers_of / F4(0.25)) + 100, 0, 255).astype("u1")
+        document = {"type": "ELEMENT_WISE_QUANTIZE_LINEAR", "OutputTensor": {"DataType": "UINT8"}}
+        inputs = [numbers_of, np.full((10, 10), 0.25, "f4"), ("ZeroPointTensor", np.full((10, 10), 100, "u1"))]
+        few = quantized.copy()
+        few[3, 4] += 1
+        for device, verdict in ((few, "noise"), (quantized + 1, "unknown"), (quantized ^ 1, "unknown")):
+            found = self.diagnosis(document, inputs, device.astype("u1"), status=int(verdict != "noise"))
+            self.assertEqual(found["verdict"], verdict)
+
     def test_large_outputs_are_looked_at_in_part(self):
         a, b = numbers(300, 400), numbers(400, 300)
         output = self.diagnosis(gemm(Alpha=0.5), [a, b], a @ b)
@@ -1151,6 +1173,7 @@ class BatchTest(ProgramTest):
         self.write("cases.jsonl", "\n".join(lines))
         summary, *groups = self.errors_of("batch", "cases.jsonl", "--judge", "--diagnose", "--output-path", "gpu", status=1).splitlines()
         self.assertTrue(summary.startswith("6 of 6 differ: 2 "), summary)
+        self.assertEqual(summary.count(" and the like"), 3)
         self.assertEqual([line.split()[0] for line in groups[:3]], ["2", "2", "2"])
 
 

@@ -304,6 +304,10 @@ class UnitsTest(ProgramTest):
                                   self.errors_of(*judged, status=status))
                 else:
                     self.run_program(*judged, status=status)
+        self.bind((np.ones((4, 512), "f4"),))
+        document = reduced("SUM")
+        np.save(self.folder / "actual.npy", bfloat16(self.result_of(document)))  # equal, which is no reason to pass
+        self.assertIn("zeros would pass", self.errors_of("run", "d.json", "--judge", "actual.npy", "--tolerance", "sums", status=2))
         self.bind((normal(4, 512),))
         document = reduced("MAX")
         np.save(self.folder / "actual.npy", bfloat16(self.result_of(document)))
