@@ -2,6 +2,7 @@
 #include "core/arithmetic/varied_values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -277,8 +278,9 @@ class VariedElements {
     const auto is_by_formula = [&](const auto& v) { return IsByFormula(question_, v); };
     if (std::ranges::any_of(variations_, is_by_formula)) ComputeFormulas();
     for (size_t v = 0; v < variations_.size(); ++v) {
-      if (!ChangesOutputs(variations_[v])) continue;
-      ChangeOutputs(variations_[v], question_.type, all_[v]);
+      if (ChangesOutputs(variations_[v])) ChangeOutputs(variations_[v], question_.type, all_[v]);
+      if (variations_[v].kind != Kind::kNanPasses) continue;
+      for (size_t i = 0; i < all_[v].size(); ++i) PassBitsOfNan(question_.At(i), all_[v][i]);
     }
     return std::move(all_);
   }
@@ -303,6 +305,23 @@ class VariedElements {
     if (variation.kind == Kind::kLastOfEquals) ChooseLast(elements);
     if (variation.kind == Kind::kNanPasses && SelectsInOrder(question_.op)) {
       elements = SelectedNanFirst(Original(), question_.output, question_.elements);
+    }
+  }
+
+  // A NaN that is passed on has the bits of the first one that the element is made of.
+  void PassBitsOfNan(const Region& element, ElementBytes& bytes) const {
+    if (!std::isnan(ValueOf(question_.type, bytes.data()))) return;
+    const auto made = ElementFormula::Of(question_.op, question_.inputs, element);
+    if (!made) return;
+    const Formula& formula = made->formula();
+    for (FormulaNode node = 0; node <= made->last(); ++node) {
+      if (formula.operation(node) != FormulaOperation::kElement) continue;
+      const ConstTensorView& input = question_.inputs[formula.tensor(node)];
+      if (input.type != question_.type || !std::isnan(formula.ValueOf(node))) continue;
+      const size_t width = ByteWidth(input.type);
+      std::copy_n(input.data + formula.offset(node) * static_cast<int64_t>(width), width,
+                  bytes.begin());
+      return;
     }
   }
 

@@ -999,6 +999,15 @@ class DiagnoseTest(ProgramTest):
             found = self.diagnosis(document, inputs, device.astype("u1"), status=int(verdict != "noise"))
             self.assertEqual(found["verdict"], verdict)
 
+    def test_a_nan_that_is_passed_on_keeps_its_bits(self):
+        marked = numbers(8, 8).view("u4")
+        marked[2, 3:6] = [0x7FC00123, 0xFFC00000, 0x7F812345]
+        marked = marked.view("f4")
+        for kind, inputs, device in (("ACTIVATION_RELU", [marked], np.where(marked < 0, F4(0), marked)),
+                                     ("ELEMENT_WISE_MAX", [marked, A[:8, :8]], np.where(marked < A[:8, :8], A[:8, :8], marked))):
+            best = self.diagnosis({"type": kind}, inputs, device)["causes"][0]
+            self.assertEqual((best["ids"], best["exact"], best["of"]), (["nan-passes"], 3, 3))
+
     def test_large_outputs_are_looked_at_in_part(self):
         a, b = numbers(300, 400), numbers(400, 300)
         output = self.diagnosis(gemm(Alpha=0.5), [a, b], a @ b)
