@@ -135,6 +135,10 @@ class Application {
     if (is_type && !json_.contains(pointer.parent_pointer())) {
       json_[pointer.parent_pointer()] = Json::object({{"Type", nullptr}});
     }
+    const Json before = json_.contains(pointer) ? json_.at(pointer) : Json();
+    if (before == value) {
+      why_.Error("DOC-1", pointer.to_string(), "this makes no difference: it is so already", 0);
+    }
     Json& parent = json_.at(pointer.parent_pointer());
     if (value.is_null() && parent.is_object()) {
       parent.erase(pointer.back());

@@ -90,10 +90,13 @@ bool LiesIn(std::span<const Stretch> box, const Dims& sizes, std::span<const int
   return true;
 }
 
-// Returns whether the numbers are distances between places of a tensor.
+// Returns whether the numbers are distances between two places of a tensor.
 bool AreDistances(std::span<const int64_t> numbers, const Dims& sizes) {
-  return std::ranges::equal(
-      numbers, sizes, [](int64_t number, int64_t size) { return -size < number && number < size; });
+  const auto is_within = [](int64_t number, int64_t size) {
+    return -size < number && number < size;
+  };
+  return std::ranges::equal(numbers, sizes, is_within) &&
+         std::ranges::any_of(numbers, [](int64_t number) { return number != 0; });
 }
 
 AxisPieces PiecesOf(const PlaceVariation& place) {

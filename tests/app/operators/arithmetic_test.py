@@ -436,12 +436,12 @@ class ArithmeticTest(ProgramTest):
 
     def test_every_record_says_so(self):
         self.save(x=self.normal(3, 9, dtype=HALF))
-        run = ["run", json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [1]}), "-i", "x.npy", "--as", "sums-float16", "--as", "/desc/Axes=[1]"]
+        run = ["run", json.dumps({"type": "REDUCE", "Function": "SUM", "Axes": [1]}), "-i", "x.npy", "--as", "sums-float16", "--as", '/desc/Function="AVERAGE"']
         done = self.run_program(*run, "--report", "r.json")
-        self.assertIn(b"OutputTensor as sums-float16 + /desc/Axes=[1], not DirectML's: ", done.stdout)
-        self.assertIn(b"computed as /desc/Axes=[1] (", done.stderr)
+        self.assertIn(b"OutputTensor as sums-float16 + /desc/Function=\"AVERAGE\", not DirectML's: ", done.stdout)
+        self.assertIn(b'computed as /desc/Function="AVERAGE" (', done.stderr)
         self.assertIn(b"which is not DirectML's result", done.stderr)
-        ids = ["sums-float16", "/desc/Axes=[1]"]
+        ids = ["sums-float16", '/desc/Function="AVERAGE"']
         self.assertEqual(json.loads((self.folder / "r.json").read_text())["as"], ids)
         self.assertEqual(json.loads(self.text_of(*run, "--format", "json"))["as"], ids)
         joined = [*run[:4], "--as", " + ".join(ids)]
@@ -451,6 +451,11 @@ class ArithmeticTest(ProgramTest):
         self.assertEqual(told["ids"], ["reversed:axis=0", ids[0]])
         self.assertEqual(told["value"], told["partialSums"][0]["sums"][-1]["value"])
         self.assertEqual(told["value"], float(np.add.accumulate(self.load("x")[2])[-1]))
+
+    def test_what_makes_no_difference_is_refused(self):
+        self.save(x=self.normal(3, 9))
+        for id in ("shifted:[0,0]", "/desc/ScaleBias=null", "/desc/InputTensor/Sizes=[3,9]"):
+            self.errors_of("run", '{"type": "ELEMENT_WISE_IDENTITY"}', "-i", "x.npy", "--as", id, status=2)
 
     def test_the_manual_describes_each_id(self):
         ids = re.search(r"run:--as\) _dmlop_words ([^;]*)", self.text_of("completion", "bash"))[1].split()
