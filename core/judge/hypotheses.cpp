@@ -320,7 +320,7 @@ class HypothesisList {
   bool MayHaveTwo() const {
     constexpr size_t kFewestWrong = 7;
     return evidence_.units && evidence_.wrong.size() >= kFewestWrong &&
-           evidence_.formula_work <= kTooLong / 4 && !IsNetwork(evidence_.computation.op);
+           evidence_.formula_work <= kTooLong / 16 && !IsNetwork(evidence_.computation.op);
   }
 
   // A device that rounds inputs may round what it makes of them, too.
