@@ -152,7 +152,7 @@ void AddRules(CLI::App& command, ComparisonRules& rules);
 // Rules of equality with the WebNN tolerance.
 void AddOperatorRules(CLI::App& command, ComparisonRules& rules);
 
-// Returns whether one of these was given that allows differences, or none.
+// Returns whether one of the rules of equality was given, other than those of types and shapes.
 bool HasTolerance(const CLI::App& command);
 
 // Splits text into a number and its unit. Null if the number is missing, negative or infinite.

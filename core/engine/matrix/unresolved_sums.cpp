@@ -48,8 +48,8 @@ class Formula {
   }
 
  private:
-  // A rounding is decided by longer and longer sums. Results
-  // of one product are often alike, so the next few begin with the last precision.
+  // A rounding is decided by longer and longer sums. Results of one product are often alike, so the
+  // next few begin with the last precision.
   enum class Precision { kPrecise, kFine, kExact };
   static constexpr unsigned kResultsAtOnePrecision = 64;
 
