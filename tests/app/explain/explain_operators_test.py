@@ -98,8 +98,8 @@ class ExplainOperatorsTest(ProgramTest):
             operator = name.removesuffix(".jsonl").upper()
             if operator in OTHERS or (ONLY and operator not in ONLY):
                 continue
-            own = [cases[number] for number in chosen(cases)]
-            for case in own + special_twins(own[0]):
+            twins = next(filter(None, map(special_twins, cases)), [])
+            for case in [cases[number] for number in chosen(cases)] + twins:
                 files = files_of(case, len(lines))
                 bound = {key: value for key, value in case.items() if key != "expect"}
                 bound |= {"name": str(len(lines)), "bindings": case.get("bindings", {}) | files}
@@ -189,7 +189,8 @@ class ExplainOperatorsTest(ProgramTest):
                             missing.append(arguments)
                 with self.subTest(operator):
                     self.assertEqual(missing, [])
-                    self.assertEqual(any(map(is_special, floats)), floats != [] and operator not in FINITE)
+                    if not os.environ.get("SANITIZE"):  # of fewer cases
+                        self.assertEqual(any(map(is_special, floats)), floats != [] and operator not in FINITE)
 
 
 if __name__ == "__main__":
