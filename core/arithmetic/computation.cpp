@@ -82,16 +82,13 @@ class NetworkPart {
   std::vector<ElementBytes> Values() const {
     const Computation part = Cut();
     const Dims sizes = OutputSizes(part, output_);
-    const auto number_of = [&](Dims index) {
-      index[kItems] = std::distance(items_.begin(), items_.find(index[kItems]));
-      return OffsetOf(PackedLayout(sizes), index);
-    };
-    const DataType type = OutputType(part, output_);
-    const ComputedPart whole(part, {part.SourceOf(output_), Dims::Filled(sizes.size(), 0), sizes},
-                             type);
+    const ComputedPart computed(part,
+                                {part.SourceOf(output_), Dims::Filled(sizes.size(), 0), sizes},
+                                OutputType(part, output_));
     std::vector<ElementBytes> values;
-    for (const Dims& index : elements_) {
-      values.push_back(whole.At(IndexOf(sizes, number_of(index))));
+    for (Dims index : elements_) {
+      index[kItems] = std::distance(items_.begin(), items_.find(index[kItems]));
+      values.push_back(computed.At(index));
     }
     return values;
   }
