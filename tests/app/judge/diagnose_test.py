@@ -1008,6 +1008,20 @@ class DiagnoseTest(ProgramTest):
             best = self.diagnosis({"type": kind}, inputs, device)["causes"][0]
             self.assertEqual((best["ids"], best["exact"], best["of"]), (["nan-passes"], 3, 3))
 
+    def test_networks_of_many_items(self):
+        """Elements of a few items are computed without the others."""
+        steps, items, units = 6, 64, 4
+        x, weights, recurrence = numbers(1, steps, items, 3), numbers(1, 1, units, 3), numbers(1, 1, units, units)
+        state, states = np.zeros((items, units)), []
+        for step in range(steps):
+            state = np.tanh(x[0, step].astype("f8") @ weights[0, 0].T + state @ recurrence[0, 0].T)
+            states.append(state)
+        document = {"type": "RNN", "Direction": "FORWARD", "ActivationDescs": [{"Type": "ACTIVATION_TANH"}],
+                    "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [steps, 1, items, units]}}
+        bias = ("BiasTensor", numbers(1, 1, 1, 2 * units))
+        best = self.diagnosis(document, [x, weights, recurrence, bias], np.stack(states)[:, None].astype("f4"))["causes"][0]
+        self.assertEqual((best["ids"], best["explains"]), (["/desc/BiasTensor=null"], best["of"]))
+
     def test_large_outputs_are_looked_at_in_part(self):
         a, b = numbers(300, 400), numbers(400, 300)
         output = self.diagnosis(gemm(Alpha=0.5), [a, b], a @ b)
