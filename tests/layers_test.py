@@ -36,7 +36,7 @@ LIBRARIES = {
     "hwy/": r"core/kernels/(.*\.cpp|simd/dispatch\.h|.*-inl\.h)",
     "flatbuffers/": r"core/graph/graph_file\.h",
     "tbb/": r"core/base/parallel\.cpp",
-    "nlohmann/": r"core/(document/document_json|(model|schema)/.*_text|judge/(descriptor_change|change_list)|fuzz/(condition_text|kept_fields))\.cpp|core/document/document_json\.h|app/.*\.cpp",
+    "nlohmann/": r"core/(document/document_json|(model|schema)/.*_text|judge/(descriptor_change|change_list|common_pairs)|fuzz/(condition_text|kept_fields))\.cpp|core/document/document_json\.h|app/.*\.cpp",
     "CLI/": r"app/options/.*\.(h|cpp)",
     "benchmark/": r"app/bench/bench_module\.cpp",
     "png.h": r"(app/text/picture|core/io/picture_file)\.cpp",
