@@ -9,6 +9,9 @@
 namespace dmlop {
 namespace {
 
+// Operators of WebNN of which its suite says nothing.
+constexpr std::string_view kUntested[] = {"constant", "isInfinite", "isNaN", "roundEven"};
+
 // WebNN has only one of the norms by which windows are pooled.
 bool IsOtherNorm(const OperatorDesc& op) {
   const auto power = std::ranges::find(op.fields(), "P", &Field::name);
@@ -19,7 +22,9 @@ bool IsOtherNorm(const OperatorDesc& op) {
 }  // namespace
 
 bool IsInWebnn(const OperatorDesc& op) {
-  if (OtherNamesOf(op.info()).webnn.empty() || IsOtherNorm(op)) return false;
+  const std::vector<std::string_view> names = OtherNamesOf(op.info()).webnn;
+  if (names.empty() || IsOtherNorm(op)) return false;
+  if (std::ranges::find(kUntested, names.front()) != std::end(kUntested)) return false;
   const auto activation = FusedAlone(op);
   return !activation || IsInWebnn(*activation);
 }

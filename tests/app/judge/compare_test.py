@@ -313,9 +313,10 @@ class ExpectTest(ProgramTest):
 
     def test_what_webnn_lacks_is_told_once(self):
         word = "dmlop: WebNN has no tolerance for {}: equal values pass\n"
-        for kind, lacks, *fields in (("ELEMENT_WISE_ACOS", True), ("ELEMENT_WISE_COS", False), ("ELEMENT_WISE_ABS", False),
-                                     ("LP_POOLING1", True, {"P": 1}), ("LP_POOLING1", False, {"P": 2})):
-            document = json.dumps({"type": kind} | (POOLING | fields[0] if fields else {}))
+        for kind, lacks, fields in (("ELEMENT_WISE_ACOS", True, {}), ("ELEMENT_WISE_COS", False, {}), ("ELEMENT_WISE_ABS", False, {}),
+                                    ("ELEMENT_WISE_ROUND", True, {"RoundingMode": "TOWARD_ZERO"}), ("ELEMENT_WISE_IS_NAN", True, {}),
+                                    ("LP_POOLING1", True, POOLING | {"P": 1}), ("LP_POOLING1", False, POOLING | {"P": 2})):
+            document = json.dumps({"type": kind} | fields)
             self.save(x=np.full([1, 1, 2, 3], 0.5, "f4"))
             self.run_program("run", document, "-i", "x.npy", "-o", "y.npy")
             for options, told in ((["--tolerance", "webnn"], lacks), ([], False), (["--tolerance", "webnn", "-q"], False)):
