@@ -24,15 +24,18 @@ namespace {
 
 constexpr size_t kMostShown = 12;  // cases of a cause, and planes of a map
 
-// Column `words` and those before it hold words.
+// Column `words` and those before it hold words. Numbers have the names of their columns, which a
+// narrow window shows beside them.
 std::string TableHtml(const ReportTable& table, size_t words) {
   std::string html = "<div class=\"scroll\"><table>\n";
+  const auto& head = table.rows.front();
   for (const auto& row : table.rows) {
-    const bool is_head = &row == &table.rows.front();
+    const char* const cell = &row == &head ? "th" : "td";
     html += "<tr>";
     for (size_t i = 0; i < row.size(); ++i) {
-      html += fmt::format("<{0}{1}>{2}</{0}>", is_head ? "th" : "td",
-                          i < words ? " class=\"word\"" : "", XmlText(row[i]));
+      const std::string of =
+          i < words ? "class=\"word\"" : fmt::format("data-of=\"{}\"", XmlText(head[i]));
+      html += fmt::format("<{0} {1}>{2}</{0}>", cell, of, XmlText(row[i]));
     }
     html += "</tr>\n";
   }

@@ -23,11 +23,13 @@ KINDS = ["ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_ABS", "ELEMENT_WISE_EXP"]
 TYPES = ["FLOAT32", "FLOAT16"]
 SIZES = [4, 8]
 
-# The width that the page needs and has, what it loads, and what it could load.
+# How much of the table is hidden, the width that the page needs and has, what it loads, and what it could load.
 MEASURE = """onload = () => document.body.textContent = JSON.stringify([...document.querySelectorAll("iframe")].map(frame => {
   const page = frame.contentDocument;
   page.querySelectorAll("details").forEach(each => each.open = true);
-  return {needs: page.documentElement.scrollWidth, width: page.documentElement.clientWidth,
+  const table = page.querySelector(".scroll");
+  return {hidden: table.scrollWidth - table.clientWidth, needs: page.documentElement.scrollWidth,
+          width: page.documentElement.clientWidth,
           loads: frame.contentWindow.performance.getEntriesByType("resource").length,
           links: page.querySelectorAll("[src], link[href]").length, pictures: page.querySelectorAll("svg").length};
 }));"""
@@ -239,7 +241,9 @@ class ReportTest(JudgedTest):
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
              f"--user-data-dir={self.folder}/chromium", "--dump-dom", (self.folder / "measure.html").as_uri()],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60, check=True).stdout.decode()
-        for found in json.loads(html.unescape(re.search(r"<body>(.*)</body>", shown, re.S)[1])):
+        found_in_windows = json.loads(html.unescape(re.search(r"<body>(.*)</body>", shown, re.S)[1]))
+        self.assertEqual(found_in_windows[0]["hidden"], 0)  # in the narrow one
+        for found in found_in_windows:
             self.assertEqual((found["needs"], found["loads"], found["links"]), (found["width"], 0, 0))
             self.assertGreaterEqual(found["pictures"], 3)
 
