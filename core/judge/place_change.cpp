@@ -332,21 +332,26 @@ class PlaceSearch : public std::enable_shared_from_this<PlaceSearch> {
     };
     if (const auto most = MostFrequentDistance()) add(*most);
     for (const Dims& shift : shifts_of_blocks_) add(Forward(shift));
+    const auto count = static_cast<double>(evidence_.wrong.size());
     for (const auto& numbers : distances) {
       const Dims distance(numbers.begin(), numbers.end());
+      if (!TryOneOf(count * count, Exchanged(distance))) continue;
       const std::vector<int64_t> first = FirstBlock(distance);
-      if (first.empty()) continue;
-      const std::string text = fmt::format("[{}]", fmt::join(distance, ","));
-      const std::string block = BoxText(sizes_, StretchesOf(sizes_, first));
-      const auto source = [this, distance](const Dims& index) {
-        return PartnerOf(index, distance);
-      };
-      const auto count = static_cast<double>(evidence_.wrong.size());
-      Hypothesis exchange = From(fmt::format("exchanged:{},block={}", text, block),
-                                 "two blocks exchanged, " + text + " apart", source);
-      exchange.enough = kEnoughOfSearched;
-      TryOneOf(count * count, std::move(exchange));
+      if (first.empty()) {
+        found_.pop_back();
+      } else {
+        found_.back().ids.front() += ",block=" + BoxText(sizes_, StretchesOf(sizes_, first));
+      }
     }
+  }
+
+  Hypothesis Exchanged(const Dims& distance) const {
+    const std::string text = fmt::format("[{}]", fmt::join(distance, ","));
+    const auto source = [this, distance](const Dims& index) { return PartnerOf(index, distance); };
+    Hypothesis exchange =
+        From("exchanged:" + text, "two blocks exchanged, " + text + " apart", source);
+    exchange.enough = kEnoughOfSearched;
+    return exchange;
   }
 
   // Among a few values, such as those of booleans, all distances are frequent, but there are few at

@@ -352,10 +352,12 @@ class PairSearch {
   std::vector<ElementPairing> All() {
     const int64_t begin = elements_.front();
     const int64_t end = elements_.back();
-    for (const int64_t other : elements_.subspan(1)) {
+    const auto partners =
+        Those(elements_.subspan(1), [&](int64_t other) { return are_exchanged_(begin, other); });
+    for (const int64_t partner : partners) {
       if (looks_ > MostLooks() || found_.size() == kMostFound) break;
-      const int64_t distance = other - begin;
-      if (ArePair(begin, distance) && ArePair(end - distance, distance)) Pair(distance);
+      const int64_t distance = partner - begin;
+      if (ArePair(end - distance, distance)) Pair(distance);
     }
     return std::move(found_);
   }
@@ -364,7 +366,7 @@ class PairSearch {
   static constexpr size_t kMostFound = 2;
 
   // Chance ends most attempts after a few looks, so that those at all distances are not many more.
-  int64_t MostLooks() const { return 3 * std::ssize(elements_) + 10'000; }
+  int64_t MostLooks() const { return 2 * std::ssize(elements_) + 10'000; }
 
   bool Contains(int64_t element) const {
     return element >= 0 && element < contained_.element_count() && contained_.Contains(element);

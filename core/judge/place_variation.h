@@ -131,7 +131,8 @@ struct ElementPairing {
 };
 
 // Pairs elements, which ascend: each has just one other, always at the same distance, with which it
-// is exchanged. Returns ways to do so, the nearest first, that are found soon.
+// is exchanged. Returns ways to do so, the nearest first, that are found soon. Several threads may
+// ask which are exchanged.
 using AreExchanged = std::function<bool(int64_t element, int64_t other)>;
 std::vector<ElementPairing> PairingsOf(const Dims& sizes, std::span<const int64_t> elements,
                                        const AreExchanged& are_exchanged);
