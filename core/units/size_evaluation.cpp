@@ -285,7 +285,7 @@ class Evaluation {
   // About half a second of work. Where it does not suffice, as for long sequences, only some
   // elements are evaluated.
   static constexpr int64_t kMostWork = int64_t{1} << 26;
-  static constexpr int64_t kFewest = 64;
+  static constexpr int64_t kFewest = 32;
 
   // Formulas of networks run the operator up to the step before.
   int64_t WorkOfElement() const {
