@@ -28,7 +28,7 @@ std::string Suggestion(const std::string& name, const std::vector<std::string>& 
 }
 
 // Takes NAME=FILE apart; the name is empty if there is none.
-NamedFile TakeApart(const std::string& argument, const std::vector<std::string>& names,
+NamedFile NamedFileOf(const std::string& argument, const std::vector<std::string>& names,
                     std::string_view what) {
   for (size_t at = argument.rfind('='); at != std::string::npos && at > 0;
        at = argument.rfind('=', at - 1)) {
@@ -135,7 +135,7 @@ std::vector<NamedFile> AssignFiles(const std::vector<std::string>& arguments,
   std::vector<std::string> all = names;
   all.insert(all.end(), others.begin(), others.end());
   std::vector<NamedFile> files;
-  for (const std::string& argument : arguments) files.push_back(TakeApart(argument, all, what));
+  for (const std::string& argument : arguments) files.push_back(NamedFileOf(argument, all, what));
   std::vector<std::string> taken;
   for (const NamedFile& file : files) {
     if (file.name.empty()) continue;
