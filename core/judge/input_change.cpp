@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/parallel.h"
 #include "core/judge/varied_run.h"
 
 namespace dmlop {
@@ -262,32 +263,55 @@ std::vector<Hypothesis> AlternatingGroupsOf(const Evidence& evidence, const Samp
   return found;
 }
 
-}  // namespace
+// An input whose axes are in another order, where it is read or already where it was written.
+struct OtherLayout {
+  size_t input;
+  AxisOrder order;
+  bool is_written;
+};
 
-std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few) {
+std::vector<OtherLayout> OtherLayoutsOf(const Computation& computation) {
   constexpr size_t kMostAxes = 5;
-  std::vector<Hypothesis> found;
-  for (Hypothesis& groups : AlternatingGroupsOf(evidence, few)) found.push_back(std::move(groups));
-  const std::vector<TensorSlot> slots = TensorSlots(evidence.computation.op, TensorRole::kInput);
-  for (size_t input = 0; input < slots.size(); ++input) {
-    const Dims& sizes = evidence.computation.inputs[input].layout.sizes;
-    const std::string& name = slots[input].path;
+  std::vector<OtherLayout> layouts;
+  for (size_t input = 0; input < computation.inputs.size(); ++input) {
+    const Dims& sizes = computation.inputs[input].layout.sizes;
     if (Product(sizes) > kMostCopied) continue;
-    std::vector<AxisOrder> orders = SplitOrdersOf(evidence.computation.op, sizes);
+    std::vector<AxisOrder> orders = SplitOrdersOf(computation.op, sizes);
     for (std::vector<size_t>& order : OrdersOf(sizes, kMostAxes)) {
       orders.push_back({std::move(order)});
     }
     for (const AxisOrder& order : orders) {
-      for (const bool is_written : {false, true}) {
-        const std::string axes = order.text();
-        Hypothesis hypothesis = OfComputation(
-            fmt::format("other-layout:{}{}={}", name, is_written ? ":written" : "", axes),
-            is_written ? fmt::format("{} laid out with its axes in the order {}", name, axes)
-                       : fmt::format("{} read with its axes in the order {}", name, axes),
-            WithLayout(evidence.computation, input, order, is_written), evidence.output);
-        if (IsPromising(evidence, hypothesis, few)) found.push_back(std::move(hypothesis));
-      }
+      for (const bool is_written : {false, true}) layouts.push_back({input, order, is_written});
     }
+  }
+  return layouts;
+}
+
+Hypothesis HypothesisOf(const OtherLayout& layout, const Evidence& evidence) {
+  const auto& [input, order, is_written] = layout;
+  const std::string name = TensorSlots(evidence.computation.op, TensorRole::kInput)[input].path;
+  const std::string axes = order.text();
+  return OfComputation(
+      fmt::format("other-layout:{}{}={}", name, is_written ? ":written" : "", axes),
+      is_written ? fmt::format("{} laid out with its axes in the order {}", name, axes)
+                 : fmt::format("{} read with its axes in the order {}", name, axes),
+      WithLayout(evidence.computation, input, order, is_written), evidence.output);
+}
+
+}  // namespace
+
+std::vector<Hypothesis> LayoutChangesOf(const Evidence& evidence, const SampledElements& few) {
+  std::vector<Hypothesis> found = AlternatingGroupsOf(evidence, few);
+  const std::vector<OtherLayout> layouts = OtherLayoutsOf(evidence.computation);
+  std::vector<std::optional<Hypothesis>> promising(layouts.size());
+  ParallelFor(std::ssize(layouts), 1, /*bytes=*/0, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      Hypothesis hypothesis = HypothesisOf(layouts[i], evidence);
+      if (IsPromising(evidence, hypothesis, few)) promising[i] = std::move(hypothesis);
+    }
+  });
+  for (std::optional<Hypothesis>& one : promising) {
+    if (one) found.push_back(*std::move(one));
   }
   return found;
 }
