@@ -223,6 +223,17 @@ class TermCoordinates {
   std::optional<int64_t> head_;
 };
 
+// The sizes of an input's axes; of one that has heads behind one another, that of a head.
+std::vector<int64_t> LengthsOf(const Computation& computation, const Region& element,
+                               size_t input) {
+  std::vector<int64_t> lengths;
+  for (const WindowAxis& axis : WindowsOf(computation, element, input)) {
+    const auto head = SizeOfHead(computation, input, lengths.size());
+    lengths.push_back(head.value_or(axis.size));
+  }
+  return lengths;
+}
+
 }  // namespace
 
 std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& element,
@@ -231,7 +242,7 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
   if (!made || made->formula().WholeSize() > static_cast<int64_t>(most_nodes)) return {};
   const Formula& formula = made->formula();
   std::set<TermAxis> axes;
-  std::map<size_t, std::vector<WindowAxis>> windows;
+  std::map<size_t, std::vector<int64_t>> lengths;
   for (const Node list : made->lists()) {
     std::optional<Node> first;
     for (const auto& term : ElementsOfTerms(formula, list)) {
@@ -240,11 +251,10 @@ std::vector<TermAxis> TermAxesOf(const Computation& computation, const Region& e
       const size_t input = formula.tensor(*term);
       const Dims here = formula.index(*term), there = formula.index(*first);
       if (here == there) continue;
-      auto& own = windows[input];
-      if (own.empty()) own = WindowsOf(computation, element, input);
+      auto& own = lengths[input];
+      if (own.empty()) own = LengthsOf(computation, element, input);
       for (size_t d = 0; d < here.size(); ++d) {
-        if (here[d] == there[d]) continue;
-        axes.insert({input, d, SizeOfHead(computation, input, d).value_or(own[d].size)});
+        if (here[d] != there[d]) axes.insert({input, d, own[d]});
       }
     }
   }
