@@ -16,11 +16,12 @@ namespace dmlop::quantization {
 // --- rules ---------------------------------------------------------------------------------------
 
 // The shapes of parameters of all elements, of rows {.., M} and columns {.., N} of matrices, and of
-// output channels O of filters.
+// output channels of filters.
 inline constexpr std::string_view kOfAll = "{1..}";
 inline constexpr std::string_view kOfRows = "{1..} | {M} | {1.., M, 1}";
 inline constexpr std::string_view kOfColumns = "{1..} | {1.., N}";
-inline constexpr std::string_view kOfChannels = "{1..} | {1, O, 1..} | {O} | {O, 1} | {O, 1, 1}";
+inline constexpr std::string_view kOfChannels =
+    "{1..} | {1, G*o, 1..} | {G*o} | {G*o, 1} | {G*o, 1, 1}";
 
 constexpr TensorShape Parameter(const FieldOf<TensorDesc>& field, std::string_view dims) {
   return {&field, dims, nullptr, "QSH-1"};

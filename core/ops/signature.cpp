@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@ namespace dmlop {
 namespace {
 
 constexpr std::string_view kRepeated = "..";
+constexpr std::string_view kGroups = "G", kGrouped = "G*";
+constexpr std::string_view kPlaces = "P", kTaps = "K", kSpanned = "P@K";
 
 bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
@@ -43,6 +46,9 @@ struct Dim {
   bool is_word() const { return !is_number() && !Has(text, "*"); }
   bool is_marked() const { return text.ends_with('\''); }
   bool is_repeated() const { return Has(text, ":"); }
+  bool is_grouped() const { return text.starts_with(kGrouped); }
+  bool is_of_windows() const { return text == kPlaces || text == kTaps || text == kSpanned; }
+  Dim OfGroup() const { return {text.substr(kGrouped.size()), number}; }
   Dim Word() const { return {text.substr(0, text.find_first_of(":'")), number}; }
   // The dimension along which it may be repeated, or itself.
   Dim Base() const { return Dim{text.substr(text.find(':') + 1), number}.Word(); }
@@ -65,24 +71,87 @@ std::optional<Form> FormOfRank(std::string_view dims, size_t rank) {
 }
 
 struct FormedSizes {
-  Form form;
+  Form form;  // bases; nothing for what is marked
   Sizes sizes;
+  uint32_t feeds;
+  bool is_of_windows;
 };
 
-// Returns the part of the whole input that a part of an output is computed from: the same range
-// along its words, all of what is marked, repeated or reduced.
-Region PartOfInput(Region input, const Form& form, const Region& output,
-                   const FormedSizes& of_output) {
-  for (size_t d = 0; d < form.size(); ++d) {
-    if (form[d].is_number() || form[d].is_marked() || input.sizes[d] == 1) continue;
-    const auto found = std::ranges::find(of_output.form, form[d].Base(), &Dim::Base);
-    const auto k = static_cast<size_t>(found - of_output.form.begin());
-    if (k == of_output.form.size() || of_output.sizes[k] == 1) continue;
-    input.begin[d] = output.begin[k];
-    input.sizes[d] = output.sizes[k];
-  }
-  return input;
+// Returns the part of `dim`, which is G*c or o, that a part of G*o is computed from.
+Range PartOfGroups(const Dim& dim, int64_t group_size, Range output, int64_t output_group_size) {
+  const Range groups{output.begin / output_group_size, (output.end - 1) / output_group_size + 1};
+  if (dim.is_grouped()) return {groups.begin * group_size, groups.end * group_size};
+  if (groups.count() > 1) return {0, group_size};
+  return {output.begin - groups.begin * group_size, output.end - groups.begin * group_size};
 }
+
+// Maps parts of the outputs of a valid operator to parts of its inputs.
+struct PartMaps {
+  std::vector<FormedSizes> inputs, outputs;
+  int64_t groups = 0;  // 0 if there are none
+  TapWindows windows;
+  Dims taps;
+
+  // Returns the same range along the output's words, all of what is marked, repeated or reduced.
+  std::optional<Region> PartOf(size_t input, const Region& output) const {
+    const auto& [form, sizes, feeds, is_of_windows] = inputs[input];
+    if ((feeds >> output.tensor & 1) == 0) return std::nullopt;
+    const Form& output_form = outputs[output.tensor].form;
+    const Sizes& output_sizes = outputs[output.tensor].sizes;
+    Region part{input, Dims::Filled(sizes.size(), 0), Dims(sizes.begin(), sizes.end())};
+    for (size_t d = 0; d < (is_of_windows ? kFirstSpatial : form.size()); ++d) {
+      const size_t k = DimOf(form[d], output_form);
+      if (k == output_form.size() || output_sizes[k] == 1 || sizes[d] == 1) continue;
+      Range range{output.begin[k], output.begin[k] + output.sizes[k]};
+      if (form[d] != output_form[k]) {
+        range = PartOfGroups(form[d], sizes[d] / (form[d].is_grouped() ? groups : 1), range,
+                             output_sizes[k] / groups);
+      }
+      Confine(part, d, range);
+    }
+    return part;
+  }
+
+  // Likewise for one tap of the windows; nothing if it only reads padding.
+  std::optional<Region> PartAt(int64_t number, size_t input, const Region& output) const {
+    const Dims tap = IndexOf(taps, number);
+    Region part = *PartOf(input, output);
+    const Form& form = inputs[input].form;
+    for (size_t d = kFirstSpatial; d < form.size(); ++d) {
+      const size_t i = form[d].number;
+      const WindowAxis& axis = windows.axes[i];
+      const Range elements = ElementsOf(axis, tap[i], output, d);
+      if (elements.count() == 0) return std::nullopt;
+      const int64_t place = windows.are_turned ? axis.window - 1 - tap[i] : tap[i];
+      Confine(part, d, form[d] == Dim{kTaps, i} ? Range{place, place + 1} : elements);
+    }
+    return part;
+  }
+
+ private:
+  static void Confine(Region& part, size_t d, Range range) {
+    part.begin[d] = range.begin;
+    part.sizes[d] = range.count();
+  }
+
+  // Returns the dimension of the output that has the same base, or else groups for those of `dim`.
+  size_t DimOf(const Dim& dim, const Form& output) const {
+    auto found = std::ranges::find(output, dim);
+    if (found == output.end() && groups != 0) {
+      found = std::ranges::find_if(output, [&](const Dim& other) {
+        return other.is_grouped() && (dim.is_grouped() || dim == other.OfGroup());
+      });
+    }
+    return static_cast<size_t>(found - output.begin());
+  }
+
+  // Returns what a tap reads for a part of dimension `d` of the output.
+  Range ElementsOf(const WindowAxis& axis, int64_t tap, const Region& output, size_t d) const {
+    const Range positions{output.begin[d], output.begin[d] + output.sizes[d]};
+    if (windows.span_output) return axis.OutputsUnder(tap, positions, axis.size);
+    return axis.InputsUnder(tap, Intersection(positions, {0, axis.Outputs()}));
+  }
+};
 
 // The tensors of an operator, and the sizes of words that they tell, 0 if unknown.
 class Shapes {
@@ -147,9 +216,13 @@ class Shapes {
     return form;
   }
 
+  // Counts c alone or as G*c, as G*o counts the groups, and leaves out what windows lie along.
   int64_t Product() const {
     std::vector<uint64_t> sizes;
-    for (const auto& [word, size] : words_) sizes.push_back(size);
+    for (const auto& [word, size] : words_) {
+      const bool is_counted = word.is_grouped() && Find(word.OfGroup()) != nullptr;
+      if (!is_counted && word.text != kSpanned) sizes.push_back(size);
+    }
     return SaturatedProduct(sizes);
   }
 
@@ -217,8 +290,12 @@ class Shapes {
     const auto found = std::ranges::find(words_, word, &std::pair<Dim, uint64_t>::first);
     return found == words_.end() ? nullptr : &found->second;
   }
-  bool IsNew(const Dim& dim) const { return dim.is_word() && Find(dim.Word()) == nullptr; }
-  bool IsUnknown(const Dim& dim) const { return dim.is_word() && !IsNew(dim) && SizeOf(dim) == 0; }
+  // Products with G are words, unless the size of G is known.
+  bool IsWord(const Dim& dim) const {
+    return dim.is_word() || (dim.is_grouped() && Find({kGroups}) == nullptr);
+  }
+  bool IsNew(const Dim& dim) const { return IsWord(dim) && Find(dim.Word()) == nullptr; }
+  bool IsUnknown(const Dim& dim) const { return IsWord(dim) && !IsNew(dim) && SizeOf(dim) == 0; }
 
   void Take(const Form& form, const Sizes& sizes) {
     for (size_t d = 0; d < form.size(); ++d) {
@@ -228,6 +305,7 @@ class Shapes {
 
   // Returns the size of a dimension, 0 if it is unknown.
   uint64_t SizeOf(const Dim& dim) const {
+    if (const uint64_t* known = Find(dim.Word())) return *known;
     CheckedU64 size = 1;
     ForEachPart(dim.text, "*", [&](std::string_view factor) {
       const Dim one{factor, dim.number};
@@ -257,6 +335,23 @@ class Shapes {
   std::vector<std::pair<Dim, uint64_t>> words_;
 };
 
+PartMaps PartMapsOf(const Signature& signature, const OperatorDesc& op) {
+  Shapes shapes(signature, op, {});
+  shapes.TakeAll();
+  PartMaps parts;
+  if (signature.groups != nullptr) parts.groups = op[*signature.groups];
+  if (signature.windows != nullptr) parts.windows = signature.windows(op);
+  for (const WindowAxis& axis : parts.windows.axes) parts.taps.push_back(axis.window);
+  for (const TensorSlot& slot : TensorSlots(op)) {
+    Form form = shapes.FormOf(slot);
+    for (Dim& dim : form) dim = dim.is_number() || dim.is_marked() ? Dim() : dim.Base();
+    const bool is_of_windows = !parts.taps.empty() && form.back().is_of_windows();
+    (slot.role() == TensorRole::kInput ? parts.inputs : parts.outputs)
+        .push_back({form, *slot.desc->sizes, shapes.ShapeOf(slot).feeds, is_of_windows});
+  }
+  return parts;
+}
+
 }  // namespace
 
 void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer,
@@ -273,21 +368,19 @@ void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& 
 }
 
 std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op) {
-  Shapes shapes(signature, op, {});
-  shapes.TakeAll();
-  std::vector<FormedSizes> outputs;
-  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kOutput)) {
-    outputs.push_back({shapes.FormOf(slot), *slot.desc->sizes});
-  }
+  const auto parts = std::make_shared<const PartMaps>(PartMapsOf(signature, op));
   std::vector<SourceMap> maps;
-  for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
-    const Dims sizes(slot.desc->sizes->begin(), slot.desc->sizes->end());
-    const Region all{maps.size(), Dims::Filled(sizes.size(), 0), sizes};
-    maps.push_back([all, form = shapes.FormOf(slot), feeds = shapes.ShapeOf(slot).feeds,
-                    outputs](const Region& output) -> std::optional<Region> {
-      if ((feeds >> output.tensor & 1) == 0) return std::nullopt;
-      return PartOfInput(all, form, output, outputs[output.tensor]);
-    });
+  const int64_t taps = signature.windows == nullptr ? 0 : Product(parts->taps);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    for (size_t i = 0; i < parts->inputs.size(); ++i) {
+      if (!parts->inputs[i].is_of_windows) continue;
+      maps.push_back(
+          [parts, tap, i](const Region& output) { return parts->PartAt(tap, i, output); });
+    }
+  }
+  for (size_t i = 0; i < parts->inputs.size(); ++i) {
+    if (parts->inputs[i].is_of_windows) continue;
+    maps.push_back([parts, i](const Region& output) { return parts->PartOf(i, output); });
   }
   return maps;
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/engine/window/window_axis.h"
 #include "core/ops/inference.h"
 
 namespace dmlop {
@@ -21,7 +22,8 @@ namespace dmlop {
 // number of dimensions, as does ".." alone; those of "1.." have the size 1. M:S has the size S, or
 // 1 where the tensor is repeated along S. H' has the size H, but an element depends on all indices
 // along it, or, if the signature names slices, along their dimensions. An output with words that no
-// input has is not inferred.
+// input has is not inferred. G*c are G groups of c: a part of G*o depends on its groups' part of
+// it. P@K is a size along which P windows of K taps lie; one tap at a time is read.
 struct TensorShape {
   const FieldOf<TensorDesc>* tensor;
   std::string_view dims;                    // forms, separated by " | "
@@ -32,13 +34,23 @@ struct TensorShape {
   uint32_t feeds = ~uint32_t{0};  // a bit for each output that depends on it
 };
 
+// The windows along the dimensions P@K, from the third dimension of an output on.
+struct TapWindows {
+  std::vector<WindowAxis> axes;
+  bool are_turned = false;   // the last tap has index 0 along K
+  bool span_output = false;  // the output has the dimensions P@K, and an input has P = size
+};
+
 struct Signature {
   std::string_view rank_rule;  // tensors with words before ".." have the rank of the first tensor
   std::string_view size_rule;
-  // The first tensor is not optional. Each word stands alone in the first tensor that has it.
+  // The first tensor is not optional. Each word but those of groups stands alone in the first
+  // tensor that has it.
   std::span<const TensorShape> tensors;
   std::string_view repeat_rule = {};  // M:S is S or 1
   std::vector<uint32_t> (*slices)(const OperatorDesc& op) = nullptr;
+  const FieldOf<uint32_t>* groups = nullptr;  // the size of G
+  TapWindows (*windows)(const OperatorDesc& op) = nullptr;
 };
 
 // The size of a word that does not follow from tensors.
@@ -55,10 +67,11 @@ void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& 
 // Requires all tensors to have the sizes of the first input, {S..}.
 void InferEqualSizes(std::string_view code, const OperatorDesc& op, Inference& infer);
 
-// Returns a map for each input, in the order of the slots.
+// Returns a map for each input, in the order of the slots. Those of the inputs with K, P or P@K
+// come first, once for each tap, so there may be very many.
 std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op);
 
-// Returns the product of the sizes of all words.
+// Returns the product of the sizes of all words; nothing is added up along P@K itself.
 int64_t OperationsOf(const Signature& signature, const OperatorDesc& op);
 
 // The same as functions of rows.

@@ -131,10 +131,12 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow(
-        "CONVOLUTION", {kFields, "CONV-1", Infer},
-        Computed{.run = Run, .sources = Sources, .operations = Operations, .formula = Meaning},
-        {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("CONVOLUTION", {kFields, "CONV-1", Infer},
+                Computed{.run = Run,
+                         .sources = SourcesBy<kShapes>,
+                         .operations = OperationsBy<kShapes>,
+                         .formula = Meaning},
+                {.hardware_tolerance = HardwareTolerance}),
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/integers.h"
 #include "core/engine/matrix/window_lines.h"
 #include "core/ops/families.h"
+#include "core/ops/signature.h"
 #include "core/ops/windows.h"
 
 namespace dmlop::convolution {
@@ -75,8 +75,6 @@ class Dimension {
         is_forward_(IsForward(op)),
         is_turned_(op[kMode] == kConvolution) {}
 
-  int64_t kernel() const { return axis_.window; }
-
   // Returns the residues of the positions [begin, begin + size) of the output.
   std::vector<Residue> Residues(int64_t begin, int64_t size) const {
     if (is_forward_) return {Forward(begin, size)};
@@ -87,16 +85,10 @@ class Dimension {
     return residues;
   }
 
-  // Returns the input elements that a tap contributes to the positions; empty if there are none.
-  Range ElementsOf(int64_t tap, Range positions) const {
-    if (!is_forward_) return axis_.OutputsUnder(tap, positions, axis_.size);
-    return axis_.InputsUnder(tap, Intersection(positions, {0, windows_}));
-  }
-
+ private:
   // Returns the place of a tap in the filter.
   int64_t InFilter(int64_t tap) const { return is_turned_ ? axis_.window - 1 - tap : tap; }
 
- private:
   Residue Forward(int64_t begin, int64_t size) const {
     const LineAxis axis{
         axis_.size,   size,           axis_.window,    begin * axis_.stride - axis_.start,
@@ -129,12 +121,6 @@ class Dimension {
   bool is_forward_, is_turned_;
 };
 
-inline std::vector<Dimension> DimensionsOf(const OperatorDesc& op) {
-  std::vector<Dimension> dimensions;
-  for (size_t d = 0; d < SpatialRank(op); ++d) dimensions.emplace_back(op, d);
-  return dimensions;
-}
-
 // --- groups --------------------------------------------------------------------------------------
 
 struct Channels {
@@ -146,13 +132,20 @@ inline Channels ChannelsOf(const OperatorDesc& op) {
   return {op.sizes(kInputTensor)[1] / groups, static_cast<int64_t>(OutputChannels(op)) / groups};
 }
 
-int64_t TapCount(const OperatorDesc& op);
-
 // --- what the family answers ---------------------------------------------------------------------
 
-std::vector<SourceMap> Sources(const OperatorDesc& op);
+TapWindows WindowsOf(const OperatorDesc& op);
+
+inline constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{N, G*c, P@K..} | {N, G*c, P..}", &kDirection},
+    {&kFilterTensor, "{G*o, c, K..} | {G*c, o, K..}", &kDirection},
+    {&kBiasTensor, "{1, G*o, 1..}"},
+    {&kOutputTensor, "{N, G*o, P..} | {N, G*o, P@K..}", &kDirection},
+};
+inline constexpr Signature kShapes = {"CONV-1", "CONV-2",     kTensors, "",
+                                      nullptr,  &kGroupCount, WindowsOf};
+
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula);
-int64_t Operations(const OperatorDesc& op);
 void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);
 
 }  // namespace dmlop::convolution

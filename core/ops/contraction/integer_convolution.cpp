@@ -11,11 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 
-#include "core/base/integers.h"
 #include "core/base/text.h"
 #include "core/engine/copy/copy_views.h"
 #include "core/engine/matrix/window_lines.h"
@@ -63,85 +61,27 @@ std::vector<WindowAxis> AxesOf(const OperatorDesc& op) {
 }
 
 constexpr TensorShape kTensors[] = {
-    {&kInputTensor, "{N, C, I..}"},
-    {&kFilter, "{O, c, F..}"},
+    {&kInputTensor, "{N, G*c, P@K..}"},
+    {&kFilter, "{G*o, c, K..}"},
     Parameter(kInputScale, kOfAll),
     Parameter(kInputZeroPoint, kOfAll),
     Parameter(kFilterScale, kOfChannels),
     Parameter(kFilterZeroPoint, kOfChannels),
     Parameter(kOutputScale, kOfAll),
     Parameter(kOutputZeroPoint, kOfAll),
-    {&kBias, "{1, O, 1..}"},
-    {&kSums, "{N, O, P..}"},
-    {&kIntegers, "{N, O, P..}"},
+    {&kBias, "{1, G*o, 1..}"},
+    {&kSums, "{N, G*o, P..}"},
+    {&kIntegers, "{N, G*o, P..}"},
 };
 constexpr Signature kIntegerShapes = {"CVI-1", "CVI-1", kTensors};
 constexpr Signature kQuantizedShapes = {"QCV-1", "QCV-1", kTensors};
 
-// --- sources -------------------------------------------------------------------------------------
-
-// The taps of a window, and the elements under each tap for a part of the output.
-class TapSources {
- public:
-  explicit TapSources(const OperatorDesc& op) : axes_(AxesOf(op)) {
-    const Sizes& filter = op.sizes(kFilter);
-    for (const WindowAxis& axis : axes_) windows_.push_back(axis.window);
-    group_rows_ = filter[0] / op[kGroupCount];
-    group_channels_ = filter[1];
-    filter_ = *InputNumber(op, kFilter);
-  }
-
-  int64_t count() const { return Product(windows_); }
-
-  std::optional<Region> InputUnder(int64_t number, const Region& output) const {
-    const int64_t first = output.begin[1] / group_rows_;
-    const int64_t last = (output.begin[1] + output.sizes[1] - 1) / group_rows_;
-    Region region{0,
-                  {output.begin[0], first * group_channels_},
-                  {output.sizes[0], (last - first + 1) * group_channels_}};
-    const Dims tap = IndexOf(windows_, number);
-    for (size_t d = 0; d < axes_.size(); ++d) {
-      const int64_t begin = output.begin[d + 2];
-      const Range elements = axes_[d].InputsUnder(tap[d], {begin, begin + output.sizes[d + 2]});
-      if (elements.count() == 0) return std::nullopt;
-      region.begin.push_back(elements.begin);
-      region.sizes.push_back(elements.count());
-    }
-    return region;
-  }
-
-  std::optional<Region> FilterAt(int64_t number, const Region& output) const {
-    if (!InputUnder(number, output)) return std::nullopt;
-    Region region{filter_, {output.begin[1], 0}, {output.sizes[1], group_channels_}};
-    for (const int64_t tap : IndexOf(windows_, number)) {
-      region.begin.push_back(tap);
-      region.sizes.push_back(1);
-    }
-    return region;
-  }
-
- private:
-  std::vector<WindowAxis> axes_;
-  Dims windows_;
-  int64_t group_rows_, group_channels_;
-  size_t filter_;
-};
-
-// Two maps for each tap, so there may be very many, and one for each parameter.
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  const auto taps = std::make_shared<const TapSources>(op);
-  std::vector<SourceMap> maps;
-  for (int64_t i = 0; i < taps->count(); ++i) {
-    maps.push_back([taps, i](const Region& output) { return taps->InputUnder(i, output); });
-    maps.push_back([taps, i](const Region& output) { return taps->FilterAt(i, output); });
-  }
-  const std::vector<SourceMap> parameters = SourcesOf(kIntegerShapes, op);
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 1; i < slots.size(); ++i) {
-    if (slots[i].field != &kFilter) maps.push_back(parameters[i]);
-  }
-  return maps;
+TapWindows WindowsOf(const OperatorDesc& op) {
+  return {.axes = AxesOf(op)};
 }
+
+// The products; the rules say themselves what groups and windows must be.
+constexpr Signature kProducts = {"", "", kTensors, "", nullptr, &kGroupCount, WindowsOf};
 
 // --- sizes ---------------------------------------------------------------------------------------
 
@@ -192,12 +132,6 @@ void InferWindows(const Signature& signature, const OperatorDesc& op,
   if (!CheckRanks(op, infer) || !CheckGroups(code, op, infer)) return;
   const auto sizes = OutputSizes(code, op, infer);
   if (sizes) infer.Output(code, output, *sizes);
-}
-
-int64_t Operations(const OperatorDesc& op) {
-  Sizes places = *TensorSlots(op, TensorRole::kOutput)[0].desc->sizes;
-  places[1] = 1;
-  return SaturatedProduct({SaturatedProduct(op.sizes(kFilter)), SaturatedProduct(places)});
 }
 
 // --- sums ----------------------------------------------------------------------------------------
@@ -289,11 +223,12 @@ std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& fiel
 }
 
 FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const std::vector<SourceMap> sources = Sources(op);
-  const auto taps = static_cast<size_t>(TapSources(op).count());
+  const std::vector<SourceMap> sources = SourcesOf(kProducts, op);
+  const size_t parameters = TensorSlots(op, TensorRole::kInput).size() - 2;
   const ZeroPoints zeros{ParameterOf(op, kInputZeroPoint, element, formula),
                          ParameterOf(op, kFilterZeroPoint, element, formula)};
-  return SumOfProducts(std::span(sources).first(2 * taps), element, zeros, formula);
+  return SumOfProducts(std::span(sources).first(sources.size() - parameters), element, zeros,
+                       formula);
 }
 
 // --- CONVOLUTION_INTEGER -------------------------------------------------------------------------
@@ -368,13 +303,13 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("CONVOLUTION_INTEGER", {kIntegerFields, "QSH-2", InferInteger},
                 Computed{.run = RunInteger,
-                         .sources = Sources,
-                         .operations = Operations,
+                         .sources = SourcesBy<kProducts>,
+                         .operations = OperationsBy<kProducts>,
                          .formula = IntegerMeaning}),
     OperatorRow("QUANTIZED_LINEAR_CONVOLUTION", {kQuantizedFields, "QSH-2", InferQuantized},
                 Computed{.run = RunQuantized,
-                         .sources = Sources,
-                         .operations = Operations,
+                         .sources = SourcesBy<kProducts>,
+                         .operations = OperationsBy<kProducts>,
                          .formula = QuantizedMeaning}),
 };
 
