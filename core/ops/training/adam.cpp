@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/ops/formula.h"
-#include "core/ops/inference.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::adam {
 namespace {
@@ -56,22 +56,17 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
 }
 
 // A moment depends on its previous value and the gradient; the parameters depend on all inputs.
-std::vector<SourceMap> Sources(const OperatorDesc& op) {
-  enum Slot : size_t { kX, kM, kV, kG, kT };
-  const auto at = [](size_t input, std::initializer_list<bool> outputs) -> SourceMap {
-    return [input,
-            needed = std::vector<bool>(outputs)](const Region& output) -> std::optional<Region> {
-      if (!needed[output.tensor]) return std::nullopt;
-      return Region{input, output.begin, output.sizes};
-    };
-  };
-  const size_t rank = op.sizes(kStep).size();
-  return {at(kX, {true, false, false}), at(kM, {true, true, false}), at(kV, {true, false, true}),
-          at(kG, {true, true, true}), [rank](const Region& output) -> std::optional<Region> {
-            if (output.tensor != 0) return std::nullopt;
-            return Region{kT, Dims::Filled(rank, 0), Dims::Filled(rank, 1)};
-          }};
-}
+constexpr TensorShape kTensors[] = {
+    {.tensor = &kParameters, .dims = "{S..}", .feeds = 0b001},
+    {.tensor = &kFirstMoment, .dims = "{S..}", .feeds = 0b011},
+    {.tensor = &kSecondMoment, .dims = "{S..}", .feeds = 0b101},
+    {&kGradient, "{S..}"},
+    {.tensor = &kStep, .dims = "{1..}", .feeds = 0b001},
+    {&kNewParameters, "{S..}"},
+    {&kNewFirstMoment, "{S..}"},
+    {&kNewSecondMoment, "{S..}"},
+};
+constexpr Signature kShapes = {"ADAM-1", "ADAM-1", kTensors};
 
 // Builds the formula of one element of an output.
 class AdamFormula {
@@ -99,7 +94,7 @@ class AdamFormula {
   }
 
  private:
-  FormulaNode Input(size_t i) { return formula_.Element(*Sources(op_)[i](element_)); }
+  FormulaNode Input(size_t i) { return formula_.Element(*SourcesOf(kShapes, op_)[i](element_)); }
   FormulaNode Number(const FieldOf<float>& field) {
     return formula_.Number(static_cast<double>(op_[field]));
   }
@@ -135,9 +130,10 @@ void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("ADAM_OPTIMIZER", {kFields, "ADAM-1", Infer},
-                Computed{.run = Run, .sources = Sources, .warn = Warn, .formula = Meaning},
-                {.in_place = true}),
+    OperatorRow(
+        "ADAM_OPTIMIZER", {kFields, "ADAM-1", Infer},
+        Computed{.run = Run, .sources = SourcesBy<kShapes>, .warn = Warn, .formula = Meaning},
+        {.in_place = true}),
 };
 
 }  // namespace
