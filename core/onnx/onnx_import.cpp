@@ -55,8 +55,8 @@ class Importer {
     ReadOutputs();
     JudgeLevels();
     if (!diagnostics_.has_errors()) SetOutputs();
-    if (diagnostics_.has_errors()) return {nullptr, Judged()};
-    return {Finish()};
+    if (diagnostics_.has_errors()) return {nullptr, Finish({})};
+    return {Finish(std::move(ports_of_outputs_))};
   }
 
  private:
@@ -435,37 +435,26 @@ class Importer {
     }
   }
 
-  std::shared_ptr<const NamedGraph> Finish() {
+  std::shared_ptr<const NamedGraph> Finish(std::vector<GraphPort> outputs) {
     auto named = std::make_shared<NamedGraph>();
-    named->outputs = std::move(ports_of_outputs_);
-    AddNodes(*named);
-    return named;
-  }
-
-  // The nodes of a refused model.
-  std::shared_ptr<const NamedGraph> Judged() {
-    auto named = std::make_shared<NamedGraph>();
-    AddNodes(*named);
-    return named;
-  }
-
-  void AddNodes(NamedGraph& named) {
     const std::vector<size_t> left = builder_.RemoveKnownNodes();
     for (ModelNode& node : nodes_) {
       node.begin = left[node.begin];
       node.end = left[node.end];
     }
-    named.inputs = std::move(inputs_);
-    named.nodes = std::move(nodes_);
-    named.graph = builder_.Take();
-    named.tensors.resize(named.graph.edges.size());
+    named->inputs = std::move(inputs_);
+    named->outputs = std::move(outputs);
+    named->nodes = std::move(nodes_);
+    named->graph = builder_.Take();
+    named->tensors.resize(named->graph.edges.size());
     for (const OnnxValue& value : builder_.values()) {
       if (value.edge == OnnxValue::kNoEdge) continue;
-      named.tensors[value.edge] = PortOf(value.name, value, value.edge);
+      named->tensors[value.edge] = PortOf(value.name, value, value.edge);
     }
-    for (const GraphPort& port : named.outputs) {
-      if (port.edge) named.tensors[*port.edge].name = port.name;
+    for (const GraphPort& port : named->outputs) {
+      if (port.edge) named->tensors[*port.edge].name = port.name;
     }
+    return named;
   }
 
   const OnnxSource& source_;
