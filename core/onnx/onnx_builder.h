@@ -24,7 +24,7 @@ class OnnxBuilder {
   FeatureLevel level() const { return level_; }
 
   // A value that nothing computes yet. Its address does not change.
-  OnnxValue& Add(std::string name, OnnxType type, const OnnxSizes& sizes = {});
+  OnnxValue& Add(std::string name, OnnxType type, const OnnxSizes& sizes);
 
   // Makes a value an input of the graph; `known` is the tensor bound to it, if any.
   void AddInput(OnnxValue& value, const ConstTensorView* known);

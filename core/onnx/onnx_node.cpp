@@ -114,9 +114,8 @@ std::vector<const OnnxOperand*> OperandsOf(const OperatorDesc& op, const OnnxSet
   return operands;
 }
 
-// An output that is stated to be empty.
 bool IsEmpty(const OnnxOperand& operand) {
-  return operand.desc.sizes && operand.value->empty();
+  return operand.value->empty();
 }
 
 // Leaves out what is empty among several outputs; true if an output is left.
@@ -136,9 +135,9 @@ bool DropEmptyOutputs(const OperatorInfo& info, OnnxSettings& settings) {
 }
 
 void RequireFewDimensions(const OnnxOperand& operand) {
-  if (!operand.desc.sizes || operand.desc.sizes->size() <= kMaxRank) return;
+  if (operand.desc.rank() <= kMaxRank) return;
   throw Refusal("ONX-1", "'{}' has {} dimensions; tensors of DirectML have 1 to {}",
-                operand.value->name, operand.desc.sizes->size(), kMaxRank);
+                operand.value->name, operand.desc.rank(), kMaxRank);
 }
 
 // Refuses a tensor that is larger in the descriptor than it is: a row has not looked at its sizes.
@@ -362,39 +361,20 @@ OnnxType OnnxCall::RequireType(int64_t number) const {
   return dmlop::RequireType(OnnxTypeOf(static_cast<int32_t>(number)));
 }
 
-OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type) {
-  if (output >= outputs_.size()) Refuse("ONX-3", "output {} is left out", output + 1);
-  OnnxValue& value = builder_.Add(std::string(node_.outputs[output]), type);
-  outputs_[output] = &value;
-  TensorDesc desc;
-  desc.data_type = type.type;
-  return {&value, desc};
-}
-
 OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& sizes) {
   return Out(output, type, sizes, sizes);
 }
 
 OnnxOperand OnnxCall::Out(size_t output, const OnnxType& type, const OnnxSizes& sizes,
                           const OnnxSizes& laid_out) {
-  OnnxOperand operand = Out(output, type);
-  operand.value->sizes = RequireSizes(sizes);
-  operand.desc = PackedDesc(type.type, laid_out);
-  return operand;
-}
-
-OnnxOperand OnnxCall::Temporary(const OnnxType& type) {
-  OnnxValue& value = builder_.Add(fmt::format("{}/{}", label_, ++temporaries_), type);
-  TensorDesc desc;
-  desc.data_type = type.type;
-  return {&value, desc};
+  if (output >= outputs_.size()) Refuse("ONX-3", "output {} is left out", output + 1);
+  outputs_[output] = &builder_.Add(std::string(node_.outputs[output]), type, RequireSizes(sizes));
+  return Reshaped(*outputs_[output], laid_out);
 }
 
 OnnxOperand OnnxCall::Temporary(const OnnxType& type, const OnnxSizes& sizes) {
-  OnnxOperand operand = Temporary(type);
-  operand.value->sizes = RequireSizes(sizes);
-  operand.desc = PackedDesc(type.type, sizes);
-  return operand;
+  return Packed(
+      builder_.Add(fmt::format("{}/{}", label_, ++temporaries_), type, RequireSizes(sizes)));
 }
 
 void OnnxCall::OutKnown(size_t output, const OnnxType& type, const OnnxSizes& sizes,
@@ -427,13 +407,8 @@ void OnnxCall::Emit(std::string_view name, const OnnxSettings& settings) {
   assert(operands.size() == slots.size());
   std::vector<OnnxValue*> values;
   for (size_t i = 0; i < slots.size(); ++i) {
-    OnnxValue* value = values.emplace_back(operands[i]->value);
-    const std::vector<uint32_t>& sizes = *slots[i].desc->sizes;
-    if (!operands[i]->desc.sizes) {
-      value->sizes.assign(sizes.begin(), sizes.end());
-      RequireSizes(value->sizes);
-    }
-    RequireRoom(*value, *slots[i].desc);
+    values.push_back(operands[i]->value);
+    RequireRoom(*values.back(), *slots[i].desc);
   }
   for (auto& fault : FaultsAt(builder_.level(), op)) {
     level_faults_.push_back({builder_.node_count(), std::move(fault)});

@@ -226,14 +226,12 @@ class OnnxCall {
   bool Wants(size_t output) const {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
   }
-  // The tensor that a descriptor fills. Sizes that are left out are those of the completed
-  // descriptor. `laid_out` are the sizes in the descriptor where they differ from ONNX's.
-  OnnxOperand Out(size_t output, const OnnxType& type);
+  // The tensor that a descriptor fills. `laid_out` are the sizes in the descriptor where they
+  // differ from ONNX's.
   OnnxOperand Out(size_t output, const OnnxType& type, const OnnxSizes& sizes);
   OnnxOperand Out(size_t output, const OnnxType& type, const OnnxSizes& sizes,
                   const OnnxSizes& laid_out);
   // A tensor between the node's descriptors, which may be read once it is filled.
-  OnnxOperand Temporary(const OnnxType& type);
   OnnxOperand Temporary(const OnnxType& type, const OnnxSizes& sizes);
   // An output whose elements are known, and a tensor of such elements for a descriptor. They are
   // copied.
