@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/integers.h"
 #include "core/base/text.h"
 
 namespace dmlop {
@@ -59,6 +60,29 @@ OnnxSizes CountedFrom(int64_t first, int64_t last) {
   OnnxSizes numbers(static_cast<size_t>(std::max<int64_t>(last - first + 1, 0)));
   std::iota(numbers.begin(), numbers.end(), first);
   return numbers;
+}
+
+void EmitFill(OnnxCall& call, OnnxOperand out, const Scalar& value) {
+  call.Emit("FILL_VALUE_CONSTANT",
+            {{"OutputTensor", std::move(out)}, {"ValueDataType", value.type}, {"Value", value}});
+}
+
+void EmitSequence(OnnxCall& call, OnnxOperand out, const Scalar& start, const Scalar& delta) {
+  call.Emit("FILL_VALUE_SEQUENCE", {{"OutputTensor", std::move(out)},
+                                    {"ValueDataType", start.type},
+                                    {"ValueStart", start},
+                                    {"ValueDelta", delta}});
+}
+
+void EmitGemm(OnnxCall& call, OnnxOperand a, bool trans_a, OnnxOperand b, bool trans_b,
+              OnnxOperand out, float alpha) {
+  call.Emit("GEMM", {{"ATensor", std::move(a)},
+                     {"BTensor", std::move(b)},
+                     {"OutputTensor", std::move(out)},
+                     {"TransA", trans_a ? "TRANSPOSE" : "NONE"},
+                     {"TransB", trans_b ? "TRANSPOSE" : "NONE"},
+                     {"Alpha", alpha},
+                     {"Beta", 0}});
 }
 
 OnnxOperand EmitPart(OnnxCall& call, OnnxOperand from, size_t axis, int64_t begin, int64_t size,
@@ -158,20 +182,16 @@ void RequireRank(const OnnxCall& call, const OnnxValue& value, size_t rank) {
 
 namespace {
 
-int64_t DividedUp(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 // The extent of a window with its gaps.
 int64_t ExtentOf(const OnnxWindows& windows, size_t d) {
   return (windows.sizes[d] - 1) * windows.dilations[d] + 1;
 }
 
 void SetSamePads(int64_t input, bool upper, size_t d, OnnxWindows& windows) {
-  windows.output[d] = DividedUp(input, windows.strides[d]);
+  windows.output[d] = CeilDiv(input, windows.strides[d]);
   const int64_t total = std::max<int64_t>(
       (windows.output[d] - 1) * windows.strides[d] + ExtentOf(windows, d) - input, 0);
-  windows.starts[d] = upper ? total / 2 : DividedUp(total, 2);
+  windows.starts[d] = upper ? total / 2 : CeilDiv(total, 2);
   windows.ends[d] = total - windows.starts[d];
 }
 
@@ -182,7 +202,7 @@ void SetOutput(OnnxCall& call, int64_t input, bool ceil, size_t d, OnnxWindows& 
                 ExtentOf(windows, d), input);
   }
   const int64_t stride = windows.strides[d];
-  windows.output[d] = (ceil ? DividedUp(steps, stride) : steps / stride) + 1;
+  windows.output[d] = (ceil ? CeilDiv(steps, stride) : steps / stride) + 1;
   // No window begins behind the elements.
   if (ceil && (windows.output[d] - 1) * stride >= input + windows.starts[d]) {
     --windows.output[d];
@@ -195,14 +215,8 @@ void SetOutput(OnnxCall& call, int64_t input, bool ceil, size_t d, OnnxWindows& 
 }
 
 void SetPads(const OnnxCall& call, OnnxWindows& windows) {
-  const size_t count = windows.sizes.size();
-  const auto pads = call.Ints("pads").value_or(OnnxSizes(2 * count, 0));
-  const bool are_right = pads.size() == 2 * count && std::ranges::all_of(pads, [](int64_t pad) {
-                           return 0 <= pad && pad <= kMostSize;
-                         });
-  if (!are_right)
-    call.Refuse("ONX-3", "pads {} for {}", ToString(pads), Counted(count, "dimension"));
-  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(count);
+  const OnnxSizes pads = PadsOf(call, windows.sizes.size());
+  const auto middle = pads.begin() + std::ssize(pads) / 2;
   windows.starts.assign(pads.begin(), middle);
   windows.ends.assign(middle, pads.end());
 }
@@ -214,6 +228,17 @@ void OnnxWindows::Fill(size_t count) {
   for (OnnxSizes* zeros : {&starts, &ends}) {
     if (zeros->size() < count) zeros->insert(zeros->begin(), count - zeros->size(), 0);
   }
+}
+
+OnnxSizes PadsOf(const OnnxCall& call, size_t spatial) {
+  OnnxSizes pads = call.Ints("pads").value_or(OnnxSizes(2 * spatial, 0));
+  if (call.name() == kDynamicPads && call.Has(2)) pads = call.Integers(2);
+  const bool are_right = pads.size() == 2 * spatial && std::ranges::all_of(pads, [](int64_t pad) {
+                           return 0 <= pad && pad <= kMostSize;
+                         });
+  if (!are_right)
+    call.Refuse("ONX-3", "pads {} for {}", ToString(pads), Counted(spatial, "dimension"));
+  return pads;
 }
 
 OnnxSizes SpatialSizes(const OnnxCall& call, const OnnxValue& value) {

@@ -48,6 +48,15 @@ OnnxValue& NumberOf(OnnxCall& call, OnnxType type, double number);
 // Integers from `first` to `last`.
 OnnxSizes CountedFrom(int64_t first, int64_t last);
 
+// Gives all elements of an output one value.
+void EmitFill(OnnxCall& call, OnnxOperand out, const Scalar& value);
+// Gives them start, start + delta, start + 2 delta and so on.
+void EmitSequence(OnnxCall& call, OnnxOperand out, const Scalar& start, const Scalar& delta);
+
+// Multiplies matrices, each transposed or not, and their product by alpha.
+void EmitGemm(OnnxCall& call, OnnxOperand a, bool trans_a, OnnxOperand b, bool trans_b,
+              OnnxOperand out, float alpha = 1);
+
 // Copies `size` elements along an axis, from `begin` on and `step` apart.
 OnnxOperand EmitPart(OnnxCall& call, OnnxOperand from, size_t axis, int64_t begin, int64_t size,
                      int64_t step = 1);
@@ -93,6 +102,11 @@ struct OnnxWindows {
   // Puts dimensions with a window of 1 in front, up to a number of them.
   void Fill(size_t count);
 };
+
+// The attribute pads, or an input in its place: for each spatial dimension the padding at its
+// start, then for each that at its end.
+inline constexpr std::string_view kDynamicPads = "ConvTransposeWithDynamicPads";
+OnnxSizes PadsOf(const OnnxCall& call, size_t spatial);
 
 // Takes the spatial sizes of the input and those of the windows. Refuses what does not fit.
 OnnxWindows WindowsOf(OnnxCall& call, const OnnxSizes& input, const OnnxSizes& windows);

@@ -133,10 +133,7 @@ void IsInf(OnnxCall& call) {
   const OnnxOperand output = call.Out(0, kOnnxBool, x.sizes);
   if (!positive && !negative) {
     call.Note("ORT's DirectML provider finds all infinities here");
-    call.Emit("FILL_VALUE_CONSTANT", {{"OutputTensor", output},
-                                      {"ValueDataType", DataType::kUint8},
-                                      {"Value", Scalar{DataType::kUint8, {}}}});
-    return;
+    return EmitFill(call, output, {DataType::kUint8, {}});
   }
   EmitUnary(call, "ELEMENT_WISE_IS_INFINITY", Packed(x), output,
             {{"InfinityMode", !negative   ? "POSITIVE"

@@ -163,11 +163,9 @@ void ReverseSequence(OnnxCall& call) {
   strides[batch] = 1;
   if (x.rank() > 2)
     call.Note("ORT's DirectML provider packs the lengths, which is right for 2 dimensions");
-  call.Emit(
-      "REVERSE_SUBSEQUENCES",
-      {{"InputTensor", Packed(x)},
-       {"SequenceLengthsTensor", AsType(Strided(call.In(1), sizes, strides), DataType::kUint64)},
-       {"OutputTensor", call.Out(0, x.type, x.sizes)},
+  EmitElements(
+      call, "REVERSE_SUBSEQUENCES", x.type,
+      {{"SequenceLengthsTensor", AsType(Strided(call.In(1), sizes, strides), DataType::kUint64)},
        {"Axis", time}});
 }
 
@@ -237,7 +235,7 @@ std::string_view PadModeOf(const OnnxCall& call) {
 }
 
 // The paddings at the start of each dimension, then those at the end.
-OnnxSizes PadsOf(const OnnxCall& call, size_t rank) {
+OnnxSizes AllPadsOf(const OnnxCall& call, size_t rank) {
   const OnnxSizes given =
       call.version() < 11 ? call.Ints("pads").value_or(OnnxSizes()) : call.Integers(1);
   const bool has_axes = call.version() >= 18 && call.Has(3);
@@ -285,7 +283,7 @@ OnnxValue& Cropped(OnnxCall& call, OnnxValue& x, OnnxSizes& pads) {
 void Pad(OnnxCall& call) {
   const OnnxType type = call.In(0).type;
   const std::string_view mode = PadModeOf(call);
-  OnnxSizes pads = PadsOf(call, call.In(0).rank());
+  OnnxSizes pads = AllPadsOf(call, call.In(0).rank());
   OnnxValue& x = Cropped(call, call.In(0), pads);
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(x.rank());
   OnnxSizes sizes = x.sizes;
@@ -295,8 +293,7 @@ void Pad(OnnxCall& call) {
   if (x.rank() == 0) {
     EmitUnary(call, "ELEMENT_WISE_IDENTITY", Packed(x), output);
   } else if (x.empty() && mode == "CONSTANT") {
-    call.Emit("FILL_VALUE_CONSTANT",
-              {{"OutputTensor", output}, {"ValueDataType", type.type}, {"Value", value}});
+    EmitFill(call, output, value);
   } else {
     EmitUnary(call, "PADDING1", Packed(x), output,
               {{"PaddingMode", mode},
@@ -371,10 +368,8 @@ void Range(OnnxCall& call) {
   const int64_t count = IsFloat(type.type)
                             ? FloatSteps(start.Number(0), limit.Number(0), delta.Number(0))
                             : IntegerSteps(start.Integer(0), limit.Integer(0), delta.Integer(0));
-  call.Emit("FILL_VALUE_SEQUENCE", {{"OutputTensor", call.Out(0, type, RequireSizes({count}))},
-                                    {"ValueDataType", type.type},
-                                    {"ValueStart", Scalar{type.type, start.Bytes(0)}},
-                                    {"ValueDelta", Scalar{type.type, delta.Bytes(0)}}});
+  EmitSequence(call, call.Out(0, type, {count}), {type.type, start.Bytes(0)},
+               {type.type, delta.Bytes(0)});
 }
 
 const OnnxRow kRows[] = {

@@ -17,27 +17,24 @@ void BatchNormalization(OnnxCall& call) {
   const auto parameter = [&](size_t input) {
     return Along(CastTo(call, call.In(input), x.type), 1, x.rank());
   };
-  call.Emit("BATCH_NORMALIZATION", {{"InputTensor", Packed(x)},
-                                    {"MeanTensor", parameter(3)},
-                                    {"VarianceTensor", parameter(4)},
-                                    {"ScaleTensor", parameter(1)},
-                                    {"BiasTensor", parameter(2)},
-                                    {"OutputTensor", call.Out(0, x.type, x.sizes)},
-                                    {"Spatial", true},
-                                    {"Epsilon", call.Float("epsilon", 1e-5F)}});
+  EmitElements(call, "BATCH_NORMALIZATION", x.type,
+               {{"MeanTensor", parameter(3)},
+                {"VarianceTensor", parameter(4)},
+                {"ScaleTensor", parameter(1)},
+                {"BiasTensor", parameter(2)},
+                {"Spatial", true},
+                {"Epsilon", call.Float("epsilon", 1e-5F)}});
 }
 
 void InstanceNormalization(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   if (x.rank() < 3) call.Refuse("ONX-4", "{} has no places", ToString(x.sizes));
-  call.Emit("MEAN_VARIANCE_NORMALIZATION1",
-            {{"InputTensor", Packed(x)},
-             {"ScaleTensor", Along(call.In(1), 1, x.rank())},
-             {"BiasTensor", Along(call.In(2), 1, x.rank())},
-             {"OutputTensor", call.Out(0, x.type, x.sizes)},
-             {"Axes", CountedFrom(2, static_cast<int64_t>(x.rank()) - 1)},
-             {"NormalizeVariance", true},
-             {"Epsilon", call.Float("epsilon", 1e-5F)}});
+  EmitElements(call, "MEAN_VARIANCE_NORMALIZATION1", x.type,
+               {{"ScaleTensor", Along(call.In(1), 1, x.rank())},
+                {"BiasTensor", Along(call.In(2), 1, x.rank())},
+                {"Axes", CountedFrom(2, static_cast<int64_t>(x.rank()) - 1)},
+                {"NormalizeVariance", true},
+                {"Epsilon", call.Float("epsilon", 1e-5F)}});
 }
 
 void MeanVarianceNormalization(OnnxCall& call) {
@@ -245,15 +242,18 @@ OnnxOperand RowsAt(OnnxCall& call, OnnxValue& table, OnnxValue& positions) {
   return rows;
 }
 
+// The positions of all tokens, from 0 on.
+OnnxOperand AllPositions(OnnxCall& call, const OnnxType& type, int64_t tokens) {
+  const OnnxOperand counted = call.Temporary(type, {1, tokens});
+  EmitSequence(call, counted, ScalarOf(type.type, 0), ScalarOf(type.type, 1));
+  return counted;
+}
+
 // Positions of the tokens: those of the input, or all from its one number on.
 OnnxValue& PositionsOf(OnnxCall& call, OnnxValue& given, int64_t tokens) {
   if (given.rank() == 2) return given;
+  const OnnxOperand counted = AllPositions(call, given.type, tokens);
   const OnnxSizes sizes = {1, tokens};
-  const OnnxOperand counted = call.Temporary(given.type, sizes);
-  call.Emit("FILL_VALUE_SEQUENCE", {{"OutputTensor", counted},
-                                    {"ValueDataType", given.type.type},
-                                    {"ValueStart", ScalarOf(given.type.type, 0)},
-                                    {"ValueDelta", ScalarOf(given.type.type, 1)}});
   return *EmitBinary(call, "ELEMENT_WISE_ADD", counted, BroadcastTo(given, sizes),
                      call.Temporary(given.type, sizes))
               .value;
@@ -315,26 +315,11 @@ void RotaryEmbedding(OnnxCall& call) {
 
 // --- EmbedLayerNormalization ---------------------------------------------------------------------
 
-OnnxValue& AllPositions(OnnxCall& call, int64_t tokens) {
-  const DataType type = DataType::kInt32;
-  const OnnxOperand counted = call.Temporary(kOnnxInt32, {1, tokens});
-  call.Emit("FILL_VALUE_SEQUENCE", {{"OutputTensor", counted},
-                                    {"ValueDataType", type},
-                                    {"ValueStart", ScalarOf(type, 0)},
-                                    {"ValueDelta", ScalarOf(type, 1)}});
-  return *counted.value;
-}
-
 // Counts the elements of the mask that are 1 in each row.
 void EmitMaskIndex(OnnxCall& call, const OnnxSizes& ids) {
   const OnnxSizes sizes = {ids[0]};
   const OnnxOperand out = call.Out(1, kOnnxInt32, sizes);
-  if (!call.Has(7)) {
-    call.Emit("FILL_VALUE_CONSTANT", {{"OutputTensor", out},
-                                      {"ValueDataType", DataType::kInt32},
-                                      {"Value", ScalarOf(DataType::kInt32, 0)}});
-    return;
-  }
+  if (!call.Has(7)) return EmitFill(call, out, ScalarOf(DataType::kInt32, 0));
   OnnxValue& mask = call.In(7);
   const OnnxOperand is_one = EmitBinary(call, "ELEMENT_WISE_LOGICAL_EQUALS", Packed(mask),
                                         BroadcastTo(NumberOf(call, mask.type, 1), mask.sizes),
@@ -349,7 +334,8 @@ void EmbedLayerNormalization(OnnxCall& call) {
   for (const OnnxValue* matrix : {&ids, &words}) RequireRank(call, *matrix, 2);
   const OnnxSizes sizes = {ids.sizes[0], ids.sizes[1], words.sizes[1]};
   const OnnxType type = words.type;
-  OnnxValue& positions = call.Has(8) ? call.In(8) : AllPositions(call, ids.sizes[1]);
+  OnnxValue& positions =
+      call.Has(8) ? call.In(8) : *AllPositions(call, kOnnxInt32, ids.sizes[1]).value;
   const bool has_segments = call.Has(1) && call.Has(4);
   const bool is_wanted = call.Wants(2);
   const auto place = [&](bool is_last) {

@@ -40,14 +40,8 @@ void Gemm(OnnxCall& call) {
 
 void MatMul(OnnxCall& call) {
   const OnnxProduct product = ProductOf(call, call.In(0), call.In(1));
-  call.Emit("GEMM",
-            {{"ATensor", product.a},
-             {"BTensor", product.b},
-             {"OutputTensor", call.Out(0, call.In(0).type, product.sizes, product.laid_out)},
-             {"TransA", "NONE"},
-             {"TransB", "NONE"},
-             {"Alpha", 1},
-             {"Beta", 0}});
+  EmitGemm(call, product.a, false, product.b, false,
+           call.Out(0, call.In(0).type, product.sizes, product.laid_out));
 }
 
 // --- convolutions --------------------------------------------------------------------------------
@@ -122,13 +116,8 @@ OnnxOperand EmitProduct(OnnxCall& call, bool is_output) {
   OnnxOperand of_a = OverBatch(a, left, batch), of_b = OverBatch(b, right, batch);
   OnnxOperand laid_out = Reshaped(*out.value, all);
   JoinBatches(call, {&of_a.desc, &of_b.desc, &laid_out.desc});
-  call.Emit("GEMM", {{"ATensor", of_a},
-                     {"BTensor", of_b},
-                     {"OutputTensor", laid_out},
-                     {"TransA", left.is_transposed ? "TRANSPOSE" : "NONE"},
-                     {"TransB", right.is_transposed ? "TRANSPOSE" : "NONE"},
-                     {"Alpha", call.Float("alpha", 1)},
-                     {"Beta", 0}});
+  EmitGemm(call, of_a, left.is_transposed, of_b, right.is_transposed, laid_out,
+           call.Float("alpha", 1));
   return out;
 }
 
@@ -318,7 +307,7 @@ char FirstOutside(const std::string& output, const std::string& input) {
 }
 
 // Takes both operands as matrices {.., h, k} and {.., w, k}.
-void EmitGemm(OnnxCall& call, const Equation& equation, const Sizes& sizes, char k) {
+void EmitMatrices(OnnxCall& call, const Equation& equation, const Sizes& sizes, char k) {
   const std::string &a = equation.inputs[0], &b = equation.inputs[1], &c = equation.output;
   const char h = FirstOutside(c, b), w = FirstOutside(c, a);
   std::string batch = c;
@@ -326,13 +315,9 @@ void EmitGemm(OnnxCall& call, const Equation& equation, const Sizes& sizes, char
   std::erase(batch, w);
   batch.insert(0, 2 - std::min<size_t>(batch.size(), 2), ' ');
   const OnnxOperand out = call.Out(0, call.In(0).type, Over(c, sizes));
-  call.Emit("GEMM", {{"ATensor", LaidOut(call.In(0), a, batch + h + k, sizes)},
-                     {"BTensor", LaidOut(call.In(1), b, batch + w + k, sizes)},
-                     {"OutputTensor", LaidOut(*out.value, c, batch + h + w, sizes)},
-                     {"TransA", "NONE"},
-                     {"TransB", "TRANSPOSE"},
-                     {"Alpha", 1},
-                     {"Beta", 0}});
+  EmitGemm(call, LaidOut(call.In(0), a, batch + h + k, sizes), false,
+           LaidOut(call.In(1), b, batch + w + k, sizes), true,
+           LaidOut(*out.value, c, batch + h + w, sizes));
 }
 
 bool HaveSameLabels(std::string a, std::string b) {
@@ -350,7 +335,7 @@ void EmitTwo(OnnxCall& call, const Equation& equation, const Sizes& sizes) {
     std::string batch = equation.output;
     std::erase(batch, FirstOutside(equation.output, b));
     std::erase(batch, FirstOutside(equation.output, a));
-    if (batch.size() <= 2) return EmitGemm(call, equation, sizes, summed[0]);
+    if (batch.size() <= 2) return EmitMatrices(call, equation, sizes, summed[0]);
   }
   const std::string all = equation.output + summed;
   const OnnxType type = call.In(0).type;

@@ -354,13 +354,8 @@ void MatMulNBits(OnnxCall& call) {
   OnnxSizes sizes = a.sizes;
   sizes.back() = n;
   const int64_t rows = CountOf({a.sizes.begin(), a.sizes.end() - 1});
-  call.Emit("GEMM", {{"ATensor", Reshaped(a, {rows, k})},
-                     {"BTensor", weights},
-                     {"OutputTensor", call.Out(0, a.type, sizes, {rows, n})},
-                     {"TransA", "NONE"},
-                     {"TransB", "TRANSPOSE"},
-                     {"Alpha", 1},
-                     {"Beta", 0}});
+  EmitGemm(call, Reshaped(a, {rows, k}), false, weights, true,
+           call.Out(0, a.type, sizes, {rows, n}));
 }
 
 const OnnxRow kRows[] = {

@@ -48,9 +48,7 @@ void ConstantOfShape(OnnxCall& call) {
     type = call.RequireType(value->type.number);
     scalar = {type.type, call.FirstOf(*value)};
   }
-  call.Emit("FILL_VALUE_CONSTANT", {{"OutputTensor", call.Out(0, type, sizes)},
-                                    {"ValueDataType", type.type},
-                                    {"Value", scalar}});
+  EmitFill(call, call.Out(0, type, sizes), scalar);
 }
 
 void Shape(OnnxCall& call) {
@@ -79,8 +77,7 @@ void EmitReshape(OnnxCall& call, const OnnxSizes& sizes) {
     call.Refuse("ONX-4", "{} has {} and {} {}", ToString(x.sizes),
                 Counted(CountOf(x.sizes), "element"), ToString(sizes), CountOf(sizes));
   }
-  call.Emit(call.row().operators,
-            {{"InputTensor", Packed(x)}, {"OutputTensor", call.Out(0, x.type, sizes, x.sizes)}});
+  EmitUnary(call, call.row().operators, Packed(x), call.Out(0, x.type, sizes, x.sizes));
 }
 
 void Identity(OnnxCall& call) {
@@ -95,9 +92,7 @@ void Dropout(OnnxCall& call) {
   EmitReshape(call, x.sizes);
   if (!call.Wants(1)) return;
   const OnnxType type = call.version() < 10 ? x.type : kOnnxBool;
-  call.Emit("FILL_VALUE_CONSTANT", {{"OutputTensor", call.Out(1, type, x.sizes)},
-                                    {"ValueDataType", type.type},
-                                    {"Value", ScalarOf(type.type, 1)}});
+  EmitFill(call, call.Out(1, type, x.sizes), ScalarOf(type.type, 1));
   call.Note("ORT's DirectML provider computes no mask here");
 }
 
@@ -199,15 +194,14 @@ void Transpose(OnnxCall& call) {
     to_sizes.push_back(x.sizes[static_cast<size_t>(axis)]);
     to_strides.push_back(strides[static_cast<size_t>(axis)]);
   }
-  call.Emit("ELEMENT_WISE_IDENTITY", {{"InputTensor", Strided(x, to_sizes, to_strides)},
-                                      {"OutputTensor", call.Out(0, x.type, to_sizes)}});
+  EmitUnary(call, "ELEMENT_WISE_IDENTITY", Strided(x, to_sizes, to_strides),
+            call.Out(0, x.type, to_sizes));
 }
 
 void Expand(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   const OnnxSizes sizes = BroadcastSizes(call, x.sizes, RequireSizes(call.Integers(1)));
-  call.Emit("ELEMENT_WISE_IDENTITY",
-            {{"InputTensor", BroadcastTo(x, sizes)}, {"OutputTensor", call.Out(0, x.type, sizes)}});
+  EmitUnary(call, "ELEMENT_WISE_IDENTITY", BroadcastTo(x, sizes), call.Out(0, x.type, sizes));
 }
 
 void Concat(OnnxCall& call) {
@@ -332,11 +326,10 @@ void Slice(OnnxCall& call) {
     windows[axis] = window.size;
     strides[axis] = step;
   }
-  call.Emit("SLICE1", {{"InputTensor", Packed(x)},
-                       {"OutputTensor", call.Out(0, x.type, sizes)},
-                       {"InputWindowOffsets", offsets},
-                       {"InputWindowSizes", windows},
-                       {"InputWindowStrides", strides}});
+  EmitUnary(call, "SLICE1", Packed(x), call.Out(0, x.type, sizes),
+            {{"InputWindowOffsets", offsets},
+             {"InputWindowSizes", windows},
+             {"InputWindowStrides", strides}});
 }
 
 const OnnxRow kRows[] = {

@@ -87,25 +87,12 @@ void MaxPool(OnnxCall& call) {
   EmitUnary(call, "MAX_POOLING2", pool.input, pool.output, pool.windows);
 }
 
-constexpr std::string_view kDynamicPads = "ConvTransposeWithDynamicPads";
-
-OnnxSizes Pads(const OnnxCall& call, size_t spatial) {
-  OnnxSizes pads = call.Ints("pads").value_or(OnnxSizes(2 * spatial, 0));
-  if (call.name() == kDynamicPads && call.Has(2)) pads = call.Integers(2);
-  const bool are_right = pads.size() == 2 * spatial && std::ranges::all_of(pads, [](int64_t pad) {
-                           return 0 <= pad && pad < (int64_t{1} << 31);
-                         });
-  if (!are_right)
-    call.Refuse("ONX-3", "pads {} for {}", ToString(pads), Counted(spatial, "dimension"));
-  return pads;
-}
-
 void MaxUnpool(OnnxCall& call) {
   OnnxValue& x = call.In(0);
   const OnnxSizes spatial = SpatialSizes(call, x);
   const OnnxSizes kernel = KernelShape(call, spatial.size(), nullptr);
   const OnnxSizes strides = SpatialNumbers(call, "strides", spatial.size());
-  const OnnxSizes pads = Pads(call, spatial.size());
+  const OnnxSizes pads = PadsOf(call, spatial.size());
   OnnxSizes output;
   for (size_t d = 0; d < spatial.size(); ++d) {
     output.push_back((spatial[d] - 1) * strides[d] - pads[d] - pads[d + spatial.size()] +
@@ -161,7 +148,7 @@ std::vector<Cut> CutsOf(OnnxCall& call, const OnnxSizes& input, const OnnxSizes&
                         const OnnxSizes& extents) {
   const size_t count = input.size();
   const auto shape = OutputShape(call, count);
-  const OnnxSizes pads = Pads(call, count);
+  const OnnxSizes pads = PadsOf(call, count);
   const auto added = call.Ints("output_padding").value_or(OnnxSizes(count, 0));
   if (added.size() != count) call.Refuse("ONX-3", "output_padding {}", ToString(added));
   const std::string_view auto_pad = call.Text("auto_pad", "NOTSET");
@@ -347,7 +334,7 @@ void Col2Im(OnnxCall& call) {
     call.Refuse("ONX-4", "{} with blocks {} is no image {}", ToString(x.sizes), ToString(block),
                 ToString(image));
   }
-  const OnnxSizes pads = Pads(call, image.size());
+  const OnnxSizes pads = PadsOf(call, image.size());
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(image.size());
   const OnnxSizes sizes = WithSpatial({x.sizes[0], x.sizes[1] / CountOf(block)}, image);
   const OnnxSizes starts(pads.begin(), middle), ends(middle, pads.end());
