@@ -12,13 +12,6 @@
 
 namespace dmlop {
 
-struct SignalLists {
-  std::list<std::string> temporaries;
-  std::list<std::string> trees;
-  std::list<pid_t> groups;
-  std::list<MappedRange::Entry> ranges;
-};
-
 namespace {
 
 // Signals whose default action ends a process, except for faults of its own, which dump core, and
@@ -251,45 +244,22 @@ class ListsHeld {
 
 }  // namespace
 
-ProcessGroup::ProcessGroup(pid_t leader) {
+template <typename Entry, std::list<Entry> SignalLists::*kList>
+ListedForSignals<Entry, kList>::ListedForSignals(Entry entry) {
   const ListsHeld held;
-  entry_ = Lists().groups.insert(Lists().groups.end(), leader);
+  std::list<Entry>& list = Lists().*kList;
+  entry_ = list.insert(list.end(), std::move(entry));
 }
 
-ProcessGroup::~ProcessGroup() {
+template <typename Entry, std::list<Entry> SignalLists::*kList>
+ListedForSignals<Entry, kList>::~ListedForSignals() {
   const ListsHeld held;
-  Lists().groups.erase(entry_);
+  (Lists().*kList).erase(entry_);
 }
 
-TemporaryTree::TemporaryTree(std::string path) {
-  const ListsHeld held;
-  entry_ = Lists().trees.insert(Lists().trees.end(), std::move(path));
-}
-
-TemporaryTree::~TemporaryTree() {
-  const ListsHeld held;
-  Lists().trees.erase(entry_);
-}
-
-TemporaryPath::TemporaryPath(std::string path) {
-  const ListsHeld held;
-  entry_ = Lists().temporaries.insert(Lists().temporaries.end(), std::move(path));
-}
-
-TemporaryPath::~TemporaryPath() {
-  const ListsHeld held;
-  Lists().temporaries.erase(entry_);
-}
-
-MappedRange::MappedRange(const void* address, size_t size, std::string name) {
-  const ListsHeld held;
-  entry_ = Lists().ranges.insert(Lists().ranges.end(),
-                                 {static_cast<const std::byte*>(address), size, std::move(name)});
-}
-
-MappedRange::~MappedRange() {
-  const ListsHeld held;
-  Lists().ranges.erase(entry_);
-}
+template class ListedForSignals<std::string, &SignalLists::temporaries>;
+template class ListedForSignals<std::string, &SignalLists::trees>;
+template class ListedForSignals<pid_t, &SignalLists::groups>;
+template class ListedForSignals<MappedBytes, &SignalLists::ranges>;
 
 }  // namespace dmlop

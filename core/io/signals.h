@@ -47,38 +47,46 @@ class LastWords {
   std::thread waiting_;
 };
 
-// A file that a signal removes.
-class TemporaryPath {
- public:
-  explicit TemporaryPath(std::string path);
-  TemporaryPath(const TemporaryPath&) = delete;
-  TemporaryPath& operator=(const TemporaryPath&) = delete;
-  ~TemporaryPath();
-
-  const std::string& get() const { return *entry_; }
-
- private:
-  std::list<std::string>::iterator entry_;
+// A part of a file in memory, and the file's name in messages.
+struct MappedBytes {
+  const std::byte* begin;
+  size_t size;
+  std::string name;
 };
 
-// A memory-mapped file; `name` is the file's name in messages.
-class MappedRange {
+// What the signals are about.
+struct SignalLists {
+  std::list<std::string> temporaries;  // files
+  std::list<std::string> trees;        // folders
+  std::list<pid_t> groups;
+  std::list<MappedBytes> ranges;
+};
+
+// An entry of such a list, which is in it from construction to destruction.
+template <typename Entry, std::list<Entry> SignalLists::*kList>
+class ListedForSignals {
  public:
-  MappedRange(const void* address, size_t size, std::string name);
-  MappedRange(const MappedRange&) = delete;
-  MappedRange& operator=(const MappedRange&) = delete;
-  ~MappedRange();
+  explicit ListedForSignals(Entry entry);
+  ListedForSignals(const ListedForSignals&) = delete;
+  ListedForSignals& operator=(const ListedForSignals&) = delete;
+  ~ListedForSignals();
+
+  const Entry& get() const { return *entry_; }
 
  private:
-  struct Entry {
-    const std::byte* begin;
-    size_t size;
-    std::string name;
-  };
-  friend struct SignalLists;
-
-  std::list<Entry>::iterator entry_;
+  typename std::list<Entry>::iterator entry_;
 };
+
+// A file, and a folder with all that is in it, that a signal removes.
+using TemporaryPath = ListedForSignals<std::string, &SignalLists::temporaries>;
+using TemporaryTree = ListedForSignals<std::string, &SignalLists::trees>;
+
+// A memory-mapped file.
+using MappedRange = ListedForSignals<MappedBytes, &SignalLists::ranges>;
+
+// Other processes that a signal ends first: all of the process group of this leader. It must be
+// made while the signals are held in which the group was started.
+using ProcessGroup = ListedForSignals<pid_t, &SignalLists::groups>;
 
 // --- requests to end -----------------------------------------------------------------------------
 
@@ -96,33 +104,6 @@ class EndRequest {
   ~EndRequest();
 
   static bool has_come();
-};
-
-// Other processes that a signal ends first: all of a process group. It must be made while the
-// signals are held in which the group was started.
-class ProcessGroup {
- public:
-  explicit ProcessGroup(pid_t leader);
-  ProcessGroup(const ProcessGroup&) = delete;
-  ProcessGroup& operator=(const ProcessGroup&) = delete;
-  ~ProcessGroup();
-
- private:
-  std::list<pid_t>::iterator entry_;
-};
-
-// A folder that a signal removes with all that is in it.
-class TemporaryTree {
- public:
-  explicit TemporaryTree(std::string path);
-  TemporaryTree(const TemporaryTree&) = delete;
-  TemporaryTree& operator=(const TemporaryTree&) = delete;
-  ~TemporaryTree();
-
-  const std::string& get() const { return *entry_; }
-
- private:
-  std::list<std::string>::iterator entry_;
 };
 
 }  // namespace dmlop

@@ -153,7 +153,7 @@ MappedFile::MappedFile(int descriptor, size_t size, int protection, int flags,
                        const std::string& name)
     : address_(Map(descriptor, size, protection, flags, name)),
       size_(size),
-      range_(address_, size, name) {}
+      range_({static_cast<const std::byte*>(address_), size, name}) {}
 
 MappedFile::~MappedFile() {
   munmap(address_, size_);
