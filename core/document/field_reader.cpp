@@ -28,14 +28,6 @@ std::string CounterpartOf(const OperatorInfo& info, std::span<const OperatorInfo
   return nearest == nullptr ? OneOf(fusable) : fmt::format(" (did you mean '{}'?)", nearest->name);
 }
 
-std::vector<const OperatorInfo*> FusableIn(ActivationHost host) {
-  std::vector<const OperatorInfo*> fusable;
-  for (const OperatorInfo* info : Operators()) {
-    if (info->fusable.In(host)) fusable.push_back(info);
-  }
-  return fusable;
-}
-
 class FieldReader {
  public:
   FieldReader(const Field& field, const ValueReader& values) : field_(field), values_(values) {}
@@ -262,6 +254,12 @@ bool NamesOperator(JsonCursor value, const Field& field, const OperatorDesc& op)
 }
 
 }  // namespace
+
+std::vector<const OperatorInfo*> FusableIn(ActivationHost host) {
+  std::vector<const OperatorInfo*> fusable(Operators().begin(), Operators().end());
+  std::erase_if(fusable, [&](const OperatorInfo* info) { return !info->fusable.In(host); });
+  return fusable;
+}
 
 const OperatorInfo* ReadOperatorType(JsonCursor object, const ValueReader& values,
                                      std::span<const OperatorInfo* const> among) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/diagnostic.h"
 #include "core/document/value_reader.h"
@@ -62,6 +63,9 @@ class OperatorObject {
 //
 //   FUS-2   an operator that cannot be a fused activation
 //   FUS-4   a fused activation has no tensors
+
+// The operators that may be fused.
+std::vector<const OperatorInfo*> FusableIn(ActivationHost host);
 
 // Returns the row of the operator that an object names by its "type"; null if there is none, which
 // is reported with an operator that is possible there.

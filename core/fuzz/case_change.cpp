@@ -302,11 +302,7 @@ void CaseDraft::InsertDims(size_t first, size_t count) {
 }
 
 void CaseDraft::EraseEntry(const Field& field, size_t entry) {
-  std::map<std::string, TensorOrigin> moved;
-  for (size_t i = 0; i < op.fields().size(); ++i) {
-    if (op.fields()[i] != &field) continue;
-    EraseAt(std::get<std::vector<TensorDesc>>(op.values()[i]), entry, 1);
-  }
+  EraseAt(std::get<std::vector<TensorDesc>>(ValueOf(op, field.name)), entry, 1);
   for (size_t k = entry;; ++k) {
     const auto next = origins.find(fmt::format("{}/{}", field.name, k + 1));
     const std::string here = fmt::format("{}/{}", field.name, k);

@@ -9,7 +9,7 @@
 
 #include "core/document/document_json.h"
 #include "core/document/operator_document.h"
-#include "core/fuzz/case_change.h"
+#include "core/fuzz/setting.h"
 
 namespace dmlop {
 namespace {
@@ -68,14 +68,12 @@ bool MayBeLeftOut(const OperatorInfo& info, const std::vector<std::string>& name
 
 // The first activation of a host that has a field or, if none has, the first one.
 std::string_view ActivationWith(ActivationHost host, std::string_view field) {
-  std::string_view first;
-  for (const OperatorInfo* info : Operators()) {
-    if (!info->fusable.In(host)) continue;
-    if (first.empty()) first = info->name;
+  const std::vector<const OperatorInfo*> all = FusableIn(host);
+  for (const OperatorInfo* info : all) {
     const Field* found = FindField(*info, field);
     if (found != nullptr && !found->is_tensor()) return info->name;
   }
-  return first;
+  return all.empty() ? std::string_view() : all.front()->name;
 }
 
 // A descriptor with nothing but a value at a path, which is the first entry of every array.
@@ -262,9 +260,7 @@ std::map<std::string, int64_t> KeptFields::NumbersKept(const OperatorDesc& befor
   for (const PlainValue& plain : PlainValuesOf(now)) {
     if (kept.contains(plain.path.substr(0, plain.path.find('/')))) keep(plain.path);
   }
-  for (const TensorSlot& slot : TensorSlots(begun_)) {
-    for (size_t d = 0; d < slot.desc->rank(); ++d) keep(fmt::format("{}/Sizes/{}", slot.path, d));
-  }
+  for (const std::string& path : SizePathsOf(begun_)) keep(path);
   return kept;
 }
 

@@ -7,12 +7,14 @@
 #include <numeric>
 #include <utility>
 
+#include "core/document/operator_document.h"
 #include "core/fuzz/elements.h"
 
 namespace dmlop {
 namespace {
 
 constexpr int64_t kUsualElements = 400;
+constexpr float kPlainFactors[] = {1.0f, 0.0f, -0.0f, -1.0f, 0.5f, 3.0f, 6.0f, -0.75f};
 
 bool IsLeftOut(const FieldValue& value) {
   return std::holds_alternative<std::monostate>(value);
@@ -240,11 +242,10 @@ class DescDrawer {
     const bool has_batches =
         std::any_of(sizes_.begin(), sizes_.end() - std::min<ptrdiff_t>(2, std::ssize(sizes_)),
                     [](uint32_t size) { return size != 1; });
-    std::vector<const OperatorInfo*> fusable;
-    for (const OperatorInfo* info : Operators()) {
-      if (has_batches && info->name == "ACTIVATION_SOFTMAX") continue;
-      if (info->fusable.In(host)) fusable.push_back(info);
-    }
+    std::vector<const OperatorInfo*> fusable = FusableIn(host);
+    std::erase_if(fusable, [&](const OperatorInfo* info) {
+      return has_batches && info->name == "ACTIVATION_SOFTMAX";
+    });
     if (fusable.empty()) return {};
     std::vector<OperatorDesc> activations;
     while (activations.size() < count) {
@@ -335,22 +336,20 @@ uint32_t DescEntropy::Size(uint64_t most) const {
 
 float DescEntropy::Factor() const {
   if (limits_.open) return RandomFactor(*this);
-  const float plain[] = {1.0f, 0.0f, -0.0f, -1.0f, 0.5f, 3.0f, 6.0f, -0.75f};
   constexpr float kMax = std::numeric_limits<float>::max();
   const float ends[] = {kMax, -kMax, std::numeric_limits<float>::min(),
                         std::numeric_limits<float>::denorm_min()};
   if (OneIn(16)) return OneOf(ends);
-  if (OneIn(2)) return OneOf(plain);
+  if (OneIn(2)) return OneOf(kPlainFactors);
   return static_cast<float>(Int(-4000, 4000)) / 1000;
 }
 
 float RandomFactor(const Entropy& from) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const float plain[] = {1.0f, 0.0f, -0.0f, -1.0f, 0.5f, 3.0f, 6.0f, -0.75f};
   const float special[] = {kInfinity, -kInfinity, std::nanf(""),
                            std::numeric_limits<float>::denorm_min(),
                            std::numeric_limits<float>::max()};
-  if (from.OneIn(3)) return from.OneOf(plain);
+  if (from.OneIn(3)) return from.OneOf(kPlainFactors);
   if (from.OneIn(8)) return from.OneOf(special);
   float factor;
   RandomEngine engine = from.Fork();

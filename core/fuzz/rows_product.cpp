@@ -189,18 +189,14 @@ OperatorDesc DrawGateActivation(const DescEntropy& from) {
   return activation;
 }
 
-struct Network {
-  uint32_t gates;
-  size_t activations;
-};
-
-void DrawNetwork(const DescEntropy& from, const Network& network, OperatorDesc& op) {
+void DrawNetwork(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
+  const uint32_t gates = op.name() == "RNN" ? 1 : op.name() == "GRU" ? 3 : 4;
   const uint32_t steps = from.Few(3, 12);
   const uint32_t items = from.SmallSize(3, 18);
   const uint32_t inputs = from.SmallSize(5, 33);
   const uint32_t units = from.SmallSize(3, 18);
   const uint32_t directions = Get<uint32_t>(op, "Direction") == 2 ? 2 : 1;
-  const uint32_t rows = network.gates * units;
+  const uint32_t rows = gates * units;
   const Sizes state = {1, directions, items, units};
   const std::array<std::pair<std::string_view, Sizes>, 11> tensors = {{
       {"InputTensor", {1, steps, items, inputs}},
@@ -229,21 +225,12 @@ void DrawNetwork(const DescEntropy& from, const Network& network, OperatorDesc& 
       if (name == field->name) desc.sizes = sizes;
     }
   }
+  const size_t activation_count = directions * std::max(gates - 1, 1u);
   std::vector<OperatorDesc> activations;
-  while (activations.size() < network.activations * directions) {
+  while (activations.size() < activation_count) {
     activations.push_back(DrawGateActivation(from));
   }
   Set(op, "ActivationDescs", activations);
-}
-
-void DrawRnn(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
-  DrawNetwork(from, {1, 1}, op);
-}
-void DrawGru(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
-  DrawNetwork(from, {3, 2}, op);
-}
-void DrawLstm(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
-  DrawNetwork(from, {4, 3}, op);
 }
 
 // --- attention -----------------------------------------------------------------------------------
@@ -362,9 +349,9 @@ constexpr SizesRow kProductRows[] = {
     {"MATRIX_MULTIPLY_INTEGER_TO_FLOAT", DrawMatrices},
     {"QUANTIZED_LINEAR_CONVOLUTION", DrawIntegerConvolution},
     {"QUANTIZED_LINEAR_MATRIX_MULTIPLY", DrawMatrices},
-    {"GRU", DrawGru},
-    {"LSTM", DrawLstm},
-    {"RNN", DrawRnn},
+    {"GRU", DrawNetwork},
+    {"LSTM", DrawNetwork},
+    {"RNN", DrawNetwork},
     {"MULTIHEAD_ATTENTION", DrawAttention, true},
     {"MULTIHEAD_ATTENTION1", DrawAttention, true},
 };

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <span>
 #include <utility>
+
+#include "core/document/operator_document.h"
 
 namespace dmlop {
 namespace {
@@ -224,9 +227,9 @@ std::string_view WithoutRoot(std::string_view of) {
 
 }  // namespace
 
-std::vector<std::string> SizePathsOf(const OperatorDesc& op) {
+std::vector<std::string> SizePathsOf(const OperatorDesc& op, std::optional<TensorRole> role) {
   std::vector<std::string> paths;
-  for (const TensorSlot& slot : TensorSlots(op)) {
+  for (const TensorSlot& slot : role ? TensorSlots(op, *role) : TensorSlots(op)) {
     for (size_t d = 0; d < slot.desc->rank(); ++d) {
       paths.push_back(fmt::format("{}/Sizes/{}", slot.path, d));
     }
@@ -335,29 +338,19 @@ std::vector<SettingValue> NumbersToTry(SettingKind kind, bool may_be_negative, b
   return NumbersOf(kIntegers);
 }
 
-template <typename Names>
-std::vector<SettingValue> WordsFrom(const Names& names) {
+template <typename List, typename NameOf = std::identity>
+std::vector<SettingValue> WordsFrom(const List& list, NameOf name_of = {}) {
   std::vector<SettingValue> words;
-  for (const auto& name : names) words.emplace_back(std::string(name));
+  for (const auto& one : list) words.emplace_back(std::string(std::invoke(name_of, one)));
   return words;
 }
 
 std::vector<SettingValue> EnumeratorsOf(const Setting& setting) {
   if (setting.field->kind == FieldKind::kEnum) return WordsFrom(setting.field->names.names);
-  std::vector<SettingValue> names;
-  for (const OperatorInfo* info : ActivationsOf(setting.field->host)) {
-    names.emplace_back(std::string(info->name));
-  }
-  return names;
+  return WordsFrom(FusableIn(setting.field->host), &OperatorInfo::name);
 }
 
 }  // namespace
-
-std::vector<const OperatorInfo*> ActivationsOf(ActivationHost host) {
-  std::vector<const OperatorInfo*> all(Operators().begin(), Operators().end());
-  std::erase_if(all, [&](const OperatorInfo* info) { return !info->fusable.In(host); });
-  return all;
-}
 
 std::vector<DataType> TypesFor(const OperatorDesc& op, const Field& field) {
   const SupportTable* table = SupportFor(op);
@@ -393,13 +386,8 @@ std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc
       return EnumeratorsOf(setting);
     case SettingKind::kLayout:
       return WordsFrom(kLayoutKinds);
-    case SettingKind::kType: {
-      std::vector<SettingValue> names;
-      for (const DataType type : TypesFor(op, *setting.field)) {
-        names.emplace_back(std::string(Name(type)));
-      }
-      return names;
-    }
+    case SettingKind::kType:
+      return WordsFrom(TypesFor(op, *setting.field), [](DataType type) { return Name(type); });
     case SettingKind::kValues:
       return {};
     default:

@@ -50,8 +50,9 @@ inline constexpr std::string_view kAbsent = "absent";
 // Lists the settings of a case, but not the classes of values.
 std::vector<Setting> SettingsOf(const CaseChanger& changer);
 
-// The paths of the sizes of all tensors.
-std::vector<std::string> SizePathsOf(const OperatorDesc& op);
+// The paths of the sizes of all tensors, or of those with a role.
+std::vector<std::string> SizePathsOf(const OperatorDesc& op,
+                                     std::optional<TensorRole> role = std::nullopt);
 
 // Only the symbols of its sizes: sizes that change together are one. Sizes that cannot change are
 // none.
@@ -68,8 +69,7 @@ SettingValue DefaultOf(const PlainValue& plain);
 // passed, which tell residues and bounds apart.
 std::vector<SettingValue> ValuesToTry(const Setting& setting, const OperatorDesc& op, bool many);
 
-// The operators that may be fused, and the types that tensors of a field may have.
-std::vector<const OperatorInfo*> ActivationsOf(ActivationHost host);
+// The types that tensors of a field may have.
 std::vector<DataType> TypesFor(const OperatorDesc& op, const Field& field);
 
 // The value that a descriptor has for a setting: none if it has no such thing. If its rank is not

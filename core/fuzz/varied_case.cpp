@@ -6,17 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/document/operator_document.h"
 #include "core/tensor/element.h"
 
 namespace dmlop {
 namespace {
 
 // --- drafts --------------------------------------------------------------------------------------
-
-FieldValue& ValueOfField(OperatorDesc& op, const Field& field) {
-  const auto fields = op.fields();
-  return op.values()[static_cast<size_t>(std::ranges::find(fields, &field) - fields.begin())];
-}
 
 // An activation with plain fields: LEAKY_RELU with an Alpha of 1 would be none.
 OperatorDesc PlainActivation(const OperatorInfo& info) {
@@ -36,7 +32,7 @@ OperatorDesc PlainActivation(const OperatorInfo& info) {
 
 // The simplest activation is one without fields.
 const OperatorInfo& SimplestActivation(ActivationHost host) {
-  const auto all = ActivationsOf(host);
+  const auto all = FusableIn(host);
   return **std::ranges::min_element(all, {},
                                     [](const OperatorInfo* info) { return info->fields.size(); });
 }
@@ -117,7 +113,7 @@ class DraftMaker {
   }
 
   void SetActivation(CaseDraft& draft, const std::string& name) {
-    auto& all = std::get<std::vector<OperatorDesc>>(ValueOfField(draft.op, *setting_.field));
+    auto& all = std::get<std::vector<OperatorDesc>>(ValueOf(draft.op, setting_.field->name));
     const size_t slash = setting_.path.find('/');
     all[slash == std::string::npos ? 0 : std::stoul(setting_.path.substr(slash + 1))] =
         PlainActivation(*FindOperator(name));
@@ -125,7 +121,7 @@ class DraftMaker {
   }
 
   void Remove(CaseDraft& draft) {
-    ValueOfField(draft.op, *setting_.field) = FieldValue();
+    ValueOf(draft.op, setting_.field->name) = FieldValue();
     std::erase_if(draft.origins, [&](const auto& origin) {
       return origin.first == setting_.path || origin.first.starts_with(setting_.path + "/");
     });
@@ -135,7 +131,7 @@ class DraftMaker {
   void AddTensorOrField() {
     const Field& field = *setting_.field;
     CaseDraft draft = begun_;
-    FieldValue& value = ValueOfField(draft.op, field);
+    FieldValue& value = ValueOf(draft.op, field.name);
     if (field.kind == FieldKind::kTensor) return AddTensor(field);
     if (field.kind == FieldKind::kScaleBias) value = ScaleBias{2, 1};
     if (field.kind == FieldKind::kActivation) {
@@ -153,7 +149,7 @@ class DraftMaker {
     const auto add = [&](std::optional<std::vector<uint32_t>> sizes) {
       tensor.sizes = std::move(sizes);
       drafts_.push_back(begun_);
-      ValueOfField(drafts_.back().op, field) = tensor;
+      ValueOf(drafts_.back().op, field.name) = tensor;
     };
     if (field.role == TensorRole::kOutput) return add(std::nullopt);
     const auto slots = TensorSlots(begun_.op);
@@ -165,7 +161,7 @@ class DraftMaker {
   // Takes the last tensors out, or else the first ones; repeats the last one.
   void SetCount(CaseDraft draft, size_t count) {
     const Field& field = *setting_.field;
-    const size_t before = std::get<std::vector<TensorDesc>>(ValueOfField(draft.op, field)).size();
+    const size_t before = std::get<std::vector<TensorDesc>>(ValueOf(draft.op, field.name)).size();
     CaseDraft other = draft;
     for (size_t i = count; i < before; ++i) {
       draft.EraseEntry(field, count);
@@ -179,7 +175,7 @@ class DraftMaker {
   }
 
   static void Repeat(CaseDraft& draft, const Field& field, size_t entry) {
-    auto& tensors = std::get<std::vector<TensorDesc>>(ValueOfField(draft.op, field));
+    auto& tensors = std::get<std::vector<TensorDesc>>(ValueOf(draft.op, field.name));
     const TensorDesc last = tensors.back();
     tensors.push_back(last);
     draft.origins[fmt::format("{}/{}", field.name, entry)] =
@@ -191,7 +187,7 @@ class DraftMaker {
     for (const bool at_end : {true, false}) {
       drafts_.push_back(begun_);
       auto& axes =
-          std::get<std::vector<uint32_t>>(ValueOfField(drafts_.back().op, *setting_.field));
+          std::get<std::vector<uint32_t>>(ValueOf(drafts_.back().op, setting_.field->name));
       if (axes.size() > count) {
         const auto out = static_cast<std::ptrdiff_t>(at_end ? 0 : axes.size() - count);
         axes.erase(axes.begin(), axes.begin() + out);
@@ -245,14 +241,9 @@ class DraftMaker {
 };
 
 int64_t SizesThatDiffer(const OperatorDesc& from, TensorRole role, const OperatorDesc& op) {
-  int64_t differ = 0;
-  for (const TensorSlot& slot : TensorSlots(from, role)) {
-    for (size_t d = 0; d < slot.desc->rank(); ++d) {
-      const std::string path = fmt::format("{}/Sizes/{}", slot.path, d);
-      differ += NumberAt(from, path) != NumberAt(op, path);
-    }
-  }
-  return differ;
+  return std::ranges::count_if(SizePathsOf(from, role), [&](const std::string& path) {
+    return NumberAt(from, path) != NumberAt(op, path);
+  });
 }
 
 // Counts how many sizes and plain values were changed beside what the draft asked for.
