@@ -64,8 +64,7 @@ int64_t InputBytesOf(const BenchCase& of) {
 
 std::vector<TensorView> OutputsOf(const OperatorDesc& desc) {
   std::vector<TensorView> outputs;
-  for (const TensorSlot& tensor : TensorSlots(desc)) {
-    if (tensor.role() == TensorRole::kInput) continue;
+  for (const TensorSlot& tensor : TensorSlots(desc, TensorRole::kOutput)) {
     outputs.push_back({nullptr, *tensor.desc->data_type, LayoutOf(*tensor.desc)});
   }
   return outputs;
@@ -243,8 +242,7 @@ namespace {
 // The operator's inputs, whose values are still to be made up.
 std::vector<LoadedTensor> EmptyInputs(const OperatorDesc& desc) {
   std::vector<LoadedTensor> inputs;
-  for (const TensorSlot& slot : TensorSlots(desc)) {
-    if (slot.role() == TensorRole::kOutput) continue;
+  for (const TensorSlot& slot : TensorSlots(desc, TensorRole::kInput)) {
     inputs.push_back({{nullptr, *slot.desc->data_type, LayoutOf(*slot.desc)}, nullptr, {}});
   }
   return inputs;
