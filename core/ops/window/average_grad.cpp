@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -100,7 +101,7 @@ WeightedSource Weights(const OperatorDesc& op, const ConstTensorView& input) {
   return source;
 }
 
-// If all windows of an element have the same count, it is a sum divided by that, otherwise a sum of
+// If all windows have the same count, an element is a sum divided by that, otherwise a sum of
 // parts. Sums of parts are faster if rows fill vectors, if windows are large, or if strides leave
 // few neighbours.
 constexpr int64_t kLongRow = 32;
@@ -116,36 +117,19 @@ class Shares {
         gradient_(gradient),
         source_(Weights(op, gradient)) {}
 
-  // Computes the part that begins at `begin`: dimension by dimension the elements before and after
-  // those with even shares, and finally these.
-  void Run(Dims begin, TensorView part) const {
+  // Computes the part that begins at `begin`.
+  void Run(const Dims& begin, const TensorView& part) const {
     const bool has_long_rows = part.type == DataType::kFloat32 &&
                                part.layout.sizes.back() >= kLongRow &&
                                gradient_.layout.sizes.back() > 1;
-    if (has_long_rows || !AreSmall() || AreLarge(begin, part)) return SumShares(begin, part);
-    int64_t divisor = 1;
-    for (size_t d = 2; d < dims_.size(); ++d) {
-      const int64_t size = part.layout.sizes[d];
-      const Even even = EvenOf(d, {begin[d], begin[d] + size});
-      if (even.divisor > kMostShares / divisor) return SumShares(begin, part);
-      divisor *= even.divisor;
-      const Range inside = {even.positions.begin - begin[d], even.positions.end - begin[d]};
-      SumUneven(d, {0, inside.begin}, begin, part);
-      SumUneven(d, {inside.end, size}, begin, part);
-      part = part.Slice(d, inside.begin, inside.count());
-      begin[d] += inside.begin;
-      if (inside.count() == 0) return;
-    }
-    ForEachResidue(part, [&](const Dims& residue) { SumEven(begin, residue, divisor, part); });
+    const auto divisor = has_long_rows || !AreSmall() || AreLarge(begin, part)
+                             ? std::nullopt
+                             : DivisorOf(begin, part.layout.sizes);
+    if (!divisor) return SumShares(begin, part);
+    ForEachResidue(part, [&](const Dims& residue) { SumEven(begin, residue, *divisor, part); });
   }
 
  private:
-  // The positions of one dimension whose windows all have the count `divisor`.
-  struct Even {
-    Range positions;
-    int64_t divisor;
-  };
-
   bool AreSmall() const {
     int64_t taps = 1;
     int64_t residues = 1;
@@ -158,24 +142,21 @@ class Shares {
     return true;
   }
 
-  // Counts rise to the greatest one and then fall, so the first and the last window suffice.
-  Even EvenOf(size_t d, Range positions) const {
-    const int64_t windows = gradient_.layout.sizes[d];
-    const auto count = [&](int64_t window) { return dims_[d].TapCount(window, counts_padding_); };
+  // Returns the count of all windows that reach a part; none if there are several.
+  std::optional<int64_t> DivisorOf(const Dims& begin, const Dims& sizes) const {
     int64_t divisor = 1;
-    for (int64_t window = 0; window < windows; ++window) {
-      divisor = std::max(divisor, count(window));
+    for (size_t d = kFirstSpatial; d < dims_.size(); ++d) {
+      const Range windows =
+          dims_[d].OutputsReaching({begin[d], begin[d] + sizes[d]}, gradient_.layout.sizes[d]);
+      const auto count = [&](int64_t window) { return dims_[d].TapCount(window, counts_padding_); };
+      const int64_t first = windows.count() > 0 ? count(windows.begin) : 1;
+      for (int64_t window = windows.begin; window < windows.end; ++window) {
+        if (count(window) != first) return std::nullopt;
+      }
+      if (first > kMostShares / divisor) return std::nullopt;
+      divisor *= first;
     }
-    const auto is_even = [&](int64_t position) {
-      const Range reaching = dims_[d].OutputsReaching({position, position + 1}, windows);
-      return reaching.count() == 0 ||
-             (count(reaching.begin) == divisor && count(reaching.end - 1) == divisor);
-    };
-    Range even = {positions.begin, positions.begin};
-    while (even.begin < positions.end && !is_even(even.begin)) ++even.begin;
-    even.end = even.begin;
-    while (even.end < positions.end && is_even(even.end)) ++even.end;
-    return {even, divisor};
+    return divisor;
   }
 
   bool AreLarge(const Dims& begin, const TensorView& part) const {
@@ -219,12 +200,6 @@ class Shares {
     } else {
       SumTaps(source_, begin, part);
     }
-  }
-
-  void SumUneven(size_t d, Range positions, Dims begin, const TensorView& part) const {
-    if (positions.count() <= 0) return;
-    begin[d] += positions.begin;
-    SumShares(begin, part.Slice(d, positions.begin, positions.count()));
   }
 
   // Elements that are a stride apart belong to adjacent windows.
