@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
 #include "app/compare/judgement.h"
 #include "core/base/error.h"
+#include "core/base/parse_number.h"
 #include "core/compare/alignment.h"
 #include "core/tensor/visit_data_type.h"
 #include "core/units/units.h"
@@ -61,13 +61,9 @@ std::optional<uint64_t> UlpBetween(const DeviceValue& actual, DataType type, dou
 
 double ValueOfBits(std::string_view digits, std::string_view text, DataType type) {
   ElementBytes bytes{};
-  uint64_t bits = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [rest, error] = std::from_chars(digits.data(), end, bits, 16);
-  if (digits.size() != 2 * ByteWidth(type) || error != std::errc() || rest != end) {
-    RefuseValue(text, type);
-  }
-  std::memcpy(bytes.data(), &bits, ByteWidth(type));
+  const auto bits = ParseNumber<uint64_t>(digits, 16);
+  if (digits.size() != 2 * ByteWidth(type) || !bits) RefuseValue(text, type);
+  std::memcpy(bytes.data(), &*bits, ByteWidth(type));
   return ValueOf(type, bytes.data());
 }
 
@@ -82,10 +78,9 @@ VariedValue VariedValueOf(const VariedRun& varied, const Computation& original,
 
 DeviceValue ValueFrom(std::string_view text, DataType type) {
   if (text.starts_with("0x")) return {ValueOfBits(text.substr(2), text, type), type};
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) RefuseValue(text, type);
+  const auto number = ParseNumber<double>(text);
+  if (!number) RefuseValue(text, type);
+  double value = *number;
   VisitDataType(AllTypes(), type, [&]<typename T>() {
     if constexpr (!std::is_integral_v<T>) value = AsDouble(FromDouble<T>(value));
   });

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/parse_number.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/document/operator_case.h"
@@ -45,16 +46,13 @@ NamedFile NamedFileOf(const std::string& argument, const std::vector<std::string
 // "NAME:NUMBER" of -f; the name may have colons.
 std::pair<std::string, int64_t> FreeSizeOf(const std::string& argument) {
   const size_t colon = argument.rfind(':');
-  const std::string_view text = std::string_view(argument).substr(std::min(colon, argument.size()));
-  int64_t size = 0;
-  const char* begin = text.data() + (text.empty() ? 0 : 1);
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(begin, end, size);
-  if (colon == 0 || error != std::errc() || rest != end || size < 1 || size > 0x7FFFFFFF) {
+  const bool has_name = colon != std::string::npos && colon > 0;
+  const auto size = ParseNumber<int64_t>(std::string_view(argument).substr(colon + 1));
+  if (!has_name || !size || *size < 1 || *size > 0x7FFFFFFF) {
     throw Error(ErrorKind::kUsage, "-f {}: expected NAME:SIZE with a free size of the model",
                 argument);
   }
-  return {argument.substr(0, colon), size};
+  return {argument.substr(0, colon), *size};
 }
 
 // "NAME:2,3" of -b.

@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <initializer_list>
 #include <limits>
@@ -20,6 +19,7 @@
 
 #include "app/exit_status.h"
 #include "app/options/options.h"
+#include "core/base/parse_number.h"
 #include "core/base/text.h"
 #include "core/tensor/data_type.h"
 
@@ -85,10 +85,7 @@ CLI::Option* AddChoice(CLI::App& command, const std::string& name, const std::st
 // Parses a decimal number without sign or fraction; null if it is none, or too large.
 template <typename T>
 std::optional<T> ParseWhole(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && !text.starts_with('-') ? std::optional(value) : std::nullopt;
+  return text.starts_with('-') ? std::nullopt : ParseNumber<T>(text);
 }
 
 // A decimal number from `least` to `most`, stored in any type that takes a T.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <set>
 
@@ -12,6 +11,7 @@
 #include "app/graph/graph_model.h"
 #include "app/run/model_tensors.h"
 #include "core/base/error.h"
+#include "core/base/parse_number.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/tensor/nibbles.h"
@@ -110,13 +110,6 @@ Nodes NodesFilling(const RunnableModel& model, Is&& is) {
   return found;
 }
 
-std::optional<size_t> NumberIn(const std::string& text) {
-  size_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-}
-
 // Goes from the surest to the loosest reading of a name.
 Nodes NodesCalled(const RunnableModel& model, const std::string& name) {
   Nodes found = NodesThat(model, [&](const Node& node) { return node.full_name == name; });
@@ -135,7 +128,7 @@ Nodes NodesCalled(const RunnableModel& model, const std::string& name) {
     }
   }
   if (found.empty()) {
-    const auto number = NumberIn(name);
+    const auto number = ParseNumber<size_t>(name);
     found = NodesFilling(model, [&](size_t i) { return number == i + 1; });
   }
   return found;

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
+#include "core/base/parse_number.h"
 #include "core/document/random_values.h"
 
 namespace dmlop {
@@ -249,15 +249,11 @@ std::optional<FuzzCaseId> ParseFuzzCaseName(std::string_view name) {
   const size_t second = name.rfind('/');
   const size_t first = second == name.npos || second == 0 ? name.npos : name.rfind('/', second - 1);
   if (first == name.npos) return std::nullopt;
-  FuzzCaseId id{FindOperator(name.substr(0, first)), 0, 0};
-  const auto read = [](std::string_view digits, uint64_t& number) {
-    const char* end = digits.data() + digits.size();
-    const auto result = std::from_chars(digits.data(), end, number);
-    return result.ec == std::errc() && result.ptr == end;
-  };
-  const bool has_numbers = read(name.substr(first + 1, second - first - 1), id.seed) &&
-                           read(name.substr(second + 1), id.index);
-  return id.info != nullptr && has_numbers ? std::optional(id) : std::nullopt;
+  const OperatorInfo* info = FindOperator(name.substr(0, first));
+  const auto seed = ParseNumber<uint64_t>(name.substr(first + 1, second - first - 1));
+  const auto index = ParseNumber<uint64_t>(name.substr(second + 1));
+  if (info == nullptr || !seed || !index) return std::nullopt;
+  return FuzzCaseId{info, *seed, *index};
 }
 
 }  // namespace dmlop

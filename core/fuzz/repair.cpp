@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/parse_number.h"
 #include "core/fuzz/case_change.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -36,10 +36,8 @@ std::vector<std::string_view> WordsIn(std::string_view text) {
 std::vector<int64_t> NumbersIn(std::string_view text) {
   std::vector<int64_t> numbers;
   for (const std::string_view word : WordsIn(text)) {
-    int64_t number = 0;
-    const char* const end = word.data() + word.size();
-    const auto [stop, fault] = std::from_chars(word.data(), end, number);
-    if (fault == std::errc() && stop == end) numbers.push_back(number);
+    const auto number = ParseNumber<int64_t>(word);
+    if (number) numbers.push_back(*number);
   }
   return numbers;
 }

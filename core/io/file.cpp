@@ -12,12 +12,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/parse_number.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
 #include "core/io/temporary_file.h"
@@ -189,10 +189,8 @@ std::optional<int> DescriptorOf(const std::string& path) {
   }
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(folder)) continue;
-    int number = 0;
-    const char* end = path.data() + path.size();
-    const auto [stop, error] = std::from_chars(path.data() + folder.size(), end, number);
-    if (error == std::errc() && stop == end && number >= 0) return number;
+    const auto number = ParseNumber<int>(std::string_view(path).substr(folder.size()));
+    if (number && *number >= 0) return number;
   }
   return std::nullopt;
 }

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/parse_number.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
 #include "core/io/npz.h"
@@ -249,10 +249,7 @@ LoadedTensor LoadInput(const std::string& path, const TensorDesc& desc, FileShap
 std::optional<uint64_t> ParseOffset(std::string_view text) {
   const bool is_hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   if (is_hexadecimal) text.remove_prefix(2);
-  uint64_t offset = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, offset, is_hexadecimal ? 16 : 10);
-  return error == std::errc() && stop == end ? std::optional(offset) : std::nullopt;
+  return ParseNumber<uint64_t>(text, is_hexadecimal ? 16 : 10);
 }
 
 RawPath ParseRawPath(const std::string& path) {

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
 #include "core/base/integers.h"
+#include "core/base/parse_number.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
 #include "core/io/file.h"
@@ -159,9 +159,8 @@ class TensorProtoParser {
   }
 
   uint64_t Bytes(std::string_view key, std::string_view text) {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
+    const auto number = ParseNumber<uint64_t>(text);
+    if (number) return *number;
     External().fault =
         fmt::format("the {} of its external data is '{}', which is no number of bytes", key,
                     text.substr(0, 40));
