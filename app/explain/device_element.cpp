@@ -8,7 +8,7 @@
 
 #include "app/compare/judgement.h"
 #include "core/base/error.h"
-#include "core/base/parse_number.h"
+#include "core/base/text.h"
 #include "core/compare/alignment.h"
 #include "core/tensor/visit_data_type.h"
 #include "core/units/units.h"

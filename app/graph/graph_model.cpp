@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/parse_number.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/document/operator_case.h"
@@ -30,7 +29,7 @@ std::string Suggestion(const std::string& name, const std::vector<std::string>& 
 
 // Takes NAME=FILE apart; the name is empty if there is none.
 NamedFile NamedFileOf(const std::string& argument, const std::vector<std::string>& names,
-                    std::string_view what) {
+                      std::string_view what) {
   for (size_t at = argument.rfind('='); at != std::string::npos && at > 0;
        at = argument.rfind('=', at - 1)) {
     if (Has(names, argument.substr(0, at)))

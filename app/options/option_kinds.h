@@ -19,7 +19,6 @@
 
 #include "app/exit_status.h"
 #include "app/options/options.h"
-#include "core/base/parse_number.h"
 #include "core/base/text.h"
 #include "core/tensor/data_type.h"
 

@@ -11,7 +11,6 @@
 #include "app/graph/graph_model.h"
 #include "app/run/model_tensors.h"
 #include "core/base/error.h"
-#include "core/base/parse_number.h"
 #include "core/base/spelling.h"
 #include "core/base/text.h"
 #include "core/tensor/nibbles.h"

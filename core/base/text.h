@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text: letters of ASCII whatever the locale, words, and characters in UTF-8.
+// Text: letters of ASCII whatever the locale, numbers, words, and characters in UTF-8.
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,6 +33,18 @@ inline std::string LowerCase(std::string_view text) {
 constexpr bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return LowerCase(x) == LowerCase(y); });
+}
+
+// --- numbers -------------------------------------------------------------------------------------
+
+// Returns the number that all of a text is, in a base of ten unless said otherwise; null if it is
+// none, or out of T's range.
+template <typename T, typename... Base>
+std::optional<T> ParseNumber(std::string_view text, Base... base) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, base...);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
 // --- lists of words, separated by single spaces --------------------------------------------------

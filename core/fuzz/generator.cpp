@@ -8,7 +8,7 @@
 
 #include "core/base/integers.h"
 #include "core/base/parallel.h"
-#include "core/base/parse_number.h"
+#include "core/base/text.h"
 #include "core/document/random_values.h"
 
 namespace dmlop {

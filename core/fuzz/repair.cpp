@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/parse_number.h"
 #include "core/fuzz/case_change.h"
 
 #include <fmt/format.h>

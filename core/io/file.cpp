@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/parse_number.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
 #include "core/io/temporary_file.h"

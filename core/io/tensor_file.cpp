@@ -9,7 +9,6 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/parse_number.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
 #include "core/io/npz.h"

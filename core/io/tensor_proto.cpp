@@ -8,7 +8,6 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "core/base/integers.h"
-#include "core/base/parse_number.h"
 #include "core/base/progress.h"
 #include "core/base/text.h"
 #include "core/io/file.h"
