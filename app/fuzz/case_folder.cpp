@@ -161,9 +161,9 @@ std::optional<LoadedCase> ReadCaseOf(const Descriptor& descriptor, const std::st
   Document document = ReadDocument(descriptor, kHighestFeatureLevel, {confine}, diagnostics);
   if (document.model) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{}: is a model; dmlop validate --print-complete makes descriptors of "
-                            "its dispatchables, each of which can be a case",
-                            descriptor.name));
+                "{}: is a model; dmlop validate --print-complete makes descriptors of "
+                "its dispatchables, each of which can be a case",
+                descriptor.name);
   }
   if (!document.op) return std::nullopt;
   OperatorCase files(*document.op);

@@ -280,8 +280,8 @@ class Replay {
 
   DeviceVerdict InCompany(const Finding& finding, Device& device) const {
     if (finding.company.empty()) {
-      throw Error(ErrorKind::kFileSystem,
-                  fmt::format("{}/{}/{} has no cases", folder_, finding.folder(), kCaseList));
+      throw Error(ErrorKind::kFileSystem, "{}/{}/{} has no cases", folder_, finding.folder(),
+                  kCaseList);
     }
     return {device.FailsInCompany(finding.company) ? CaseClass::kCompany : CaseClass::kDone};
   }

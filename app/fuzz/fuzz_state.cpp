@@ -55,8 +55,8 @@ std::vector<const OperatorInfo*> ChosenOperators(const std::vector<std::string>&
   for (const std::string& word : words) {
     const auto called = OperatorsCalled(word);
     if (called.empty()) {
-      throw Error(ErrorKind::kUsage, fmt::format("'{}' is no operator, and no group of operators{}",
-                                                 word, DidYouMeanOperator(word)));
+      throw Error(ErrorKind::kUsage, "'{}' is no operator, and no group of operators{}", word,
+                  DidYouMeanOperator(word));
     }
     for (const OperatorInfo* info : called) {
       if (std::ranges::find(chosen, info) == chosen.end()) chosen.push_back(info);
@@ -70,12 +70,13 @@ DescriptorChange ChangeOf(const std::string& word) {
   const size_t equals = word.find('=');
   const std::string pointer = word.substr(0, equals);
   if (equals == std::string::npos || !pointer.starts_with("/desc/")) {
-    throw Error(ErrorKind::kUsage, fmt::format("--set '{}' is not a field and its value, such as "
-                                               "/desc/Direction=FORWARD",
-                                               word));
+    throw Error(ErrorKind::kUsage,
+                "--set '{}' is not a field and its value, such as "
+                "/desc/Direction=FORWARD",
+                word);
   }
   const std::string value = word.substr(equals + 1);
-  const bool is_json = Json::accept(value);
+  const bool is_json = IsJson(value);
   return {pointer, is_json ? value : OneLine(Json(value)), ""};
 }
 

@@ -2,7 +2,6 @@
 #include "app/fuzz/device.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -74,8 +73,7 @@ class ShellProcess {
 
  private:
   [[noreturn]] static void Fail(int error) {
-    throw Error(ErrorKind::kFileSystem,
-                fmt::format("no engine can be started: {}", std::strerror(error)));
+    throw Error(ErrorKind::kFileSystem, "no engine can be started: {}", std::strerror(error));
   }
 
   void Start(const std::string& command, int write_end) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/engine/copy/copy_views.h"
+#include "core/ops/inference.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop {

@@ -119,6 +119,10 @@ std::string WrittenText(const Json& json, std::optional<size_t> indent) {
 
 }  // namespace
 
+bool IsJson(std::string_view text) {
+  return Json::accept(text);
+}
+
 Json NumberJson(double value) {
   return std::isfinite(value) ? Json(value) : Json(NumberText(value));
 }

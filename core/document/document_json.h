@@ -15,6 +15,9 @@ namespace dmlop {
 
 using Json = nlohmann::ordered_json;
 
+// Returns whether a text is a JSON value.
+bool IsJson(std::string_view text);
+
 // Returns a number as JSON; infinities and NaN become strings that a descriptor accepts.
 Json NumberJson(double value);
 // Returns the exact value of an element.

@@ -372,7 +372,7 @@ std::optional<DescriptorChange> ParseDescriptorChange(std::string_view id) {
   const std::string pointer(id.substr(0, end));
   if (end == sign) {
     const std::string value(id.substr(end + 1));
-    return Json::accept(value) ? std::optional(DescriptorChange{pointer, value, ""}) : std::nullopt;
+    return IsJson(value) ? std::optional(DescriptorChange{pointer, value, ""}) : std::nullopt;
   }
   const std::string other(id.substr(end + kExchange.size()));
   if (!IsPointer(other) || !other.starts_with(kDesc) || !pointer.starts_with(kDesc)) {

@@ -13,6 +13,7 @@
 #include "core/arithmetic/varied_values.h"
 #include "core/base/error.h"
 #include "core/base/spelling.h"
+#include "core/document/document_json.h"
 
 namespace dmlop {
 namespace {
@@ -32,10 +33,9 @@ bool IsWithin(const ArithmeticVariation& variation) {
 void RequireJson(std::string_view option, const std::string& id) {
   const size_t end = std::min(id.find('='), id.size());
   const std::string value = id.substr(std::min(end + 1, id.size()));
-  if (Json::accept(value)) return;
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} {}: expected a value in JSON, such as '{}=\"{}\"'", option, id,
-                          id.substr(0, end), value.empty() ? "VALUE" : value));
+  if (IsJson(value)) return;
+  throw Error(ErrorKind::kUsage, "{} {}: expected a value in JSON, such as '{}=\"{}\"'", option, id,
+              id.substr(0, end), value.empty() ? "VALUE" : value);
 }
 
 [[noreturn]] void RefuseId(std::string_view option, const std::string& id) {
@@ -43,14 +43,12 @@ void RequireJson(std::string_view option, const std::string& id) {
   const std::vector<std::string> ids = VariationIds();
   const std::string base = WithoutDetails(id);
   if (IsPlaceId(id)) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} {}: has no such details; expected {}", option,
-                                               id, FormOfPlace(id)));
+    throw Error(ErrorKind::kUsage, "{} {}: has no such details; expected {}", option, id,
+                FormOfPlace(id));
   }
   if (std::ranges::find(ids, base) == ids.end()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} {}: there is no such variation{}", option, id,
-                            DidYouMeanOneOf(
-                                base, {std::vector<std::string_view>(ids.begin(), ids.end())})));
+    throw Error(ErrorKind::kUsage, "{} {}: there is no such variation{}", option, id,
+                DidYouMeanOneOf(base, {std::vector<std::string_view>(ids.begin(), ids.end())}));
   }
   std::vector<std::string> details;
   for (const ArithmeticVariation& variation : AllArithmeticVariations()) {
@@ -60,13 +58,11 @@ void RequireJson(std::string_view option, const std::string& id) {
     }
   }
   if (details.empty()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} {}: {} has no details", option, id, base));
+    throw Error(ErrorKind::kUsage, "{} {}: {} has no details", option, id, base);
   }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} {}: {} has no such detail{}", option, id, base,
-                          DidYouMeanOneOf(
-                              id.substr(base.size() + 1),
-                              {std::vector<std::string_view>(details.begin(), details.end())})));
+  throw Error(ErrorKind::kUsage, "{} {}: {} has no such detail{}", option, id, base,
+              DidYouMeanOneOf(id.substr(base.size() + 1),
+                              {std::vector<std::string_view>(details.begin(), details.end())}));
 }
 
 size_t OutputCount(const OperatorDesc& op) {
@@ -206,16 +202,16 @@ void VariedRun::Add(std::string_view option, const std::string& id) {
   if (!variation) RefuseId(option, id);
   if (variation->kind == ArithmeticKind::kFastFunctions) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} {}: says how far a device is off, not what it computes; there is "
-                            "nothing to run",
-                            option, id));
+                "{} {}: says how far a device is off, not what it computes; there is "
+                "nothing to run",
+                option, id);
   }
   const ArithmeticVariation* other = within();
   if (other != nullptr && IsWithin(*variation)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("{} {}: excludes {}; only changes of the descriptor and of places, "
-                            "inputs-* and flush-subnormals go with others",
-                            option, id, other->id()));
+                "{} {}: excludes {}; only changes of the descriptor and of places, "
+                "inputs-* and flush-subnormals go with others",
+                option, id, other->id());
   }
   arithmetics_.push_back(*variation);
 }
@@ -247,8 +243,8 @@ bool VariedRun::RoundsTowardZero() const {
 void VariedRun::RequireConcern(const Computation& computation) const {
   for (const ArithmeticVariation& variation : arithmetics_) {
     if (Concerns(variation, computation)) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("{} {}: makes no difference to {} of these types",
-                                               option_, variation.id(), computation.op.name()));
+    throw Error(ErrorKind::kUsage, "{} {}: makes no difference to {} of these types", option_,
+                variation.id(), computation.op.name());
   }
 }
 
@@ -259,7 +255,7 @@ Computation VariedRun::Changed(const OperatorDesc& op, InputViews inputs) const 
     const auto changed = dmlop::Changed(computation, changes_, why);
     if (!changed) {
       const std::string reason = why.list().empty() ? "it is not valid" : why.list()[0].message;
-      throw Error(ErrorKind::kUsage, fmt::format("{} {}: {}", option_, changes_[0].id(), reason));
+      throw Error(ErrorKind::kUsage, "{} {}: {}", option_, changes_[0].id(), reason);
     }
     computation = *changed;
   }
@@ -273,8 +269,7 @@ Computation VariedRun::Changed(const OperatorDesc& op, InputViews inputs) const 
   for (const auto& [id, place] : places_) {
     const auto moved = place.Changed(computation);
     if (!moved || !FitsAny(place, *moved)) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{} {}: {}", option_, id, MisfitText(place, computation.op)));
+      throw Error(ErrorKind::kUsage, "{} {}: {}", option_, id, MisfitText(place, computation.op));
     }
     computation = *moved;
   }

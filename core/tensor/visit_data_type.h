@@ -12,54 +12,29 @@
 namespace dmlop {
 
 template <typename T>
-struct DataTypeTraits;
+extern const DataType kDataTypeOf;  // of elements of the C++ type
 template <>
-struct DataTypeTraits<float> {
-  static constexpr DataType kType = DataType::kFloat32;
-};
+inline constexpr DataType kDataTypeOf<float> = DataType::kFloat32;
 template <>
-struct DataTypeTraits<Half> {
-  static constexpr DataType kType = DataType::kFloat16;
-};
+inline constexpr DataType kDataTypeOf<Half> = DataType::kFloat16;
 template <>
-struct DataTypeTraits<double> {
-  static constexpr DataType kType = DataType::kFloat64;
-};
+inline constexpr DataType kDataTypeOf<double> = DataType::kFloat64;
 template <>
-struct DataTypeTraits<uint64_t> {
-  static constexpr DataType kType = DataType::kUint64;
-};
+inline constexpr DataType kDataTypeOf<uint64_t> = DataType::kUint64;
 template <>
-struct DataTypeTraits<uint32_t> {
-  static constexpr DataType kType = DataType::kUint32;
-};
+inline constexpr DataType kDataTypeOf<uint32_t> = DataType::kUint32;
 template <>
-struct DataTypeTraits<uint16_t> {
-  static constexpr DataType kType = DataType::kUint16;
-};
+inline constexpr DataType kDataTypeOf<uint16_t> = DataType::kUint16;
 template <>
-struct DataTypeTraits<uint8_t> {
-  static constexpr DataType kType = DataType::kUint8;
-};
+inline constexpr DataType kDataTypeOf<uint8_t> = DataType::kUint8;
 template <>
-struct DataTypeTraits<int64_t> {
-  static constexpr DataType kType = DataType::kInt64;
-};
+inline constexpr DataType kDataTypeOf<int64_t> = DataType::kInt64;
 template <>
-struct DataTypeTraits<int32_t> {
-  static constexpr DataType kType = DataType::kInt32;
-};
+inline constexpr DataType kDataTypeOf<int32_t> = DataType::kInt32;
 template <>
-struct DataTypeTraits<int16_t> {
-  static constexpr DataType kType = DataType::kInt16;
-};
+inline constexpr DataType kDataTypeOf<int16_t> = DataType::kInt16;
 template <>
-struct DataTypeTraits<int8_t> {
-  static constexpr DataType kType = DataType::kInt8;
-};
-
-template <typename T>
-inline constexpr DataType kDataTypeOf = DataTypeTraits<T>::kType;
+inline constexpr DataType kDataTypeOf<int8_t> = DataType::kInt8;
 
 // A list of element types. The same list serves a validator and drives a loop, so that the two
 // cannot disagree.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/units/units.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -78,9 +76,9 @@ class Measurement {
   void RequireFewer(int64_t too_many, std::string_view format) const {
     if (errors_.most_terms < too_many) return;
     throw Error(ErrorKind::kUsage,
-                fmt::format("sums of {} are no tolerance for {} terms: from {} on, zeros would "
-                            "pass; --units N allows less",
-                            format, errors_.most_terms, too_many));
+                "sums of {} are no tolerance for {} terms: from {} on, zeros would "
+                "pass; --units N allows less",
+                format, errors_.most_terms, too_many);
   }
 
   void Allow() {
