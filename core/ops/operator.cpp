@@ -30,6 +30,11 @@ std::vector<Slot> SlotsOf(Op& op, std::optional<TensorRole> role = std::nullopt)
   return slots;
 }
 
+size_t TensorCountOf(const FieldValue& value) {
+  if (const auto* tensors = std::get_if<std::vector<TensorDesc>>(&value)) return tensors->size();
+  return std::holds_alternative<TensorDesc>(value) ? 1 : 0;
+}
+
 void FillInCounts(OperatorDesc& op) {
   for (size_t i = 0; i + 1 < op.fields().size(); ++i) {
     if (op.fields()[i]->kind != FieldKind::kCount) continue;
@@ -170,20 +175,18 @@ std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role) {
 size_t SlotNumber(const OperatorDesc& op, const TensorSlot& slot) {
   size_t number = 0;
   for (size_t i = 0; i < op.fields().size() && op.fields()[i] != slot.field; ++i) {
-    const FieldValue& value = op.values()[i];
-    if (std::holds_alternative<TensorDesc>(value)) ++number;
-    if (const auto* tensors = std::get_if<std::vector<TensorDesc>>(&value)) {
-      number += tensors->size();
-    }
+    number += TensorCountOf(op.values()[i]);
   }
   const size_t slash = slot.path.find('/');
   return slash == std::string::npos ? number : number + std::stoull(slot.path.substr(slash + 1));
 }
 
-std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field) {
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (slots[i].field == &field) return i;
+std::optional<size_t> NumberInRole(const OperatorDesc& op, const Field& field) {
+  size_t number = 0;
+  for (size_t i = 0; i < op.fields().size(); ++i) {
+    const size_t count = op.fields()[i]->role == field.role ? TensorCountOf(op.values()[i]) : 0;
+    if (count > 0 && op.fields()[i] == &field) return number;
+    number += count;
   }
   return std::nullopt;
 }

@@ -195,8 +195,29 @@ std::vector<MutableTensorSlot> TensorSlots(OperatorDesc& op);
 std::vector<TensorSlot> TensorSlots(const OperatorDesc& op, TensorRole role);
 // The number of a tensor among those that are there.
 size_t SlotNumber(const OperatorDesc& op, const TensorSlot& slot);
-// The number of an input among those that are there.
-std::optional<size_t> InputNumber(const OperatorDesc& op, const Field& field);
+// The number of a tensor among those of its role that are there; none if it is left out.
+std::optional<size_t> NumberInRole(const OperatorDesc& op, const Field& field);
+
+// Views of tensors by field. A tensor that is left out has no data.
+class FieldViews {
+ public:
+  FieldViews(const OperatorDesc& op, InputViews inputs, OutputViews outputs)
+      : op_(op), inputs_(inputs), outputs_(outputs) {}
+
+  ConstTensorView input(const Field& field) const { return Find(field, inputs_); }
+  TensorView output(const Field& field) const { return Find(field, outputs_); }
+
+ private:
+  template <typename View>
+  View Find(const Field& field, std::span<const View> views) const {
+    const std::optional<size_t> number = NumberInRole(op_, field);
+    return number ? views[*number] : View();
+  }
+
+  const OperatorDesc& op_;
+  InputViews inputs_;
+  OutputViews outputs_;
+};
 
 // A count alone implies at most this many tensors of an array that was left out.
 inline constexpr size_t kMaxImpliedTensors = 1 << 16;

@@ -10,11 +10,9 @@ namespace dmlop::quantization {
 namespace {
 
 template <typename Types, typename Number>
-std::vector<Number> ValuesOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
+std::vector<Number> ValuesOf(const ConstTensorView& view) {
   std::vector<Number> values;
-  const std::optional<size_t> input = InputNumber(op, field);
-  if (!input) return values;
-  const ConstTensorView& view = inputs[*input];
+  if (view.data == nullptr) return values;
   VisitDataType(Types(), view.type, [&]<typename T>() {
     Dims index = Dims::Filled(view.layout.rank(), 0);
     for (int64_t i = 0; i < view.layout.element_count(); ++i) {
@@ -32,20 +30,20 @@ std::vector<Number> ValuesOf(const OperatorDesc& op, InputViews inputs, const Fi
 
 }  // namespace
 
-std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
+std::vector<int64_t> IntegersOf(const ConstTensorView& view) {
   using Types = Join<Integers32, Integers16, Integers8>;
-  return ValuesOf<Types, int64_t>(op, inputs, field);
+  return ValuesOf<Types, int64_t>(view);
 }
 
-std::vector<double> NumbersOf(const OperatorDesc& op, InputViews inputs, const Field& field) {
+std::vector<double> NumbersOf(const ConstTensorView& view) {
   using Types = Join<Floats, Integers32, Integers16, Integers8>;
-  return ValuesOf<Types, double>(op, inputs, field);
+  return ValuesOf<Types, double>(view);
 }
 
 std::optional<FormulaNode> ParameterOf(const Signature& signature, const OperatorDesc& op,
                                        const Field& field, const Region& element,
                                        Formula& formula) {
-  const std::optional<size_t> input = InputNumber(op, field);
+  const std::optional<size_t> input = NumberInRole(op, field);
   if (!input) return std::nullopt;
   return formula.Element(*SourcesOf(signature, op)[*input](element));
 }

@@ -43,9 +43,9 @@ void RequireOneRank(std::string_view code, const OperatorDesc& op,
 // --- values --------------------------------------------------------------------------------------
 
 // Returns the integers of a zero point or bias in row-major order; none if it is left out.
-std::vector<int64_t> IntegersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
+std::vector<int64_t> IntegersOf(const ConstTensorView& view);
 // Likewise as real numbers, those of scales, too.
-std::vector<double> NumbersOf(const OperatorDesc& op, InputViews inputs, const Field& field);
+std::vector<double> NumbersOf(const ConstTensorView& view);
 
 // Returns the value for an index; a single value holds for every index.
 template <typename T>

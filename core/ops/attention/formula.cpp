@@ -37,9 +37,9 @@ class AttentionFormula {
         formula_(formula),
         shapes_(ShapesOf(op)),
         choice_(KeysOf(op, formula.inputs())),
-        bias_(InputOf(kBias)),
-        mask_(InputOf(kMask)),
-        position_bias_(InputOf(kPositionBias)),
+        bias_(NumberInRole(op_, kBias)),
+        mask_(NumberInRole(op_, kMask)),
+        position_bias_(NumberInRole(op_, kPositionBias)),
         queries_(TokensOf(kQuerySources, nullptr, shapes_.size, 0)),
         keys_(TokensOf(kKeySources, &kPastKey, shapes_.size,
                        int64_t{shapes_.query_heads} * shapes_.size)),
@@ -78,21 +78,14 @@ class AttentionFormula {
   int64_t Batch() const { return FromEnd(3); }
   int64_t Query() const { return FromEnd(2); }
 
-  std::optional<size_t> InputOf(const Field& field) const {
-    const std::vector<TensorSlot> slots = TensorSlots(op_, TensorRole::kInput);
-    const auto found = std::ranges::find(slots, &field, &TensorSlot::field);
-    if (found == slots.end()) return std::nullopt;
-    return static_cast<size_t>(found - slots.begin());
-  }
-
   Tokens TokensOf(std::span<const Source> sources, const Field* past, int64_t size,
                   int64_t first_bias) const {
     const bool are_cached = past != nullptr;
     Tokens tokens{are_cached, {}, {}, {}, size, first_bias};
-    if (are_cached) tokens.past = InputOf(*past);
+    if (are_cached) tokens.past = NumberInRole(op_, *past);
     for (const Source& source : sources) {
       if (tokens.fresh) break;
-      tokens.fresh = InputOf(*source.tensor);
+      tokens.fresh = NumberInRole(op_, *source.tensor);
       tokens.place = source.place;
     }
     return tokens;

@@ -59,34 +59,6 @@ View LastFour(const View& tensor) {
 
 // --- arguments of the engine ---------------------------------------------------------------------
 
-// Looks tensors up by field. Tensors that are left out have no data.
-class Tensors {
- public:
-  Tensors(const OperatorDesc& op, InputViews inputs, OutputViews outputs)
-      : op_(op), inputs_(inputs), outputs_(outputs) {}
-
-  ConstTensorView input(const Field& field) const {
-    return Find<ConstTensorView>(field, TensorRole::kInput, inputs_);
-  }
-  TensorView output(const Field& field) const {
-    return Find<TensorView>(field, TensorRole::kOutput, outputs_);
-  }
-
- private:
-  template <typename View>
-  View Find(const Field& field, TensorRole role, std::span<const View> views) const {
-    const std::vector<TensorSlot> slots = TensorSlots(op_, role);
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].field == &field) return views[i];
-    }
-    return {};
-  }
-
-  const OperatorDesc& op_;
-  InputViews inputs_;
-  OutputViews outputs_;
-};
-
 // Returns one number for each batch.
 std::vector<double> NumbersOf(const ConstTensorView& lengths, int64_t batches) {
   std::vector<double> numbers;
@@ -109,7 +81,7 @@ int64_t WholeNumber(double value, int64_t most) {
 }
 
 // The past keys of each batch, or none where all are past that lie in tensors of theirs.
-std::vector<int64_t> PastOf(const Tensors& tensors, const Shapes& shapes) {
+std::vector<int64_t> PastOf(const FieldViews& tensors, const Shapes& shapes) {
   std::vector<int64_t> past;
   const ConstTensorView lengths = tensors.input(kPastLengths);
   if (lengths.data == nullptr) return past;
@@ -155,7 +127,7 @@ std::vector<T> OfBatches(const std::vector<T>& all, const Span& batches) {
 // Computes a part of an output, whose heads share one head of keys or are those of several.
 class Execution {
  public:
-  Execution(const OperatorDesc& op, const Tensors& tensors, const Part& part)
+  Execution(const OperatorDesc& op, const FieldViews& tensors, const Part& part)
       : op_(op),
         tensors_(tensors),
         shapes_(ShapesOf(op)),
@@ -311,7 +283,7 @@ class Execution {
   }
 
   const OperatorDesc& op_;
-  const Tensors& tensors_;
+  const FieldViews& tensors_;
   const Shapes shapes_;
   const Part& part_;
   const std::vector<int64_t> past_;  // of the part's batches; see PastOf
@@ -329,7 +301,7 @@ int64_t ColumnsAtOnce(const Shapes& shapes, int64_t column, int64_t end) {
   return std::min(rest, size - column % size);
 }
 
-void RunResult(const OperatorDesc& op, const Tensors& tensors, Dims begin,
+void RunResult(const OperatorDesc& op, const FieldViews& tensors, Dims begin,
                const TensorView& output) {
   const Shapes shapes = ShapesOf(op);
   const size_t last = begin.size() - 1;
@@ -348,7 +320,7 @@ void RunResult(const OperatorDesc& op, const Tensors& tensors, Dims begin,
 // Whole outputs are computed together, and parts one by one.
 void RunAttention(const OperatorDesc& op, InputViews inputs, const Dims& begin,
                   OutputViews outputs) {
-  const Tensors tensors(op, inputs, outputs);
+  const FieldViews tensors(op, inputs, outputs);
   const TensorView result = tensors.output(kOutputTensor);
   if (result.data != nullptr) return RunResult(op, tensors, begin, result);
   for (const Field* const field : {&kPresentKey, &kPresentValue}) {
@@ -360,7 +332,7 @@ void RunAttention(const OperatorDesc& op, InputViews inputs, const Dims& begin,
 }
 
 KeyChoice KeysOf(const OperatorDesc& op, InputViews inputs) {
-  const Tensors tensors(op, inputs, {});
+  const FieldViews tensors(op, inputs, {});
   const Shapes shapes = ShapesOf(op);
   KeyChoice keys{PastOf(tensors, shapes), {}};
   const ConstTensorView mask = tensors.input(kMask);
@@ -371,7 +343,7 @@ KeyChoice KeysOf(const OperatorDesc& op, InputViews inputs) {
 }
 
 void WarnOfPast(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
-  const ConstTensorView lengths = Tensors(op, inputs, {}).input(kPastLengths);
+  const ConstTensorView lengths = FieldViews(op, inputs, {}).input(kPastLengths);
   if (lengths.data == nullptr) return;
   const Shapes shapes = ShapesOf(op);
   const int64_t most = MostPast(shapes);

@@ -173,14 +173,15 @@ struct Part {
 
 // Passes the sums of a part to the sink: rows are output channels, columns the places in the part.
 template <typename Sum>
-void SumWindows(const OperatorDesc& op, InputViews inputs, const Part& part,
+void SumWindows(const OperatorDesc& op, const FieldViews& tensors, const Part& part,
                 const SumSink<Sum>& sink) {
-  const FilterMatrix filter(inputs[*InputNumber(op, kFilter)]);
-  const std::vector<int64_t> input_zero = IntegersOf(op, inputs, kInputZeroPoint);
-  const std::vector<int64_t> filter_zeros = IntegersOf(op, inputs, kFilterZeroPoint);
+  const ConstTensorView input = tensors.input(kInputTensor);
+  const FilterMatrix filter(tensors.input(kFilter));
+  const std::vector<int64_t> input_zero = IntegersOf(tensors.input(kInputZeroPoint));
+  const std::vector<int64_t> filter_zeros = IntegersOf(tensors.input(kFilterZeroPoint));
   const Dims& filter_sizes = filter.matrix().layout.sizes;
   const int64_t group_rows = filter_sizes[0] / op[kGroupCount];
-  const int64_t group_channels = inputs[0].layout.sizes[1] / op[kGroupCount];
+  const int64_t group_channels = input.layout.sizes[1] / op[kGroupCount];
   const int64_t end = part.begin[1] + part.sizes[1];
   for (int64_t o = part.begin[1]; o < end;) {
     const int64_t group = o / group_rows;
@@ -189,7 +190,7 @@ void SumWindows(const OperatorDesc& op, InputViews inputs, const Part& part,
                                   filter_zeros.size() > 1
                                       ? std::span(filter_zeros).subspan(static_cast<size_t>(o))
                                       : std::span(filter_zeros));
-    const IntegerWindowLines columns(inputs[0].Slice(1, group * group_channels, group_channels),
+    const IntegerWindowLines columns(input.Slice(1, group * group_channels, group_channels),
                                      AxesOf(op), input_zero.empty() ? 0 : input_zero[0],
                                      Part::Places(part.begin), Part::Places(part.sizes));
     MultiplyIntegers<Sum>({1, count, columns.count(), filter_sizes[1]}, rows, columns,
@@ -248,7 +249,8 @@ void InferInteger(const OperatorDesc& op, Inference& infer) {
 void RunInteger(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   const Part part{begin, outputs[0].layout.sizes};
   const auto sum_alone = [](int64_t, int32_t sum) { return sum; };
-  SumWindows<int32_t>(op, inputs, part, StoreInto<int32_t, int32_t>(outputs[0], part, sum_alone));
+  SumWindows<int32_t>(op, {op, inputs, outputs}, part,
+                      StoreInto<int32_t, int32_t>(outputs[0], part, sum_alone));
 }
 
 FormulaNode IntegerMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
@@ -270,11 +272,12 @@ void InferQuantized(const OperatorDesc& op, Inference& infer) {
 void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
                   OutputViews outputs) {
   const Part part{begin, outputs[0].layout.sizes};
-  const double input_scale = NumbersOf(op, inputs, kInputScale)[0];
-  const double output_scale = NumbersOf(op, inputs, kOutputScale)[0];
-  const std::vector<double> filter_scales = NumbersOf(op, inputs, kFilterScale);
-  const std::vector<int64_t> bias = IntegersOf(op, inputs, kBias);
-  const std::vector<int64_t> zero = IntegersOf(op, inputs, kOutputZeroPoint);
+  const FieldViews tensors(op, inputs, outputs);
+  const double input_scale = NumbersOf(tensors.input(kInputScale))[0];
+  const double output_scale = NumbersOf(tensors.input(kOutputScale))[0];
+  const std::vector<double> filter_scales = NumbersOf(tensors.input(kFilterScale));
+  const std::vector<int64_t> bias = IntegersOf(tensors.input(kBias));
+  const std::vector<int64_t> zero = IntegersOf(tensors.input(kOutputZeroPoint));
   VisitDataType(Integers8(), outputs[0].type, [&]<typename T>() {
     using Limits = std::numeric_limits<T>;
     const QuantizedRange range{zero.empty() ? 0 : zero[0], Limits::min(), Limits::max()};
@@ -283,7 +286,7 @@ void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
       const int64_t biased = sum + (bias.empty() ? 0 : ValueAt(bias, channel));
       return static_cast<T>(Requantize(biased, units, range));
     };
-    SumWindows<int64_t>(op, inputs, part, StoreInto<T, int64_t>(outputs[0], part, requantize));
+    SumWindows<int64_t>(op, tensors, part, StoreInto<T, int64_t>(outputs[0], part, requantize));
   });
 }
 

@@ -86,10 +86,11 @@ SumSink<Sum> StoreInto(const TensorView& output, const Functions& functions) {
 
 // Passes the sums for 8-bit integers to the sink.
 template <typename Sum>
-void MultiplyBytes(InputViews inputs, size_t b_number, std::span<const int64_t> a_zeros,
-                   std::span<const int64_t> b_zeros, const SumSink<Sum>& sink) {
-  const ConstTensorView& a = inputs[0];
-  const ConstTensorView& b = inputs[b_number];
+void MultiplyBytes(const FieldViews& tensors, const Field& b_zero_point, const SumSink<Sum>& sink) {
+  const ConstTensorView a = tensors.input(kATensor);
+  const ConstTensorView b = tensors.input(kB);
+  const std::vector<int64_t> a_zeros = IntegersOf(tensors.input(kAZeroPoint));
+  const std::vector<int64_t> b_zeros = IntegersOf(tensors.input(b_zero_point));
   const size_t rows = a.layout.rank() - 2;
   IntegerProductShape shape{1, a.layout.sizes[rows], b.layout.sizes[rows + 1],
                             a.layout.sizes[rows + 1]};
@@ -106,7 +107,7 @@ std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& fiel
 FormulaNode Sums(const OperatorDesc& op, const Field& b_zero_point, const Region& element,
                  Formula& formula) {
   const std::vector<SourceMap> sources = SourcesOf(kIntegerShapes, op);
-  const SourceMap lines[] = {sources[0], sources[*InputNumber(op, kB)]};
+  const SourceMap lines[] = {sources[0], sources[*NumberInRole(op, kB)]};
   const ZeroPoints zeros{ParameterOf(op, kAZeroPoint, element, formula),
                          ParameterOf(op, b_zero_point, element, formula)};
   return SumOfProducts(lines, element, zeros, formula);
@@ -123,8 +124,7 @@ void InferInteger(const OperatorDesc& op, Inference& infer) {
 
 void RunInteger(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const auto sums_alone = [](const Dims&) { return [](int64_t, int32_t sum) { return sum; }; };
-  MultiplyBytes<int32_t>(inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
-                         IntegersOf(op, inputs, kLateBZeroPoint),
+  MultiplyBytes<int32_t>({op, inputs, outputs}, kLateBZeroPoint,
                          StoreInto<int32_t, int32_t>(outputs[0], sums_alone));
 }
 
@@ -158,10 +158,10 @@ void InferFloat(const OperatorDesc& op, Inference& infer) {
 template <typename T>
 class Scaler {
  public:
-  Scaler(const OperatorDesc& op, InputViews inputs)
-      : a_scales_(NumbersOf(op, inputs, kAScale)), b_scales_(NumbersOf(op, inputs, kBScale)) {
-    if (op.Has(kBias)) bias_ = inputs[*InputNumber(op, kBias)];
-  }
+  explicit Scaler(const FieldViews& tensors)
+      : a_scales_(NumbersOf(tensors.input(kAScale))),
+        b_scales_(NumbersOf(tensors.input(kBScale))),
+        bias_(tensors.input(kBias)) {}
 
   auto operator()(const Dims& index) const {
     const double a = ValueAt(a_scales_, index[index.size() - 2]);
@@ -185,16 +185,15 @@ class Scaler {
 };
 
 void RunFloat(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  const size_t b = *InputNumber(op, kB);
-  const std::vector<int64_t> a_zeros = IntegersOf(op, inputs, kAZeroPoint);
-  const std::vector<int64_t> b_zeros = IntegersOf(op, inputs, kBZeroPoint);
+  const FieldViews tensors(op, inputs, outputs);
+  const ConstTensorView a = tensors.input(kATensor);
   VisitDataType(Floats(), outputs[0].type, [&]<typename T>() {
-    const Scaler<T> scaler(op, inputs);
-    if (IsByte(inputs[0].type)) {
-      MultiplyBytes<int64_t>(inputs, b, a_zeros, b_zeros,
-                             StoreInto<T, int64_t>(outputs[0], scaler));
+    const Scaler<T> scaler(tensors);
+    if (IsByte(a.type)) {
+      MultiplyBytes<int64_t>(tensors, kBZeroPoint, StoreInto<T, int64_t>(outputs[0], scaler));
     } else {
-      MultiplyWideIntegers({inputs[0], a_zeros}, {inputs[b], b_zeros},
+      MultiplyWideIntegers({a, IntegersOf(tensors.input(kAZeroPoint))},
+                           {tensors.input(kB), IntegersOf(tensors.input(kBZeroPoint))},
                            StoreInto<T, Int128>(outputs[0], scaler));
     }
   });
@@ -222,10 +221,11 @@ void InferQuantized(const OperatorDesc& op, Inference& infer) {
 }
 
 void RunQuantized(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  const std::vector<double> a_scales = NumbersOf(op, inputs, kAScale);
-  const std::vector<double> b_scales = NumbersOf(op, inputs, kBScale);
-  const std::vector<double> scales = NumbersOf(op, inputs, kOutputScale);
-  std::vector<int64_t> zeros = IntegersOf(op, inputs, kOutputZeroPoint);
+  const FieldViews tensors(op, inputs, outputs);
+  const std::vector<double> a_scales = NumbersOf(tensors.input(kAScale));
+  const std::vector<double> b_scales = NumbersOf(tensors.input(kBScale));
+  const std::vector<double> scales = NumbersOf(tensors.input(kOutputScale));
+  std::vector<int64_t> zeros = IntegersOf(tensors.input(kOutputZeroPoint));
   if (zeros.empty()) zeros = {0};
   VisitDataType(Integers8(), outputs[0].type, [&]<typename T>() {
     using Range = std::numeric_limits<T>;
@@ -238,9 +238,7 @@ void RunQuantized(const OperatorDesc& op, InputViews inputs, OutputViews outputs
         return static_cast<T>(Requantize(sum, {a, ValueAt(b_scales, column), c}, range));
       };
     };
-    MultiplyBytes<int64_t>(inputs, *InputNumber(op, kB), IntegersOf(op, inputs, kAZeroPoint),
-                           IntegersOf(op, inputs, kBZeroPoint),
-                           StoreInto<T, int64_t>(outputs[0], requantize));
+    MultiplyBytes<int64_t>(tensors, kBZeroPoint, StoreInto<T, int64_t>(outputs[0], requantize));
   });
 }
 

@@ -123,21 +123,20 @@ void InferAdd(const OperatorDesc& op, Inference& infer) {
 std::vector<ConstTensorView> AddOperands(const OperatorDesc& op, InputViews inputs,
                                          ElementWiseCall& call) {
   SetRange(*op[kSum].data_type, call);
+  const FieldViews tensors(op, inputs, {});
   size_t number = 2;
   for (const FieldOf<TensorDesc>* field : kOneElement) {
-    const std::vector<double> numbers = quantization::NumbersOf(op, inputs, *field);
+    const std::vector<double> numbers = quantization::NumbersOf(tensors.input(*field));
     call.parameters.numbers[number++] = numbers.empty() ? 0 : numbers[0];
   }
-  return {inputs[0], inputs[op.Has(kAZeroPoint) ? 3 : 2]};
+  return {tensors.input(kA), tensors.input(kB)};
 }
 
 FormulaNode AddMeaning(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
   const std::vector<SourceMap> sources = SourcesOf(op);
   const auto at = [&](const Field& field) {
-    const auto slot = std::ranges::find(slots, &field, &TensorSlot::field);
-    if (slot == slots.end()) return formula.Number(0);
-    return formula.Element(*sources[static_cast<size_t>(slot - slots.begin())](element));
+    const std::optional<size_t> input = NumberInRole(op, field);
+    return input ? formula.Element(*sources[*input](element)) : formula.Number(0);
   };
   const auto real = [&](const Field& x, const Field& scale, const Field& zero_point) {
     return formula.Product({FromZeroPoint(at(x), at(zero_point), formula), at(scale)});

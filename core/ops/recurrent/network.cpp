@@ -58,6 +58,7 @@ void CheckActivations(const NetworkKind& kind, const OperatorDesc& op, Inference
 // Selects one index of each of a view's first dimensions and removes these.
 template <typename View>
 View At(View view, const Dims& index) {
+  if (view.data == nullptr) return view;
   for (size_t d = 0; d < index.size(); ++d) view = view.Slice(d, index[d], 1);
   const auto rest = [&](const Dims& dims) { return Dims(dims.begin() + index.size(), dims.end()); };
   view.layout = {rest(view.layout.sizes), rest(view.layout.strides)};
@@ -74,43 +75,6 @@ View WithoutDirection(View view, int64_t direction) {
   return view;
 }
 
-// Looks tensors up by field.
-class Tensors {
- public:
-  Tensors(const OperatorDesc& op, InputViews inputs, OutputViews outputs)
-      : inputs_(inputs),
-        outputs_(outputs),
-        input_slots_(TensorSlots(op, TensorRole::kInput)),
-        output_slots_(TensorSlots(op, TensorRole::kOutput)) {}
-
-  // Without data if left out.
-  ConstTensorView Input(const Field& field) const { return Find(field, input_slots_, inputs_); }
-  TensorView Output(const Field& field) const { return Find(field, output_slots_, outputs_); }
-
-  ConstTensorView InputAt(const Field& field, const Dims& index) const {
-    const ConstTensorView view = Input(field);
-    return view.data == nullptr ? view : At(view, index);
-  }
-  TensorView OutputAt(const Field& field, const Dims& index) const {
-    const TensorView view = Output(field);
-    return view.data == nullptr ? view : At(view, index);
-  }
-
- private:
-  template <typename View>
-  static View Find(const Field& field, const std::vector<TensorSlot>& slots,
-                   std::span<const View> views) {
-    for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i].field == &field) return views[i];
-    }
-    return {};
-  }
-
-  InputViews inputs_;
-  OutputViews outputs_;
-  std::vector<TensorSlot> input_slots_, output_slots_;
-};
-
 std::vector<int64_t> LengthsOf(const ConstTensorView& lengths, int64_t items, int64_t steps) {
   std::vector<int64_t> numbers(static_cast<size_t>(items), steps);
   if (lengths.data == nullptr) return numbers;
@@ -121,12 +85,12 @@ std::vector<int64_t> LengthsOf(const ConstTensorView& lengths, int64_t items, in
   return numbers;
 }
 
-CellParameters ParametersOf(const NetworkKind& kind, const OperatorDesc& op, const Tensors& tensors,
-                            int64_t direction) {
-  CellParameters parameters{tensors.InputAt(kWeightTensor, {0, direction}),
-                            tensors.InputAt(kRecurrenceTensor, {0, direction}),
-                            tensors.InputAt(kBiasTensor, {0, 0, direction}),
-                            tensors.InputAt(kPeepholeTensor, {0, 0, direction}),
+CellParameters ParametersOf(const NetworkKind& kind, const OperatorDesc& op,
+                            const FieldViews& tensors, int64_t direction) {
+  CellParameters parameters{At(tensors.input(kWeightTensor), {0, direction}),
+                            At(tensors.input(kRecurrenceTensor), {0, direction}),
+                            At(tensors.input(kBiasTensor), {0, 0, direction}),
+                            At(tensors.input(kPeepholeTensor), {0, 0, direction}),
                             {}};
   const std::vector<OperatorDesc>& all = op[kActivationDescs];
   for (uint32_t i = 0; i < kind.activations; ++i) {
@@ -136,17 +100,17 @@ CellParameters ParametersOf(const NetworkKind& kind, const OperatorDesc& op, con
   return parameters;
 }
 
-SequenceViews ViewsOf(const OperatorDesc& op, const Tensors& tensors, int64_t direction) {
+SequenceViews ViewsOf(const OperatorDesc& op, const FieldViews& tensors, int64_t direction) {
   SequenceViews views;
-  views.input = tensors.InputAt(kInputTensor, {0});
+  views.input = At(tensors.input(kInputTensor), {0});
   const Dims& sizes = views.input.layout.sizes;
-  views.lengths = LengthsOf(tensors.Input(kSequenceLengthsTensor), sizes[1], sizes[0]);
+  views.lengths = LengthsOf(tensors.input(kSequenceLengthsTensor), sizes[1], sizes[0]);
   views.backward = IsBackward(op, direction);
-  views.hidden = tensors.InputAt(kHiddenInitTensor, {0, direction});
-  views.memory = tensors.InputAt(kCellMemInitTensor, {0, direction});
-  views.last_hidden = tensors.OutputAt(kOutputSingleTensor, {0, direction});
-  views.last_memory = tensors.OutputAt(kOutputCellSingleTensor, {0, direction});
-  views.sequence = tensors.Output(kOutputSequenceTensor);
+  views.hidden = At(tensors.input(kHiddenInitTensor), {0, direction});
+  views.memory = At(tensors.input(kCellMemInitTensor), {0, direction});
+  views.last_hidden = At(tensors.output(kOutputSingleTensor), {0, direction});
+  views.last_memory = At(tensors.output(kOutputCellSingleTensor), {0, direction});
+  views.sequence = tensors.output(kOutputSequenceTensor);
   if (views.sequence.data != nullptr) {
     views.sequence = WithoutDirection(views.sequence, direction);
   }
@@ -218,7 +182,7 @@ void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& in
 
 void RunNetwork(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
                 InputViews inputs, OutputViews outputs) {
-  const Tensors tensors(op, inputs, outputs);
+  const FieldViews tensors(op, inputs, outputs);
   for (int64_t direction = 0; direction < Directions(op); ++direction) {
     const CellParameters parameters = ParametersOf(kind, op, tensors, direction);
     RunDirection(makers, op, parameters, ViewsOf(op, tensors, direction));
@@ -232,15 +196,15 @@ bool IsBackward(const OperatorDesc& op, int64_t direction) {
 
 int64_t LengthOf(const OperatorDesc& op, InputViews inputs, int64_t item) {
   const Sizes& sizes = op.sizes(kInputTensor);
-  const Tensors tensors(op, inputs, {});
-  return LengthsOf(tensors.Input(kSequenceLengthsTensor), sizes[2],
+  const FieldViews tensors(op, inputs, {});
+  return LengthsOf(tensors.input(kSequenceLengthsTensor), sizes[2],
                    sizes[1])[static_cast<size_t>(item)];
 }
 
 ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
                        InputViews inputs, const ItemSteps& steps, const ItemStates* before) {
   const std::vector<TensorView> nothing(TensorSlots(op, TensorRole::kOutput).size());
-  const Tensors tensors(op, inputs, nothing);
+  const FieldViews tensors(op, inputs, nothing);
   SequenceViews views = ViewsOf(op, tensors, steps.direction);
   views.input = views.input.Slice(0, steps.begin, steps.count).Slice(1, steps.item, 1);
   views.lengths = {steps.count};
@@ -276,7 +240,7 @@ std::vector<SourceMap> NetworkSources(const OperatorDesc& op) {
 }
 
 void WarnOfLengths(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
-  const ConstTensorView lengths = Tensors(op, inputs, {}).Input(kSequenceLengthsTensor);
+  const ConstTensorView lengths = FieldViews(op, inputs, {}).input(kSequenceLengthsTensor);
   if (lengths.data == nullptr) return;
   const uint32_t steps = op.sizes(kInputTensor)[1];
   int64_t count = 0;

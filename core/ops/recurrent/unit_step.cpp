@@ -109,7 +109,7 @@ class StatesOfUnit {
   // All of them, of which an abridged list lacks some, since a step takes that of its own unit.
   std::vector<FormulaNode> Initial(const Field& tensor) {
     const int64_t units = op_.sizes(kRecurrenceTensor)[3];
-    const auto input = InputNumber(op_, tensor);
+    const auto input = NumberInRole(op_, tensor);
     if (!input) return std::vector<FormulaNode>(static_cast<size_t>(units), formula_.Number(0.0));
     const auto from = [&](int64_t unit, int64_t count) {
       return Region{*input, {0, place_.direction, place_.item, unit}, {1, 1, 1, count}};
@@ -149,7 +149,7 @@ UnitStep::UnitStep(const OperatorDesc& op, const UnitPlace& place, int64_t time,
 
 std::vector<FormulaNode> UnitStep::Products(const Field& weights, int64_t row,
                                             const std::vector<FormulaNode>& factors) {
-  const Region region{*InputNumber(op_, weights),
+  const Region region{*NumberInRole(op_, weights),
                       {0, place_.direction, row, 0},
                       {1, 1, 1, static_cast<int64_t>(factors.size())}};
   const std::vector<FormulaNode> elements = formula_.Elements(region);
@@ -170,7 +170,7 @@ std::vector<FormulaNode> UnitStep::HiddenProducts(int64_t gate, int64_t unit,
 }
 
 std::optional<FormulaNode> UnitStep::Bias(int64_t half, int64_t gate, int64_t unit) {
-  const auto input = InputNumber(op_, kBiasTensor);
+  const auto input = NumberInRole(op_, kBiasTensor);
   if (!input) return std::nullopt;
   const int64_t size = int64_t{op_.sizes(kBiasTensor)[3]} / 2;
   return formula_.Element(
@@ -188,7 +188,7 @@ std::vector<FormulaNode> UnitStep::Terms(int64_t gate, int64_t unit) {
 }
 
 std::optional<FormulaNode> UnitStep::OfUnit(const Field& tensor, int64_t part) {
-  const auto input = InputNumber(op_, tensor);
+  const auto input = NumberInRole(op_, tensor);
   if (!input) return std::nullopt;
   return formula_.Element(
       {*input, {0, 0, place_.direction, part * units() + place_.unit}, {1, 1, 1, 1}});

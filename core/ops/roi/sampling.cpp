@@ -86,13 +86,10 @@ void Tell(std::string_view name, int64_t number, Formula& formula) {
 
 FormulaNode TellRegion(const OperatorDesc& op, const RegionSamples& samples, int64_t region,
                        Formula& formula) {
-  const std::vector<TensorSlot> slots = TensorSlots(op, TensorRole::kInput);
-  const auto is_regions = [](const TensorSlot& slot) { return slot.field == &kRegions; };
-  const auto input = std::find_if(slots.begin(), slots.end(), is_regions) - slots.begin();
   constexpr std::string_view kCorners[] = {"left", "top", "right", "bottom"};
   for (int64_t k = 0; k < 4; ++k) {
     const Dims sizes = Dims::Filled(op.sizes(kRegions).size(), 1);
-    Region corner{static_cast<size_t>(input), Dims::Filled(sizes.size(), 0), sizes};
+    Region corner{*NumberInRole(op, kRegions), Dims::Filled(sizes.size(), 0), sizes};
     corner.begin[sizes.size() - 2] = region;
     corner.begin.back() = k;
     const float scale = op[k % 2 == 0 ? kSpatialScaleX : kSpatialScaleY];

@@ -161,18 +161,20 @@ void InferQuantized(const OperatorDesc& op, Inference& infer) {
   }
 }
 
-ChannelQuantization QuantizationOf(const OperatorDesc& op, InputViews inputs, const Field& scale,
-                                   const Field& zero_point) {
-  std::vector<int64_t> zero_points = IntegersOf(op, inputs, zero_point);
+ChannelQuantization QuantizationOf(const ConstTensorView& scale,
+                                   const ConstTensorView& zero_point) {
+  std::vector<int64_t> zero_points = IntegersOf(zero_point);
   if (zero_points.empty()) zero_points = {0};
-  return {NumbersOf(op, inputs, scale), std::move(zero_points)};
+  return {NumbersOf(scale), std::move(zero_points)};
 }
 
 void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
                   OutputViews outputs) {
-  const QuantizedAverage call = {op[kIncludePadding],
-                                 QuantizationOf(op, inputs, kInputScale, kInputZeroPoint),
-                                 QuantizationOf(op, inputs, kOutputScale, kOutputZeroPoint)};
+  const FieldViews tensors(op, inputs, outputs);
+  const QuantizedAverage call = {
+      op[kIncludePadding],
+      QuantizationOf(tensors.input(kInputScale), tensors.input(kInputZeroPoint)),
+      QuantizationOf(tensors.input(kOutputScale), tensors.input(kOutputZeroPoint))};
   AverageQuantized(call, DimsOf(op, kInputTensor), inputs[0], begin, outputs[0]);
 }
 
