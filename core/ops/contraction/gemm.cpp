@@ -60,13 +60,13 @@ View Swapped(View view) {
 
 // Views as rows x columns for each index in the leading dimensions.
 struct Operands {
-  std::vector<ConstTensorView> inputs;  // A as M x K, B as N x K, and C if there is one
+  ConstTensorView a, b, c;  // A as M x K, B as N x K, and C, without data if there is none
   TensorView output;
 };
 
 // Leading dimensions along which B repeats are treated as more rows.
 size_t BatchRank(const Operands& operands) {
-  const Layout& b = operands.inputs[1].layout;
+  const Layout& b = operands.b.layout;
   size_t rank = b.rank() - 2;
   while (rank > 0 && (b.strides[rank - 1] == 0 || b.sizes[rank - 1] == 1)) --rank;
   return rank;
@@ -85,12 +85,12 @@ class OneProduct {
     const Layout leading = Between(operands.output.layout, 0, batch_rank);
     index_ = IndexOf(leading.sizes, batch);
     terms_.factor = op[kAlpha];
-    if (op.Has(kCTensor)) terms_.addends.push_back({PlacesOf(operands.inputs[2]), op[kBeta]});
+    if (op.Has(kCTensor)) terms_.addends.push_back({PlacesOf(operands.c), op[kBeta]});
   }
 
   void Run() const {
-    const ViewLines rows(LinesOf(operands_.inputs[0], batch_rank_));
-    const ViewLines columns(LinesOf(operands_.inputs[1], operands_.inputs[1].layout.rank() - 2));
+    const ViewLines rows(LinesOf(operands_.a, batch_rank_));
+    const ViewLines columns(LinesOf(operands_.b, operands_.b.layout.rank() - 2));
     MultiplyMatrices(rows, columns, terms_, PlacesOf(operands_.output));
   }
 
@@ -119,13 +119,15 @@ class OneProduct {
 };
 
 void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  Operands operands{{inputs.begin(), inputs.end()}, outputs[0]};
-  if (op[kTransA] != 0) operands.inputs[0] = Swapped(inputs[0]);
-  if (op[kTransB] == 0) operands.inputs[1] = Swapped(inputs[1]);
+  const FieldViews tensors(op, inputs, outputs);
+  Operands operands{tensors.input(kATensor), tensors.input(kBTensor), tensors.input(kCTensor),
+                    tensors.output(kOutputTensor)};
+  if (op[kTransA] != 0) operands.a = Swapped(operands.a);
+  if (op[kTransB] == 0) operands.b = Swapped(operands.b);
   const size_t batch_rank = BatchRank(operands);
   const Layout& output = operands.output.layout;
   const int64_t batches = Between(output, 0, batch_rank).element_count();
-  const int64_t work = output.element_count() / batches * operands.inputs[0].layout.sizes.back();
+  const int64_t work = output.element_count() / batches * operands.a.layout.sizes.back();
   const int64_t grain =
       ProductGrid::AreShared(batches, work) ? batches : kParallelElements / work + 1;
   ParallelFor(batches, grain, operands.output.element_bytes(), [&](int64_t begin, int64_t end) {

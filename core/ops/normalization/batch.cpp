@@ -172,24 +172,25 @@ void InferGradient(const OperatorDesc& op, Inference& infer) {
 }
 
 NormalizationGradient GradientOf(const OperatorDesc& op, InputViews inputs) {
-  return {inputs[0], inputs[1], inputs[2],
-          inputs[3], inputs[4], static_cast<double>(EpsilonOf(op))};
+  return {inputs[kX],        inputs[kDy],    inputs[kMean],
+          inputs[kVariance], inputs[kScale], static_cast<double>(EpsilonOf(op))};
 }
 
 // Both operators compute the gradients of scale and bias in the same way.
 void RunParameters(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  GradientOfScale(GradientOf(op, inputs), AxesOf(op), outputs[1]);
-  Reduce({ReduceFunction::kSum, AxesOf(op)}, inputs[1], outputs[2]);
+  GradientOfScale(GradientOf(op, inputs), AxesOf(op), outputs[kDscale]);
+  Reduce({ReduceFunction::kSum, AxesOf(op)}, inputs[kDy], outputs[kDbias]);
 }
 
 void RunGradient(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  const GivenMoments given{{}, inputs[3], inputs[4], {}, static_cast<double>(EpsilonOf(op))};
-  NormalizeByGiven(given, inputs[1], outputs[0]);
+  const GivenMoments given{
+      {}, inputs[kVariance], inputs[kScale], {}, static_cast<double>(EpsilonOf(op))};
+  NormalizeByGiven(given, inputs[kDy], outputs[kDx]);
   RunParameters(op, inputs, outputs);
 }
 
 void RunTrainingGradient(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  GradientByMoments(GradientOf(op, inputs), AxesOf(op), outputs[0]);
+  GradientByMoments(GradientOf(op, inputs), AxesOf(op), outputs[kDx]);
   RunParameters(op, inputs, outputs);
 }
 

@@ -207,24 +207,22 @@ void InferGradient(const OperatorDesc& op, Inference& infer) {
   CheckSamples(op, outputs, infer);
 }
 
-RegionTensors TensorsOf(const OperatorDesc& op, InputViews inputs) {
-  const size_t first = HasImage(op) ? 1 : 0;
-  RegionTensors tensors{{}, inputs[first + 1], inputs[first + 2]};
-  if (HasImage(op)) {
-    tensors.image = inputs[0];
-  } else {
-    const Sizes& sizes = ImageSizes(op);
-    tensors.image.layout.sizes = Dims(sizes.begin(), sizes.end());
-  }
+RegionTensors TensorsOf(const OperatorDesc& op, const FieldViews& views) {
+  RegionTensors tensors{views.input(kImage), views.input(kRegions), views.input(kBatches)};
+  if (HasImage(op)) return tensors;
+  const Sizes& sizes = ImageSizes(op);
+  tensors.image.layout.sizes = Dims(sizes.begin(), sizes.end());
   return tensors;
 }
 
 void RunGradient(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
-  const RegionTensors tensors = TensorsOf(op, inputs);
+  const FieldViews views(op, inputs, outputs);
+  const RegionTensors tensors = TensorsOf(op, views);
   const RegionRule rule = RuleOf(op, op.sizes(kInputGradient));
-  const AlignmentGradient alignment{rule, IsMax(op), tensors, inputs[HasImage(op) ? 1 : 0]};
-  if (op.Has(kImageGradient)) GradientOfImage(alignment, outputs.front());
-  if (op.Has(kRegionGradient)) GradientOfCorners(alignment, outputs.back());
+  const ConstTensorView gradient = views.input(kInputGradient);
+  const AlignmentGradient alignment{rule, IsMax(op), tensors, gradient};
+  if (op.Has(kImageGradient)) GradientOfImage(alignment, views.output(kImageGradient));
+  if (op.Has(kRegionGradient)) GradientOfCorners(alignment, views.output(kRegionGradient));
 }
 
 // The regions are values, so they may select pixels of any image to be read and written.
@@ -263,7 +261,7 @@ class GradientFormula {
   GradientFormula(const OperatorDesc& op, Formula& formula)
       : op_(op),
         formula_(formula),
-        tensors_(TensorsOf(op, formula.inputs())),
+        tensors_(TensorsOf(op, {op, formula.inputs(), {}})),
         rule_(RuleOf(op, op.sizes(kInputGradient))),
         part_{0, rule_.height, 0, rule_.width} {}
 
@@ -349,7 +347,7 @@ class GradientFormula {
   // Returns the gradient of a single sample.
   FormulaNode GradientAt(const RegionSamples& samples, const RegionChannel& place, size_t row,
                          size_t column) {
-    const size_t input = HasImage(op_) ? 1 : 0;
+    const size_t input = *NumberInRole(op_, kInputGradient);
     const FormulaNode gradient = formula_.Element(
         {input,
          {place.region, place.channel, static_cast<int64_t>(row), static_cast<int64_t>(column)},
@@ -394,7 +392,7 @@ FormulaNode GradientMeaning(const OperatorDesc& op, const Region& element, Formu
 }
 
 void WarnOfGradient(const OperatorDesc& op, InputViews inputs, Diagnostics& diagnostics) {
-  WarnOfBatches(inputs[HasImage(op) ? 3 : 2], ImageSizes(op)[0], diagnostics);
+  WarnOfBatches(FieldViews(op, inputs, {}).input(kBatches), ImageSizes(op)[0], diagnostics);
 }
 
 constexpr OperatorInfo kOperators[] = {
