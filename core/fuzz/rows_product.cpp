@@ -225,6 +225,7 @@ void DrawNetwork(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
       if (name == field->name) desc.sizes = sizes;
     }
   }
+  // RNN has one function, GRU two and LSTM three.
   const size_t activation_count = directions * std::max(gates - 1, 1u);
   std::vector<OperatorDesc> activations;
   while (activations.size() < activation_count) {
