@@ -67,14 +67,6 @@ void Diagnostics::AppendAll(const Diagnostics& others) {
   Omit(others.omitted());
 }
 
-void Diagnostics::KeepOnlyThoseOf(const Diagnostics& others) {
-  std::erase_if(list_, [&](const Diagnostic& one) {
-    return std::none_of(others.list_.begin(), others.list_.end(), [&](const Diagnostic& another) {
-      return one.pointer == another.pointer && one.message == another.message;
-    });
-  });
-}
-
 void Diagnostics::SortByPlace() {
   std::stable_sort(list_.begin(), list_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.offset < b.offset; });

@@ -44,9 +44,6 @@ class Diagnostics {
   void Append(Diagnostic diagnostic);
   void AppendAll(const Diagnostics& others);
 
-  // Removes the diagnostics that `others` do not contain in the same words.
-  void KeepOnlyThoseOf(const Diagnostics& others);
-
   // Counts diagnostics that nobody will read.
   void Omit(size_t count) { omitted_ += count; }
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "core/base/text.h"
+#include "core/ops/inference.h"
 #include "core/ops/words.h"
 
 namespace dmlop {
@@ -52,7 +53,8 @@ class FieldReader {
       case FieldKind::kDataType:
         return Enumerator<DataType>(value, kDataTypePrefix, DataTypeNames());
       case FieldKind::kUints:
-        return OrNothing(values_.Uint32Array(value));
+        return OrNothing(field_.limits.distinct ? values_.Uint32Array(value, kUnreadAxis)
+                                                : values_.Uint32Array(value));
       case FieldKind::kInts:
         return OrNothing(values_.Int32Array(value));
       case FieldKind::kFloats:
@@ -98,7 +100,7 @@ class FieldReader {
     return tensors;
   }
 
-  // Reads an object with two numbers; as in arrays, one that cannot be read may be replaced.
+  // Reads an object with two numbers.
   template <typename T, typename Struct>
   FieldValue Pair(JsonCursor value, const std::array<std::string_view, 2>& keys) const {
     const std::string example = fmt::format(R"({{"{}": 1, "{}": 1}})", keys[0], keys[1]);
@@ -107,7 +109,6 @@ class FieldReader {
     std::array<std::optional<T>, 2> numbers;
     for (size_t i = 0; i < keys.size(); ++i) {
       if (const auto member = values_.Require(value, keys[i])) numbers[i] = Number<T>(*member);
-      if (!numbers[i] && values_.placeholder()) numbers[i] = static_cast<T>(*values_.placeholder());
     }
     if (!numbers[0] || !numbers[1]) return {};
     return Struct{*numbers[0], *numbers[1]};
@@ -128,17 +129,16 @@ class FieldReader {
     return std::vector<OperatorDesc>{*std::move(activation)};
   }
 
-  // As in arrays, entries that cannot be read are replaced, or there is no array.
   FieldValue ActivationList(JsonCursor value) const {
     if (!values_.Expect(value, JsonKind::kArray)) return {};
     std::vector<OperatorDesc> activations;
     bool all_readable = true;
     for (auto child = value.first_child(); child; child = child->next()) {
-      const std::optional<OperatorDesc> activation = ReadActivation(*child);
+      std::optional<OperatorDesc> activation = ReadActivation(*child);
       all_readable &= activation.has_value();
-      activations.push_back(activation.value_or(OperatorDesc(CopyOperator())));
+      if (activation) activations.push_back(*std::move(activation));
     }
-    if (!all_readable && !values_.placeholder()) return {};
+    if (!all_readable) return {};
     return activations;
   }
 
@@ -184,59 +184,6 @@ class FieldReader {
 
   const Field& field_;
   const ValueReader& values_;
-};
-
-class UnreadableFiller {
- public:
-  UnreadableFiller(Dialect dialect, const Placeholders& placeholders)
-      : values_(known_, dialect, placeholders.number), placeholders_(placeholders) {}
-
-  void Fill(const Field& field, JsonCursor value, FieldValue& to) const {
-    if (auto* tensor = std::get_if<TensorDesc>(&to)) {
-      FillTensor(value, *tensor);
-    } else if (auto* tensors = std::get_if<std::vector<TensorDesc>>(&to)) {
-      auto child = value.first_child();
-      for (size_t k = 0; child && k < tensors->size(); ++k, child = child->next()) {
-        FillTensor(*child, (*tensors)[k]);
-      }
-    } else if (std::holds_alternative<std::monostate>(to)) {
-      to = ValueFor(field, value);
-    }
-  }
-
- private:
-  FieldValue ValueFor(const Field& field, JsonCursor value) const {
-    switch (field.kind) {
-      case FieldKind::kUint:
-        return placeholders_.number;
-      case FieldKind::kEnum:
-        return placeholders_.last_name ? static_cast<uint32_t>(field.names.names.size() - 1) : 0;
-      case FieldKind::kDataType:
-        return placeholders_.type;
-      case FieldKind::kUints:
-      case FieldKind::kInts:
-      case FieldKind::kFloats:
-      case FieldKind::kScaleBias:
-      case FieldKind::kSize2d:
-      case FieldKind::kActivations:
-        return FieldReader(field, values_).Read(value);
-      default:
-        return {};
-    }
-  }
-
-  void FillTensor(JsonCursor value, TensorDesc& desc) const {
-    const TensorDesc again = values_.Tensor(value);
-    if (!desc.sizes) desc.sizes = again.sizes;
-    if (!desc.strides) desc.strides = again.strides;
-    if (desc.data_type || !value.is_object()) return;
-    const JsonCursor fields = TensorFields(value);
-    if (fields.is_object() && fields.Find("DataType")) desc.data_type = placeholders_.type;
-  }
-
-  mutable Diagnostics known_;
-  ValueReader values_;
-  const Placeholders& placeholders_;
 };
 
 // Returns whether the operator has a field "Type", which is next to "type" (RNG-6).
@@ -307,15 +254,6 @@ void CheckKeys(JsonCursor object, JsonCursor fields, const OperatorInfo& info,
   known.insert(known.end(), others.begin(), others.end());
   unproposed.insert(unproposed.end(), kOtherSpellings.begin(), kOtherSpellings.end());
   values.CheckKeys(object, known, unproposed);
-}
-
-void FillUnreadable(JsonCursor object, Dialect dialect, const Placeholders& placeholders,
-                    OperatorDesc& op) {
-  const UnreadableFiller filler(dialect, placeholders);
-  for (size_t i = 0; i < op.fields().size(); ++i) {
-    const auto value = object.Find(op.fields()[i]->name);
-    if (value && !value->is_null()) filler.Fill(*op.fields()[i], *value, op.values()[i]);
-  }
 }
 
 void ReadScalars(JsonCursor object, const ValueReader& values, OperatorDesc& op) {

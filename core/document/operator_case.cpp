@@ -79,14 +79,8 @@ std::string TypeExample(const OperatorDesc& op, std::string_view slot_path) {
     return slot.type == own->type &&
            slot.desc->data_type.value_or(DataType::kFloat32) != DataType::kFloat32;
   });
-  const SupportTable* table = SupportFor(op);
-  DataType type = other != slots.end() ? *other->desc->data_type : DataType::kInt32;
-  if (other == slots.end() && table != nullptr) {
-    const DataTypeSet types = table->rows.back().TypesOf(own->type);
-    for (size_t i = 1; !types.Contains(type) && i < DataTypeNames().size(); ++i) {
-      type = DataType{static_cast<uint8_t>(i)};
-    }
-  }
+  const DataType type = other != slots.end() ? *other->desc->data_type
+                                             : PossibleType(op, own->type, DataType::kInt32);
   return fmt::format(R"({{"DataType": "{}"}})", Name(type));
 }
 

@@ -69,12 +69,41 @@ bool IsBeside(const Diagnostic& fault) {
                      [&](std::string_view key) { return LeadsTo(key, fault.pointer); });
 }
 
+// Gives tensors whose type cannot be read a possible one, by which other fields can be judged.
+void FillUnreadableTypes(OperatorDesc& op) {
+  FillInTypes(op);
+  for (const MutableTensorSlot& slot : TensorSlots(op)) {
+    if (slot.desc->data_type || slot.role() != TensorRole::kInput) continue;
+    slot.desc->data_type = PossibleType(op, slot.type, DataType::kFloat32);
+  }
+}
+
+bool IsOfType(const Diagnostic& fault) {
+  return fault.pointer.ends_with("DataType");
+}
+
+// Returns true for the pointers to one size, which is 0 if it cannot be read.
+bool IsSameSize(std::string_view a, std::string_view b) {
+  return a == b && a.find("/Sizes/") != a.npos;
+}
+
 // Returns true for a sweep, whose values replace fields of the operator.
 bool IsSweep(const Diagnostic& fault) {
   return fault.code == "JSON-3" && fault.pointer == "/sweep";
 }
 
 }  // namespace
+
+DataType PossibleType(const OperatorDesc& op, TypeVariable variable, DataType preferred) {
+  const SupportTable* table = SupportFor(op);
+  if (table == nullptr) return preferred;
+  const DataTypeSet types = table->rows.back().TypesOf(variable);
+  DataType type = preferred;
+  for (size_t i = 1; !types.Contains(type) && i < DataTypeNames().size(); ++i) {
+    type = DataType{static_cast<uint8_t>(i)};
+  }
+  return type;
+}
 
 OperatorObject::OperatorObject(JsonCursor object, std::span<const std::string_view> other_keys,
                                const ValueReader& values)
@@ -107,12 +136,18 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   const bool may_be_unreadable = std::any_of(
       diagnostics.list().begin(), diagnostics.list().end(),
       [](const Diagnostic& d) { return d.severity == Severity::kError && !IsBeside(d); });
-  const Diagnostics found = Judge(level, may_be_unreadable);
+  Diagnostics found;
+  OperatorDesc incomplete = *op_;  // nothing is implied by fields that cannot be read
+  const bool types_are_made_up = std::ranges::any_of(diagnostics.list(), IsOfType);
+  if (types_are_made_up) FillUnreadableTypes(incomplete);
+  dmlop::Check(may_be_unreadable ? incomplete : *op_, level, found);
+  const auto is_left_out = [&](const std::string& pointer) {
+    return std::any_of(left_out.begin(), left_out.end(),
+                       [&](const std::string& path) { return LeadsTo(path, pointer); });
+  };
   // Faults of what was inferred from the other fields are theirs.
   const auto is_implied = [&](const Diagnostic& diagnostic) {
-    return diagnostic.code != "JSON-2" &&
-           std::any_of(left_out.begin(), left_out.end(),
-                       [&](const std::string& path) { return LeadsTo(path, diagnostic.pointer); });
+    return diagnostic.code != "JSON-2" && is_left_out(diagnostic.pointer);
   };
   const bool fields_are_wrong =
       may_be_unreadable || !std::all_of(found.list().begin(), found.list().end(), is_implied);
@@ -121,11 +156,16 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
   std::erase_if(unreadable, [](const Diagnostic& d) { return d.pointer.empty(); });
   for (Diagnostic diagnostic : found.list()) {
     if (fields_are_wrong && is_implied(diagnostic)) continue;
+    if (types_are_made_up && IsOfType(diagnostic)) continue;
     const std::string of_operator = diagnostic.pointer;
     Locate(diagnostic);
     const bool is_repeated =
-        diagnostic.code == "JSON-2" &&
         std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
+          const bool is_unreadable = earlier.code.starts_with("DOC-");
+          if (diagnostic.code != "JSON-2") {
+            return is_unreadable && IsSameSize(earlier.pointer, diagnostic.pointer);
+          }
+          if (is_unreadable && is_left_out(of_operator)) return true;
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||
                  LeadsTo(diagnostic.pointer, earlier.pointer) || IsFileOf(earlier, of_operator) ||
                  Hides(earlier, diagnostic.pointer) || IsMisspeltBinding(earlier, of_operator) ||
@@ -187,25 +227,6 @@ void OperatorObject::WarnOfValues(std::span<const ConstTensorView> inputs,
     Locate(warning);
     diagnostics.Append(std::move(warning));
   }
-}
-
-// If values cannot be read, faults count that occur with two very different replacements of them.
-Diagnostics OperatorObject::Judge(FeatureLevel level, bool may_be_unreadable) {
-  Diagnostics found;
-  if (!may_be_unreadable) {
-    dmlop::Check(*op_, level, found);
-    return found;
-  }
-  const auto judge = [&](const Placeholders& placeholders) {
-    OperatorDesc op = *op_;
-    Diagnostics of_op;
-    FillUnreadable(fields_, dialect_, placeholders, op);
-    dmlop::Check(op, level, of_op);
-    return of_op;
-  };
-  found = judge({1, DataType::kFloat32, false});
-  found.KeepOnlyThoseOf(judge({99'991, DataType::kUint8, true}));
-  return found;
 }
 
 // Returns the count of an array of tensors that is left out.

@@ -43,7 +43,6 @@ class OperatorObject {
   void WarnOfValues(std::span<const ConstTensorView> inputs, Diagnostics& diagnostics) const;
 
  private:
-  Diagnostics Judge(FeatureLevel level, bool may_be_unreadable);
   std::optional<JsonCursor> CountInPlaceOf(std::string_view field) const;
   void Locate(Diagnostic& diagnostic) const;
   bool HidesType(const Diagnostic& fault, std::string_view of_operator) const;
@@ -83,16 +82,8 @@ void CheckKeys(JsonCursor object, JsonCursor fields, const OperatorInfo& info,
                std::span<const std::string_view> others, const ValueReader& values,
                bool tensors = true);
 
-// Replacements of values that cannot be read.
-struct Placeholders {
-  uint32_t number;  // also in arrays
-  DataType type;
-  bool last_name;  // the last name of an enum; otherwise the first
-};
-
-// Fills in placeholders where the object has a value that the operator lacks.
-void FillUnreadable(JsonCursor object, Dialect dialect, const Placeholders& placeholders,
-                    OperatorDesc& op);
+// Returns a type that the operator takes for a type variable, the preferred one if possible.
+DataType PossibleType(const OperatorDesc& op, TypeVariable variable, DataType preferred);
 
 // Reads the scalars again, by the types that the other fields imply.
 void ReadScalars(JsonCursor object, const ValueReader& values, OperatorDesc& op);

@@ -141,21 +141,24 @@ std::optional<double> ValueReader::Number(JsonCursor value) const {
 }
 
 template <typename T, typename Read>
-std::optional<std::vector<T>> ValueReader::Array(JsonCursor value, Read&& read) const {
+std::optional<std::vector<T>> ValueReader::Array(JsonCursor value, Read&& read,
+                                                 std::optional<T> unread) const {
   if (!Expect(value, JsonKind::kArray)) return std::nullopt;
   std::vector<T> numbers;
   bool all_read = true;
   for (auto child = value.first_child(); child; child = child->next()) {
     const std::optional<T> number = read(*child);
-    all_read &= number || placeholder_;
-    numbers.push_back(number.value_or(static_cast<T>(placeholder_.value_or(0))));
+    all_read &= number || unread;
+    numbers.push_back(number ? *number : unread.value_or(T{}));
   }
   if (!all_read) return std::nullopt;
   return numbers;
 }
 
-std::optional<std::vector<uint32_t>> ValueReader::Uint32Array(JsonCursor value) const {
-  return Array<uint32_t>(value, [&](JsonCursor child) { return Uint32(child); });
+std::optional<std::vector<uint32_t>> ValueReader::Uint32Array(
+    JsonCursor value, std::optional<uint32_t> unread) const {
+  return Array<uint32_t>(
+      value, [&](JsonCursor child) { return Uint32(child); }, unread);
 }
 
 std::optional<std::vector<int32_t>> ValueReader::Int32Array(JsonCursor value) const {
@@ -408,10 +411,12 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
     const auto index = Enum(*type, kDataTypePrefix, DataTypeNames());
     if (index) desc.data_type = static_cast<DataType>(*index);
   }
-  if (const auto sizes = FindField(fields, "Sizes")) desc.sizes = Uint32Array(*sizes);
+  if (const auto sizes = FindField(fields, "Sizes")) desc.sizes = Uint32Array(*sizes, 0);
   if (const auto count = Find(fields, "DimensionCount")) desc.dimension_count = Uint32(*count);
+  bool has_layout = true;
   if (const auto strides = Find(fields, "Strides")) {
     desc.strides = Uint32Array(*strides);
+    has_layout = desc.strides.has_value();
     if (desc.strides && desc.strides->empty()) desc.strides.reset();  // DxDispatch takes it so
   }
   if (const auto flags = Find(fields, "Flags")) {
@@ -421,7 +426,8 @@ TensorDesc ValueReader::Tensor(JsonCursor value) const {
     }
   }
   if (const auto total = Find(fields, "TotalTensorSizeInBytes")) {
-    desc.total_tensor_size_in_bytes = Uint64(*total).value_or(0);
+    const uint64_t bytes = Uint64(*total).value_or(0);
+    if (has_layout) desc.total_tensor_size_in_bytes = bytes;
   }
   if (const auto alignment = Find(fields, "GuaranteedBaseOffsetAlignment")) {
     desc.guaranteed_base_offset_alignment = Uint32(*alignment).value_or(0);

@@ -35,11 +35,8 @@ enum class Dialect { kDescriptor, kModel };
 
 class ValueReader {
  public:
-  // In an array, `placeholder` replaces what cannot be read; without one, the whole array cannot be
-  // read.
-  explicit ValueReader(Diagnostics& diagnostics, Dialect dialect = Dialect::kDescriptor,
-                       std::optional<uint32_t> placeholder = std::nullopt)
-      : diagnostics_(diagnostics), dialect_(dialect), placeholder_(placeholder) {}
+  explicit ValueReader(Diagnostics& diagnostics, Dialect dialect = Dialect::kDescriptor)
+      : diagnostics_(diagnostics), dialect_(dialect) {}
 
   // Returns the member of an object with that name; empty if it is left out.
   std::optional<JsonCursor> Find(JsonCursor object, std::string_view name) const;
@@ -64,7 +61,9 @@ class ValueReader {
 
   // Rounds once; "nan", "inf" and "-inf" are numbers, too.
   std::optional<double> Number(JsonCursor value) const;
-  std::optional<std::vector<uint32_t>> Uint32Array(JsonCursor value) const;
+  // `unread` replaces numbers that cannot be read; without it, the whole array cannot be read.
+  std::optional<std::vector<uint32_t>> Uint32Array(
+      JsonCursor value, std::optional<uint32_t> unread = std::nullopt) const;
   std::optional<std::vector<int32_t>> Int32Array(JsonCursor value) const;
   std::optional<std::vector<float>> Float32Array(JsonCursor value) const;
   std::optional<std::string> String(JsonCursor value) const;
@@ -87,7 +86,7 @@ class ValueReader {
   // number stands for an unsigned one (UNI-4).
   std::optional<Scalar> ScalarOf(JsonCursor value, DataType type, bool wraps) const;
 
-  // Leaves out fields that cannot be read.
+  // Leaves out fields that cannot be read; a size that cannot be read is 0, which is unknown.
   TensorDesc Tensor(JsonCursor value) const;
 
   // Returns true if the value is of that kind; otherwise reports it, with an example of what is
@@ -138,7 +137,6 @@ class ValueReader {
   }
 
   Dialect dialect() const { return dialect_; }
-  std::optional<uint32_t> placeholder() const { return placeholder_; }
 
  private:
   // A pointer takes time in proportion to the arrays through which it leads.
@@ -149,7 +147,8 @@ class ValueReader {
   template <typename T>
   std::optional<T> Integer(JsonCursor value, DataType type) const;
   template <typename T, typename Read>
-  std::optional<std::vector<T>> Array(JsonCursor value, Read&& read) const;
+  std::optional<std::vector<T>> Array(JsonCursor value, Read&& read,
+                                      std::optional<T> unread = std::nullopt) const;
   template <typename T>
   bool StoreElement(JsonCursor value, DataType type, std::byte* to) const;
   bool IsOfSomeType(JsonCursor value) const;
@@ -157,7 +156,6 @@ class ValueReader {
 
   Diagnostics& diagnostics_;
   Dialect dialect_;
-  std::optional<uint32_t> placeholder_;
 };
 
 // Returns the object that has a tensor's fields: the value itself, or its "Desc".

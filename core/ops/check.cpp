@@ -255,30 +255,13 @@ void CheckActivations(const OperatorDesc& op, FeatureLevel level, Diagnostics& d
   });
 }
 
-bool HasZero(const TensorDesc& desc) {
-  return std::find(desc.sizes->begin(), desc.sizes->end(), 0u) != desc.sizes->end();
-}
-
-bool HasStridesForSizes(const TensorDesc& desc) {
-  return !desc.strides || desc.strides->size() == desc.rank();
-}
-
-// Strides whose count differs from that of the sizes, and sizes of 0, have already been reported.
-bool IsToBeMended(const OperatorDesc& op) {
-  const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
-  return std::any_of(inputs.begin(), inputs.end(), [](const TensorSlot& slot) {
-    return slot.desc->sizes && (HasZero(*slot.desc) || !HasStridesForSizes(*slot.desc));
-  });
-}
-
-OperatorDesc Mended(OperatorDesc op, uint32_t size) {
+// Strides whose count differs from that of the sizes have already been reported.
+void DropWrongStrides(OperatorDesc& op) {
   for (const MutableTensorSlot& slot : TensorSlots(op)) {
     TensorDesc& desc = *slot.desc;
-    if (slot.role() != TensorRole::kInput || !desc.sizes) continue;
-    if (!HasStridesForSizes(desc)) desc.strides.reset();
-    std::replace(desc.sizes->begin(), desc.sizes->end(), 0u, size);
+    const bool is_wrong = desc.sizes && desc.strides && desc.strides->size() != desc.rank();
+    if (slot.role() == TensorRole::kInput && is_wrong) desc.strides.reset();
   }
-  return op;
 }
 
 // Too many dimensions or elements have been reported; nothing can be inferred from them.
@@ -289,24 +272,12 @@ bool InputsHaveLayouts(const OperatorDesc& op) {
   });
 }
 
-void Infer(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+// Applies the operator's own rules.
+void CheckOperator(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
+  DropWrongStrides(op);
   if (!InputsHaveLayouts(op)) return;
   Inference inference(op, level, diagnostics);
   op.info().infer(op, inference);
-}
-
-// Applies the operator's own rules. Mended tensors are judged twice, with 1 and with another size
-// in place of 0; only faults that appear both times are reported.
-void CheckOperator(OperatorDesc& op, FeatureLevel level, Diagnostics& diagnostics) {
-  if (!IsToBeMended(op)) return Infer(op, level, diagnostics);
-  Diagnostics found;
-  Diagnostics of_another;
-  OperatorDesc mended = Mended(op, 1);
-  OperatorDesc another = Mended(op, 997);
-  Infer(mended, level, found);
-  Infer(another, level, of_another);
-  found.KeepOnlyThoseOf(of_another);
-  diagnostics.AppendAll(found);
 }
 
 bool TakesInputs(const OperatorDesc& op) {

@@ -32,6 +32,7 @@ std::string RepetitionOf(const TensorSlot& slot, const Sizes& to) {
 // Says how NumPy would repeat the tensor to the expected sizes, or, if these have to be repeated
 // instead, how the first input is repeated if it has them. Empty if nothing can be repeated.
 std::string Repetitions(const OperatorDesc& op, const TensorAt& tensor, const Sizes& expected) {
+  if (!AreKnown(tensor.sizes()) || !AreKnown(expected)) return "";
   const std::optional<Sizes> common = Broadcast(tensor.sizes(), expected);
   const std::vector<TensorSlot> inputs = TensorSlots(op, TensorRole::kInput);
   const auto own = std::find_if(inputs.begin(), inputs.end(),
@@ -44,7 +45,18 @@ std::string Repetitions(const OperatorDesc& op, const TensorAt& tensor, const Si
   return is_first ? repeated + RepetitionOf(first, *common) : "";
 }
 
+// "{2, ?}"
+std::string Told(const Sizes& sizes) {
+  std::vector<std::string> told;
+  for (const uint32_t size : sizes) told.push_back(IsUnknown(size) ? "?" : std::to_string(size));
+  return fmt::format("{{{}}}", fmt::join(told, ", "));
+}
+
 }  // namespace
+
+bool AreKnown(const Sizes& sizes) {
+  return std::none_of(sizes.begin(), sizes.end(), IsUnknown);
+}
 
 std::string Place::path() const {
   std::string path(field);
@@ -74,25 +86,20 @@ bool Inference::RequireSameRank(std::string_view code, const TensorAt& tensor,
   const size_t rank = like.desc.rank();
   return tensor.desc.rank() == rank ||
          Require(false, code, SizesOf(tensor),
-                 "Sizes are {}; expected {}, as many as {} has with {}", ToString(tensor.sizes()),
-                 Counted(rank, "dimension"), like.name(), ToString(like.sizes()));
+                 "Sizes are {}; expected {}, as many as {} has with {}", Told(tensor.sizes()),
+                 Counted(rank, "dimension"), like.name(), Told(like.sizes()));
 }
 
 bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, Sizes expected) {
-  for (size_t d = 0; d < std::min(expected.size(), tensor.sizes().size()); ++d) {
-    if (IsUnknown(expected[d])) expected[d] = tensor.sizes()[d];
-  }
-  return tensor.sizes() == expected ||
-         Require(false, code, SizesOf(tensor), "Sizes are {}; expected {}{}",
-                 ToString(tensor.sizes()), ToString(expected), Repetitions(op_, tensor, expected));
+  return std::ranges::equal(tensor.sizes(), expected, Agree) ||
+         Require(false, code, SizesOf(tensor), "Sizes are {}; expected {}{}", Told(tensor.sizes()),
+                 Told(expected), Repetitions(op_, tensor, expected));
 }
 
 void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,
                        const Sizes& sizes) {
   TensorDesc& output = op_.at(field);
-  const bool are_known =
-      std::none_of(sizes.begin(), sizes.end(), [&](uint32_t size) { return IsUnknown(size); });
-  if (!output.sizes && are_known) output.sizes = sizes;
+  if (!output.sizes && AreKnown(sizes)) output.sizes = sizes;
   if (output.sizes) RequireSizes(code, tensor(field), sizes);
 }
 
@@ -108,8 +115,8 @@ void Inference::Output(std::string_view code, const FieldOf<TensorDesc>& field,
 void Inference::Output(std::string_view code, const FieldOf<std::vector<TensorDesc>>& field,
                        size_t entry, const Sizes& sizes) {
   TensorDesc& output = op_.at(field)[entry];
-  if (!output.sizes) output.sizes = sizes;
-  RequireSizes(code, tensor(field, entry), sizes);
+  if (!output.sizes && AreKnown(sizes)) output.sizes = sizes;
+  if (output.sizes) RequireSizes(code, tensor(field, entry), sizes);
 }
 
 void Inference::OutputType(const FieldOf<TensorDesc>& field, DataType type) {
@@ -133,7 +140,7 @@ bool CheckAxes(std::string_view range_code, std::string_view twice_code,
   const std::vector<uint32_t>& axes = op[field];
   bool all_exist = true;
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (!infer.RequireAxis(range_code, At(field, i), axes[i], tensor)) {
+    if (axes[i] == kUnreadAxis || !infer.RequireAxis(range_code, At(field, i), axes[i], tensor)) {
       all_exist = false;
       continue;
     }

@@ -18,6 +18,18 @@ namespace dmlop {
 
 using Sizes = std::vector<uint32_t>;
 
+// A size that cannot be read, or that is none: it has been reported, and agrees with every other.
+inline bool IsUnknown(uint64_t size) {
+  return size == 0;
+}
+bool AreKnown(const Sizes& sizes);
+inline bool Agree(uint64_t a, uint64_t b) {
+  return a == b || IsUnknown(a) || IsUnknown(b);
+}
+
+// Stands in an array for an axis that cannot be read, and has been reported.
+inline constexpr uint32_t kUnreadAxis = UINT32_MAX;
+
 // A place within a descriptor, for messages.
 struct Place {
   std::string_view field;
@@ -81,7 +93,7 @@ class Inference {
   bool RequireAxis(std::string_view code, const Place& place, uint32_t axis,
                    const TensorAt& tensor);
   bool RequireSameRank(std::string_view code, const TensorAt& tensor, const TensorAt& like);
-  // Requires these sizes; a size of 0 is unknown, if an error has been reported before.
+  // Requires these sizes, as far as all are known.
   bool RequireSizes(std::string_view code, const TensorAt& tensor, Sizes expected);
 
   // Requires these sizes of the output, or fills them in if they are left out and known.
@@ -96,7 +108,6 @@ class Inference {
 
  private:
   void Report(std::string_view code, const Place& place, std::string message);
-  bool IsUnknown(uint32_t size) const { return size == 0 && diagnostics_.has_errors(); }
 
   OperatorDesc& op_;
   FeatureLevel level_;

@@ -242,7 +242,7 @@ class Shapes {
   Form FormOf(const TensorShape& shape, const Sizes& sizes) const {
     for (const std::string_view dims : FormsOf(shape)) {
       const std::optional<Form> form = FormOfRank(dims, sizes.size());
-      if (form && Agree(sizes, Expected(*form))) return *form;
+      if (form && AllAgree(sizes, Expected(*form))) return *form;
     }
     return {};
   }
@@ -259,9 +259,8 @@ class Shapes {
       if (!form[d].is_repeated() || !IsNew(form[d])) continue;
       const uint32_t size = tensor.sizes()[d];
       const uint64_t base = SizeOf(form[d].Base());
-      infer.Require(size == 1 || size == base || base == 0, signature_.repeat_rule,
-                    SizeAt(tensor, d), "size {} is neither 1 nor {}, as {} has", size, base,
-                    First(infer).name());
+      infer.Require(Agree(size, 1) || Agree(size, base), signature_.repeat_rule, SizeAt(tensor, d),
+                    "size {} is neither 1 nor {}, as {} has", size, base, First(infer).name());
     }
   }
 
@@ -271,7 +270,7 @@ class Shapes {
     for (const std::string_view dims : FormsOf(shape)) {
       const std::optional<Form> form = FormOfRank(dims, tensor.sizes().size());
       if (!form) continue;
-      if (Agree(tensor.sizes(), Expected(*form))) return true;
+      if (AllAgree(tensor.sizes(), Expected(*form))) return true;
       expected += (expected.empty() ? "" : " or ") + ToString(Expected(*form));
     }
     infer.Fail(shape.own_rule, SizesOf(tensor), "Sizes are {}; expected {}",
@@ -281,9 +280,8 @@ class Shapes {
 
   // --- sizes -------------------------------------------------------------------------------------
 
-  static bool Agree(const Sizes& sizes, const Sizes& expected) {
-    return std::ranges::equal(sizes, expected,
-                              [](uint32_t size, uint32_t one) { return one == 0 || size == one; });
+  static bool AllAgree(const Sizes& sizes, const Sizes& expected) {
+    return std::ranges::equal(sizes, expected, Agree);
   }
 
   const uint64_t* Find(const Dim& word) const {

@@ -18,7 +18,7 @@ WindowAxis AxisOf(const WindowFields& fields, const OperatorDesc& op, size_t d, 
 
 bool RequireFit(std::string_view code, const Place& place, const WindowAxis& axis,
                 Inference& infer) {
-  return infer.Require(axis.Fits(), code, place,
+  return infer.Require(!IsKnown(axis) || axis.Fits(), code, place,
                        "a window of {} with a dilation of {} does not fit into the padded size {}",
                        axis.window, axis.dilation, axis.PaddedSize());
 }
@@ -47,7 +47,7 @@ std::optional<WindowCounts> CountWindows(const OperatorDesc& op, std::span<const
       continue;
     }
     rows = CheckedMul(rows, static_cast<uint64_t>(axes[d].window));
-    blocks = CheckedMul(blocks, static_cast<uint64_t>(axes[d].Outputs()));
+    blocks = CheckedMul(blocks, CountOf(axes[d]));
   }
   if (!all_fit) return std::nullopt;
   const bool is_possible = rows && blocks && *rows <= UINT32_MAX && *blocks <= UINT32_MAX;

@@ -33,6 +33,15 @@ constexpr WindowFields WindowFieldsWith(FieldLimits limits) {
 WindowAxis AxisOf(const WindowFields& fields, const OperatorDesc& op, size_t d, int64_t size,
                   int64_t taps);
 
+inline bool IsKnown(const WindowAxis& axis) {
+  return axis.size != 0 && axis.window != 0;
+}
+
+// Returns how many windows there are, if that is known; at least one fits.
+inline uint64_t CountOf(const WindowAxis& axis) {
+  return IsKnown(axis) ? static_cast<uint64_t>(axis.Outputs()) : 0;
+}
+
 // Requires the padded tensor to hold a window.
 bool RequireFit(std::string_view code, const Place& place, const WindowAxis& axis,
                 Inference& infer);

@@ -229,6 +229,9 @@ void Infer(const OperatorDesc& op, Inference& infer) {
                     "PastKeyTensor and PastValueTensor are there only together");
   if (!CheckSources(op, infer) || !is_past_whole || !HaveRanks(op)) return;
   if (!CheckHeads(op, infer)) return;
+  for (const TensorSlot& slot : TensorSlots(op)) {
+    if (slot.desc->sizes && !AreKnown(*slot.desc->sizes)) return;  // sums of sizes are unknown, too
+  }
   const Shapes shapes = ShapesOf(op);
   CheckInputs(op, shapes, infer);
   CheckMask(op, shapes, infer);

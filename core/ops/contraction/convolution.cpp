@@ -45,25 +45,26 @@ void CheckChannels(const OperatorDesc& op, Inference& infer) {
                     "{} does not divide the {} channels of InputTensor", groups, channels);
   const uint32_t first = filter.sizes()[0];
   if (!IsForward(op)) {
-    infer.Require(first == channels, "CONV-2", SizeAt(filter, 0),
+    infer.Require(Agree(first, channels), "CONV-2", SizeAt(filter, 0),
                   "{}; expected {}, the channels of InputTensor", first, channels);
     return;
   }
   if (!are_groups) return;
   infer.Require(first % groups == 0, "CONV-2", SizeAt(filter, 0),
                 "{} is no multiple of the {} groups", first, groups);
-  infer.Require(filter.sizes()[1] == channels / groups, "CONV-2", SizeAt(filter, 1),
+  infer.Require(Agree(filter.sizes()[1], channels / groups), "CONV-2", SizeAt(filter, 1),
                 "{}; expected {}, the channels of a group", filter.sizes()[1], channels / groups);
 }
 
 // Returns the spatial sizes that the windows imply, which may be less than 1 with BACKWARD; empty
-// if a window does not fit.
+// if a window does not fit or a size is unknown.
 std::vector<int64_t> InferPositions(const OperatorDesc& op, Inference& infer) {
   std::vector<int64_t> sizes;
   bool all_fit = true;
   for (size_t d = 0; d < SpatialRank(op); ++d) {
     all_fit &= !IsForward(op) || RequireFit("CONV-4", SizeAt(infer.tensor(kFilterTensor), d + 2),
                                             AxisAt(op, d), infer);
+    all_fit &= IsKnown(AxisAt(op, d));
     sizes.push_back(WindowPositions(op, d) + op[kOutputPadding][d]);
   }
   return all_fit ? sizes : std::vector<int64_t>();

@@ -107,7 +107,7 @@ bool CheckGroups(std::string_view code, const OperatorDesc& op, Inference& infer
                      "{} groups do not divide the {} channels of FilterTensor", groups, outputs)) {
     return false;
   }
-  return infer.Require(filter.sizes()[1] == channels / groups, code, SizeAt(filter, 1),
+  return infer.Require(Agree(filter.sizes()[1], channels / groups), code, SizeAt(filter, 1),
                        "{} channels; expected {}, those of InputTensor in a group",
                        filter.sizes()[1], channels / groups);
 }
@@ -115,12 +115,10 @@ bool CheckGroups(std::string_view code, const OperatorDesc& op, Inference& infer
 // Returns {N, O, F}; none if something does not fit.
 std::optional<std::vector<uint64_t>> OutputSizes(std::string_view code, const OperatorDesc& op,
                                                  Inference& infer) {
-  const Sizes& filter = op.sizes(kFilter);
-  if (std::find(filter.begin(), filter.end(), 0u) != filter.end()) return {};  // BUF-3
-  std::vector<uint64_t> sizes = {op.sizes(kInputTensor)[0], filter[0]};
+  std::vector<uint64_t> sizes = {op.sizes(kInputTensor)[0], op.sizes(kFilter)[0]};
   for (const WindowAxis& axis : AxesOf(op)) {
     if (!RequireFit(code, SizeAt(infer.tensor(kFilter), sizes.size()), axis, infer)) return {};
-    sizes.push_back(static_cast<uint64_t>(axis.Outputs()));
+    sizes.push_back(CountOf(axis));
   }
   return sizes;
 }

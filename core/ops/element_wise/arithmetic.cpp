@@ -68,7 +68,7 @@ void InferScale(const OperatorDesc& op, Inference& infer) {
                 "{} biases; expected 1 or 3, one for each channel", count);
   const Sizes& sizes = op.sizes(kInputTensor);
   if (sizes.size() != 4) return;  // no level allows that
-  infer.Require(sizes[1] == count, "VS2D-2", SizeAt(infer.tensor(kInputTensor), 1),
+  infer.Require(Agree(sizes[1], count), "VS2D-2", SizeAt(infer.tensor(kInputTensor), 1),
                 "{} channels do not match {} biases", sizes[1], count);
 }
 

@@ -64,10 +64,11 @@ void InferGather(const OperatorDesc& op, Inference& infer) {
     return;
   }
   for (size_t d = 0; d < rank - op[kIndexDimensions]; ++d) {
-    infer.Require(indices.sizes()[d] == 1, "GAT-2", SizeAt(indices, d),
+    infer.Require(Agree(indices.sizes()[d], 1), "GAT-2", SizeAt(indices, d),
                   "the size before the last {} is {}; expected 1", op[kIndexDimensions],
                   indices.sizes()[d]);
   }
+  if (!AreKnown(input.sizes()) || !AreKnown(indices.sizes())) return;  // any may be a leading 1
   const std::vector<GatherDim> dims = GatherDims(op);
   Sizes sizes;
   for (const GatherDim& dim : dims) sizes.push_back(dim.size);

@@ -133,7 +133,7 @@ bool RequireCount(std::string_view rule, const FieldOf<uint32_t>& field, const O
 void RequireLeadingOnes(std::string_view rule, const TensorAt& tensor, size_t count,
                         Inference& infer) {
   for (size_t d = 0; d < count; ++d) {
-    infer.Require(tensor.sizes()[d] == 1, rule, SizeAt(tensor, d),
+    infer.Require(Agree(tensor.sizes()[d], 1), rule, SizeAt(tensor, d),
                   "the size before the last {} is {}; expected 1", tensor.desc.rank() - count,
                   tensor.sizes()[d]);
   }
@@ -191,10 +191,11 @@ bool CheckTuples(const TupleRules& rules, const OperatorDesc& op, Inference& inf
   for (size_t i = 0; i < t.batch_dims; ++i) {
     const uint32_t expected = input.sizes()[t.first_input() + i];
     const uint32_t size = indices.sizes()[t.first_index() + i];
-    infer.Require(size == expected, rules.batches, SizeAt(indices, t.first_index() + i),
+    infer.Require(Agree(size, expected), rules.batches, SizeAt(indices, t.first_index() + i),
                   "the size of a batch dimension is {}; expected {}, as {} has", size, expected,
                   input.name());
   }
+  if (IsUnknown(t.size)) return false;
   if (!infer.Require(t.size <= t.input_dims - t.batch_dims, rules.tuple, SizeAt(indices, rank - 1),
                      "tuples of {} are out of range [1, {}]", Counted(t.size, "index"),
                      t.input_dims - t.batch_dims)) {

@@ -23,8 +23,9 @@ void InferTopK(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kPlaces, DataType::kUint32);
   Sizes sizes = op.sizes(kInputTensor);
   if (!infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], infer.tensor(kInputTensor))) return;
-  if (!infer.Require(op[kK] <= sizes[op[kAxis]], "TPK-2", At(kK), "{} is out of range [1, {}]",
-                     op[kK], sizes[op[kAxis]])) {
+  const uint32_t size = sizes[op[kAxis]];
+  if (!infer.Require(IsUnknown(size) || op[kK] <= size, "TPK-2", At(kK),
+                     "{} is out of range [1, {}]", op[kK], size)) {
     return;
   }
   sizes[op[kAxis]] = op[kK];
@@ -46,7 +47,7 @@ constexpr auto kCoordinates =
 constexpr auto kNonzeroFields = Fields(kInputTensor, kCount, kCoordinates);
 
 size_t DimensionsWithoutLeadingOnes(const Sizes& sizes) {
-  const auto first = std::find_if(sizes.begin(), sizes.end(), [](uint32_t n) { return n != 1; });
+  const auto first = std::find_if(sizes.begin(), sizes.end(), [](uint32_t n) { return n > 1; });
   return static_cast<size_t>(sizes.end() - first);
 }
 
@@ -67,7 +68,7 @@ void InferNonzero(const OperatorDesc& op, Inference& infer) {
   expected[output_rank - 1] = columns;
   infer.Output("NZC-1", kCoordinates, expected);
   const size_t least = std::max<size_t>(1, DimensionsWithoutLeadingOnes(input));
-  infer.Require(columns >= least && columns <= rank, "NZC-1",
+  infer.Require(IsUnknown(columns) || (columns >= least && columns <= rank), "NZC-1",
                 SizeAt(infer.tensor(kCoordinates), output_rank - 1),
                 "{} coordinates are out of range [{}, {}]", columns, least, rank);
 }

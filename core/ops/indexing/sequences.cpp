@@ -53,7 +53,7 @@ void InferOneHot(const OperatorDesc& op, Inference& infer) {
   const TensorAt indices = infer.tensor(kIndicesTensor);
   const TensorAt values = infer.tensor(kValues);
   infer.RequireSameRank("OHT-1", values, indices);
-  infer.Require(LayoutOf(values.desc).element_count() >= 2, "OHT-2", SizesOf(values),
+  infer.Require(LayoutOf(values.desc).element_count() != 1, "OHT-2", SizesOf(values),
                 "Sizes are {}; the values off and on are two elements", ToString(values.sizes()));
   if (!infer.RequireAxis("MOV-4", At(kAxis), op[kAxis], indices)) return;
   if (!op[kOutputTensor].sizes) return;

@@ -2,6 +2,7 @@
 // DML_JOIN_OPERATOR_DESC concatenates the input tensors along Axis; DML_SPLIT_OPERATOR_DESC cuts
 // the input tensor into parts along Axis. Each is the inverse of the other.
 #include <algorithm>
+#include <numeric>
 
 #include "core/ops/inference.h"
 
@@ -28,10 +29,16 @@ bool RequirePart(std::string_view rank_code, std::string_view sizes_code, const 
   return true;
 }
 
-void RequireSum(std::string_view code, const TensorAt& whole, uint32_t axis, uint64_t sum,
+// Adds up the sizes of parts; unknown if one of them is.
+uint64_t SumOf(const Sizes& parts) {
+  return AreKnown(parts) ? std::accumulate(parts.begin(), parts.end(), uint64_t{0}) : 0;
+}
+
+void RequireSum(std::string_view code, const TensorAt& whole, uint32_t axis, const Sizes& sizes,
                 const Field& parts, Inference& infer) {
   const uint32_t size = whole.sizes()[axis];
-  infer.Require(size == sum, code, SizeAt(whole, axis),
+  const uint64_t sum = SumOf(sizes);
+  infer.Require(Agree(size, sum), code, SizeAt(whole, axis),
                 "the size along Axis is {}; expected {}, the sum of {}", size, sum, parts.name);
 }
 
@@ -42,21 +49,22 @@ void InferJoin(const OperatorDesc& op, Inference& infer) {
   const TensorAt first = infer.tensor(kInputTensors, 0);
   if (!infer.RequireAxis("JOIN-4", At(kAxis), axis, first)) return;
   bool ranks_agree = true;
-  uint64_t sum = first.sizes()[axis];
+  Sizes parts = {first.sizes()[axis]};
   for (size_t i = 1; i < op[kInputTensors].size(); ++i) {
     const TensorAt input = infer.tensor(kInputTensors, i);
     ranks_agree &= RequirePart("JOIN-3", "JOIN-4", input, first, axis, infer);
-    if (ranks_agree) sum += input.sizes()[axis];
+    if (ranks_agree) parts.push_back(input.sizes()[axis]);
   }
   if (!op[kOutputTensor].sizes) {
     Sizes sizes = first.sizes();
     // Saturates: RequireSum then reports that this is not the sum.
-    sizes[axis] = static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX));
+    sizes[axis] = static_cast<uint32_t>(std::min<uint64_t>(SumOf(parts), UINT32_MAX));
     infer.Output("JOIN-4", kOutputTensor, sizes);
+    if (!op[kOutputTensor].sizes) return;
   }
   const TensorAt output = infer.tensor(kOutputTensor);
   ranks_agree &= RequirePart("JOIN-3", "JOIN-4", output, first, axis, infer);
-  if (ranks_agree) RequireSum("JOIN-4", output, axis, sum, kInputTensors, infer);
+  if (ranks_agree) RequireSum("JOIN-4", output, axis, parts, kInputTensors, infer);
 }
 
 std::vector<TensorMove> Join(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
@@ -74,11 +82,13 @@ std::vector<TensorMove> Join(const OperatorDesc& op, InputViews inputs, OutputVi
 
 // Returns the size along the axis of each output without sizes: they share equally what is left.
 std::optional<uint32_t> EqualPart(const OperatorDesc& op, size_t left_out) {
-  uint64_t taken = 0;
+  Sizes parts;
   for (const TensorDesc& output : op[kOutputTensors]) {
-    if (output.sizes && op[kAxis] < output.rank()) taken += (*output.sizes)[op[kAxis]];
+    if (output.sizes && op[kAxis] < output.rank()) parts.push_back((*output.sizes)[op[kAxis]]);
   }
   const uint32_t whole = op.sizes(kInputTensor)[op[kAxis]];
+  if (IsUnknown(whole) || !AreKnown(parts)) return 0;
+  const uint64_t taken = SumOf(parts);
   if (taken >= whole || (whole - taken) % left_out != 0) return std::nullopt;
   return static_cast<uint32_t>((whole - taken) / left_out);
 }
@@ -110,13 +120,14 @@ void InferSplit(const OperatorDesc& op, Inference& infer) {
   if (!infer.RequireAxis("SPLIT-3", At(kAxis), axis, input)) return;
   if (!InferEqualParts(op, infer)) return;
   bool ranks_agree = true;
-  uint64_t sum = 0;
+  Sizes parts;
   for (size_t i = 0; i < op[kOutputTensors].size(); ++i) {
+    if (!op[kOutputTensors][i].sizes) return;
     const TensorAt output = infer.tensor(kOutputTensors, i);
     ranks_agree &= RequirePart("SPLIT-2", "SPLIT-3", output, input, axis, infer);
-    if (ranks_agree) sum += output.sizes()[axis];
+    if (ranks_agree) parts.push_back(output.sizes()[axis]);
   }
-  if (ranks_agree) RequireSum("SPLIT-3", input, axis, sum, kOutputTensors, infer);
+  if (ranks_agree) RequireSum("SPLIT-3", input, axis, parts, kOutputTensors, infer);
 }
 
 std::vector<TensorMove> Split(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {

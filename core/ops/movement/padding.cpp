@@ -33,8 +33,8 @@ constexpr auto kPadding1Fields = Fields(kInputTensor, kOutputTensor, kPaddingMod
 void InferPadding(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
   for (size_t d = 0; d < op[kStartPadding].size(); ++d) {
-    sizes.push_back(uint64_t{op.sizes(kInputTensor)[d]} + op[kStartPadding][d] +
-                    op[kEndPadding][d]);
+    const uint64_t size = op.sizes(kInputTensor)[d];
+    sizes.push_back(IsUnknown(size) ? size : size + op[kStartPadding][d] + op[kEndPadding][d]);
   }
   infer.Output("PDG-1", kOutputTensor, sizes);
 }

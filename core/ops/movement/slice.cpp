@@ -34,7 +34,7 @@ void InferSlice(const OperatorDesc& op, Inference& infer) {
   const Sizes& input = op.sizes(kInputTensor);
   for (size_t d = 0; d < input.size(); ++d) {
     const uint64_t last = op[kOffsets][d] + (op[kSizes][d] - uint64_t{1}) * op[kStrides][d];
-    infer.Require(last < input[d], "SLC-2", At(kOffsets, d),
+    infer.Require(IsUnknown(input[d]) || last < input[d], "SLC-2", At(kOffsets, d),
                   "the last element is number {}, which does not lie in a size of {}", last,
                   input[d]);
   }
@@ -66,9 +66,9 @@ std::optional<Sizes> MostSteps(const OperatorDesc& op, const Sizes& sizes, Infer
     const uint32_t offset = op[kWindowOffsets][d];
     const uint32_t window = op[kWindowSizes][d];
     const int64_t stride = op[kWindowStrides][d];
-    infer.Require(uint64_t{offset} + window <= sizes[d], "SLW-1", At(kWindowSizes, d),
-                  "{} from {} on {} not lie in a size of {}", Counted(window, "element"), offset,
-                  ForCount(window, "does", "do"), sizes[d]);
+    infer.Require(IsUnknown(sizes[d]) || uint64_t{offset} + window <= sizes[d], "SLW-1",
+                  At(kWindowSizes, d), "{} from {} on {} not lie in a size of {}",
+                  Counted(window, "element"), offset, ForCount(window, "does", "do"), sizes[d]);
     if (infer.Require(stride != 0, "SLW-2", At(kWindowStrides, d), "0 is not allowed")) {
       most.push_back(static_cast<uint32_t>((window - 1) / std::abs(stride) + 1));
     }

@@ -29,7 +29,7 @@ void RequirePlanes(const TensorAt& parameter, const TensorAt& input, Inference& 
   const size_t rank = input.sizes().size();
   if (parameter.sizes().size() != rank) return;
   for (size_t d = rank - std::min<size_t>(2, rank); d < rank; ++d) {
-    infer.Require(parameter.sizes()[d] == input.sizes()[d], "BN-3", SizeAt(parameter, d),
+    infer.Require(Agree(parameter.sizes()[d], input.sizes()[d]), "BN-3", SizeAt(parameter, d),
                   "size {}; expected {} below feature level 4_0 where Spatial is false",
                   parameter.sizes()[d], input.sizes()[d]);
   }

@@ -78,8 +78,9 @@ void RequireChannels(const TensorAt& parameter, const TensorAt& input, Inference
   for (size_t d = 0; d < input.sizes().size(); ++d) {
     const uint32_t size = parameter.sizes()[d];
     const bool may_be_one = d == 0 || d == 2 || d == 3;
-    infer.Require(may_be_one || size != 1 || input.sizes()[d] == 1, "MVN-2", SizeAt(parameter, d),
-                  "size 1; expected {} below feature level 4_0", input.sizes()[d]);
+    infer.Require(may_be_one || size != 1 || Agree(input.sizes()[d], 1), "MVN-2",
+                  SizeAt(parameter, d), "size 1; expected {} below feature level 4_0",
+                  input.sizes()[d]);
   }
 }
 

@@ -31,7 +31,7 @@ constexpr Signature kSoftmaxShapes = {"SMX-1", "SMX-1", kSliced, {}, AxesOf};
 void InferRows(const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
   for (size_t d = 0; d + 2 < input.sizes().size(); ++d) {
-    infer.Require(input.sizes()[d] == 1, "SMX-2", SizeAt(input, d),
+    infer.Require(Agree(input.sizes()[d], 1), "SMX-2", SizeAt(input, d),
                   "the size before the last two is {}; expected 1", input.sizes()[d]);
   }
   InferShapes(kSoftmaxShapes, op, infer);

@@ -102,10 +102,12 @@ bool RequireFactors(const OperatorDesc& op, Inference& infer) {
 void InferScaledSizes(const OperatorDesc& op, Inference& infer) {
   std::vector<uint64_t> sizes;
   for (size_t d = 0; d < op[kScales].size(); ++d) {
-    const HeadTail product = TwoProduct(op.sizes(kInputTensor)[d], op[kScales][d]);
+    const uint32_t size = op.sizes(kInputTensor)[d];
+    const HeadTail product = TwoProduct(size, op[kScales][d]);
     const float scaled = RoundOnce<float>(product.head, product.tail);
     constexpr float kTooLarge = 0x1p63f;
-    sizes.push_back(scaled < 1 ? 1 : static_cast<uint64_t>(std::min(scaled, kTooLarge)));
+    const uint64_t least = IsUnknown(size) ? size : 1;
+    sizes.push_back(scaled < 1 ? least : static_cast<uint64_t>(std::min(scaled, kTooLarge)));
   }
   infer.Output("RSM-1", kOutputTensor, sizes);
 }

@@ -42,7 +42,7 @@ std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
   for (size_t d = 0; d < op[kWindows.strides].size(); ++d) {
     const WindowAxis axis = AxisAt(op, d, sizes);
     const size_t i = d + kFirstSpatial;
-    const auto least = static_cast<uint64_t>(axis.Outputs());
+    const auto least = CountOf(axis);
     const bool may_have_more = (axis.PaddedSize() - axis.Extent()) % axis.stride != 0;
     const bool has_more =
         may_have_more && pooled.sizes && i < pooled.rank() && (*pooled.sizes)[i] == least + 1;
@@ -55,9 +55,9 @@ bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& inf
   if (!infer.RequireSameRank("POOL-1", pooled, tensor)) return false;
   bool are_equal = true;
   for (size_t d = 0; d < kFirstSpatial; ++d) {
-    are_equal &= infer.Require(pooled.sizes()[d] == tensor.sizes()[d], "POOL-1", SizeAt(pooled, d),
-                               "{} does not match {} of {}", pooled.sizes()[d], tensor.sizes()[d],
-                               tensor.name());
+    are_equal &= infer.Require(Agree(pooled.sizes()[d], tensor.sizes()[d]), "POOL-1",
+                               SizeAt(pooled, d), "{} does not match {} of {}", pooled.sizes()[d],
+                               tensor.sizes()[d], tensor.name());
   }
   return are_equal;
 }
@@ -80,10 +80,7 @@ void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, con
   const TensorAt like = infer.tensor(tensor);
   if (!CheckWindows(op, like, infer) || !CheckBatches(pooled, like, infer)) return;
   const std::vector<uint64_t> expected = PooledSizes(op, like.sizes(), op[kInputGradient]);
-  const Sizes& actual = pooled.sizes();
-  const bool are_equal = std::equal(actual.begin(), actual.end(), expected.begin(), expected.end());
-  infer.Require(are_equal, code, SizesOf(pooled), "Sizes are {}; expected {{{}}}", ToString(actual),
-                fmt::join(expected, ", "));
+  infer.RequireSizes(code, pooled, Sizes(expected.begin(), expected.end()));
 }
 
 PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor) {

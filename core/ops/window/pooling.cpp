@@ -155,7 +155,9 @@ void InferQuantized(const OperatorDesc& op, Inference& infer) {
   for (const FieldOf<TensorDesc>* field : kOfChannels) {
     if (!op.Has(*field) || input.size() <= 1) continue;
     const TensorAt tensor = infer.tensor(*field);
-    infer.Require(IsOfChannels(tensor.sizes(), input[1], input.size()), "QAP-1", SizesOf(tensor),
+    const bool is_right = !AreKnown(tensor.sizes()) || IsUnknown(input[1]) ||
+                          IsOfChannels(tensor.sizes(), input[1], input.size());
+    infer.Require(is_right, "QAP-1", SizesOf(tensor),
                   "Sizes are {}; expected one element, or {} along the dimension of channels",
                   ToString(tensor.sizes()), input[1]);
   }

@@ -342,6 +342,20 @@ class ValidateTest(ProgramTest):
                     # A number may be written as text only if it may be infinite.
                     self.assertEqual(faults, [(pointer, "DOC-2" if floats.search(pointer) else "DOC-1")])
 
+    def test_a_size_of_0_is_the_only_fault(self):
+        sizes = re.compile(r"Tensors?(/\d+)?/(desc/)?Sizes/\d+$")
+        for place, documents in in_turn(cases_by_file().items()):
+            broken = [(text, pointer) for document in documents
+                      for text, pointer in with_one_element_replaced(document, 0) if sizes.search(pointer)]
+            for i, (text, _) in enumerate(broken):
+                self.write(f"{i}.json", text)
+            verdicts = self.verdicts(*[f"{i}.json" for i in range(len(broken))], status=3) if broken else []
+            for (_, pointer), verdict in zip(broken, verdicts, strict=True):
+                with self.subTest(place, pointer=pointer):
+                    faults = {(d["pointer"], d["code"]) for d in verdict["diagnostics"] if d["severity"] == "error"}
+                    # JOIN and SPLIT have a rule of their own along their axis.
+                    self.assertIn(faults, [{(pointer, code)} for code in ("BUF-3", "JOIN-5", "SPLIT-4")])
+
     def test_rules_that_come_with_others(self):
         def unfold(count, rank, **fields):
             ones, zeros = [1] * count, [0] * count
@@ -441,13 +455,13 @@ class ValidateTest(ProgramTest):
         self.assertNotRegex(errors, "[\x80-\x9f]")
 
 
-def with_one_element_replaced(document):
-    """The document once for each number in an operator's arrays, replaced by text, and the pointer to it."""
+def with_one_element_replaced(document, replacement="x"):
+    """The document once for each number in an operator's arrays, replaced, and the pointer to it."""
     def visit(value, pointer):
         for key, child in value.items() if isinstance(value, dict) else enumerate(value):
             here = f"{pointer}/{key}"
             if isinstance(value, list) and isinstance(child, int):
-                value[key] = "x"
+                value[key] = replacement
                 yield json.dumps(document), here
                 value[key] = child
             elif isinstance(child, (dict, list)) and key not in ("bindings", "expect"):
