@@ -294,18 +294,12 @@ void BatchCase::Run() {
 }
 
 std::vector<OutputTensor> BatchCase::Compute() {
-  const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
-  std::vector<const TensorDesc*> descs;
-  for (const TensorSlot& slot : slots) descs.push_back(slot.desc);
-  const Staging staging = StagingFor(descs);
-  std::vector<OutputTensor> outputs;
-  for (const TensorSlot& slot : slots) {
-    if (!settings_.compared) settings_.new_folders->MakeFor(case_->PathOf(slot));
-    outputs.push_back(settings_.compared
-                          ? OutputTensor::ToNoFile(*slot.desc, staging)
-                          : OutputTensor::ToFile(case_->PathOf(slot), *slot.desc, staging,
-                                                 {.name = DisplayName(slot.path)}));
+  if (!settings_.compared) {
+    for (const TensorSlot& slot : case_->Slots(TensorRole::kOutput)) {
+      settings_.new_folders->MakeFor(case_->PathOf(slot));
+    }
   }
+  std::vector<OutputTensor> outputs = case_->CreateOutputs(!settings_.compared);
   std::vector<OutputTensor*> pointers;
   for (OutputTensor& output : outputs) pointers.push_back(&output);
   const Clock::time_point start = Clock::now();

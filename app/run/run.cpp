@@ -220,15 +220,9 @@ class OperatorRun {
 
   void CreateOutputs() {
     const std::vector<TensorSlot> slots = case_->Slots(TensorRole::kOutput);
-    std::vector<const TensorDesc*> descs;
-    for (const TensorSlot& slot : slots) descs.push_back(slot.desc);
-    const Staging staging = StagingFor(descs);
-    for (const TensorSlot& slot : slots) {
-      const std::string path = case_->PathOf(slot);
-      outputs_.push_back({slot, path,
-                          path.empty() ? OutputTensor::ToNoFile(*slot.desc, staging)
-                                       : OutputTensor::ToFile(path, *slot.desc, staging,
-                                                              {.name = DisplayName(slot.path)})});
+    std::vector<OutputTensor> tensors = case_->CreateOutputs(/*writes_files=*/true);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      outputs_.push_back({slots[i], case_->PathOf(slots[i]), std::move(tensors[i])});
     }
   }
 

@@ -265,6 +265,21 @@ void OperatorCase::LoadInputs(Diagnostics& diagnostics) {
   }
 }
 
+std::vector<OutputTensor> OperatorCase::CreateOutputs(bool writes_files) const {
+  const std::vector<TensorSlot> slots = Slots(TensorRole::kOutput);
+  std::vector<const TensorDesc*> descs;
+  for (const TensorSlot& slot : slots) descs.push_back(slot.desc);
+  const Staging staging = StagingFor(descs);
+  std::vector<OutputTensor> outputs;
+  for (const TensorSlot& slot : slots) {
+    const std::string path = writes_files ? PathOf(slot) : "";
+    outputs.push_back(path.empty() ? OutputTensor::ToNoFile(*slot.desc, staging)
+                                   : OutputTensor::ToFile(path, *slot.desc, staging,
+                                                          {.name = DisplayName(slot.path)}));
+  }
+  return outputs;
+}
+
 std::vector<TensorSlot> OperatorCase::Slots(TensorRole role) const {
   return TensorSlots(static_cast<const OperatorDocument&>(document_).op(), role);
 }

@@ -75,6 +75,10 @@ class OperatorCase {
   // document, and files that it names, are reported if they do not fit.
   void LoadInputs(Diagnostics& diagnostics);
 
+  // Creates a tensor for each output of a valid operator, to be written to the file that is bound
+  // to it, if there is one and files are written.
+  std::vector<OutputTensor> CreateOutputs(bool writes_files) const;
+
   // Returns the slots of a role, in the order of the views that Run takes.
   std::vector<TensorSlot> Slots(TensorRole role) const;
 

@@ -228,76 +228,6 @@ class PartSearch {
   std::map<AxisPart, double> rests_;
 };
 
-// Finds where a device ends that looks for the greatest or least element along an axis. Each
-// element tells whether a shorter input ends too late, as it is beyond what the device has, or too
-// early. Of all ends that they agree on, the roundest is the most likely one.
-class EndSearch {
- public:
-  // `shorter` leaves out coordinates of the input.
-  EndSearch(const Evidence& evidence, const Omission& shorter)
-      : evidence_(evidence), shorter_(shorter), elements_(SampleOf(evidence, kMost).all()) {}
-
-  std::optional<AxisPart> Find() {
-    std::vector<double> expected;
-    for (const int64_t element : elements_) expected.push_back(evidence_.expected.Value(element));
-    const Sides sides = SidesOf(expected);
-    if (sides.is_below == sides.is_above) return std::nullopt;
-    const auto is_late = sides.is_above ? &Sides::is_above : &Sides::is_below;
-    const auto is_early = sides.is_above ? &Sides::is_below : &Sides::is_above;
-    const int64_t first = FirstEnd([&](const Sides& at) { return !(at.*is_early); });
-    const int64_t past = FirstEnd([&](const Sides& at) { return at.*is_late; });
-    if (first >= past) return std::nullopt;
-    return AxisPart{Roundest(first, past - 1), shorter_.size()};
-  }
-
- private:
-  static constexpr size_t kMost = 4096;
-
-  // Some values may be below what the device has, and some above.
-  struct Sides {
-    bool is_below = false;
-    bool is_above = false;
-  };
-
-  Sides SidesOf(const std::vector<double>& values) const {
-    Sides sides;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double actual = evidence_.actual.Value(elements_[i]);
-      sides.is_below |= values[i] < actual;
-      sides.is_above |= values[i] > actual;
-    }
-    return sides;
-  }
-
-  // The first end of which something is true that stays so for those behind it. Before some end, an
-  // operator has too few elements to choose from.
-  template <typename IsTrue>
-  int64_t FirstEnd(const IsTrue& is_true) const {
-    int64_t first = 1, past = shorter_.size();
-    while (first < past) {
-      const int64_t middle = (first + past) / 2;
-      const auto values = shorter_.ValuesWithout({middle, shorter_.size()}, elements_);
-      if (!values.empty() && is_true(SidesOf(values))) {
-        past = middle;
-      } else {
-        first = middle + 1;
-      }
-    }
-    return first;
-  }
-
-  // The number from `first` to `last` that the greatest power of two divides.
-  static int64_t Roundest(int64_t first, int64_t last) {
-    int64_t step = 1;
-    while (last / (2 * step) * (2 * step) >= first) step *= 2;
-    return last / step * step;
-  }
-
-  const Evidence& evidence_;
-  const Omission& shorter_;
-  std::vector<int64_t> elements_;
-};
-
 // Tries omissions until one is right.
 class OmissionList {
  public:
@@ -344,7 +274,7 @@ class OmissionList {
     for (const TermAxis& axis : axes_) {
       const auto shorter = OmissionInInput(evidence_, axis, &axes_);
       if (axis.size < 2 || !shorter->Without({axis.size - 1, axis.size}).compute) continue;
-      const auto part = EndSearch(evidence_, *shorter).Find();
+      const auto part = PartBehindEnd(evidence_, *shorter);
       if (!part) continue;
       Hypothesis hypothesis = shorter->Without(*part);
       if (!IsPromising(evidence_, hypothesis, few_)) continue;

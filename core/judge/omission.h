@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,5 +67,9 @@ std::unique_ptr<Omission> OmissionOfTerms(const Evidence& evidence, const TermAx
                                           std::shared_ptr<const OmittedTerms> terms,
                                           const OmissionKind& kind,
                                           std::shared_ptr<const AxisSums> sums);
+
+// Returns what lies behind the end at which a device stops that looks for the greatest or least
+// element along an axis. `shorter` leaves out coordinates of the input.
+std::optional<AxisPart> PartBehindEnd(const Evidence& evidence, const Omission& shorter);
 
 }  // namespace dmlop

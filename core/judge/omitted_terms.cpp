@@ -10,6 +10,7 @@
 #include "core/arithmetic/float_format.h"
 #include "core/arithmetic/varied_values.h"
 #include "core/base/parallel.h"
+#include "core/engine/window/window_axis.h"
 
 namespace dmlop {
 namespace {
@@ -103,12 +104,10 @@ const std::vector<uint32_t>* FindNumbers(const OperatorDesc& op, std::string_vie
   return FindValue<std::vector<uint32_t>>(op, name);
 }
 
-// The coordinates of an axis that a window of an output element has: origin, origin + step, ...
-struct WindowAxis {
-  int64_t origin = 0;
-  int64_t step = 1;
-  int64_t size = 0;
-};
+// Returns a window whose first tap is at `origin`, for output 0 of its axis.
+WindowAxis WindowFrom(int64_t origin, int64_t taps, int64_t dilation = 1) {
+  return {.window = taps, .dilation = dilation, .start = -origin};
+}
 
 // The window around an element of an operator that has only one input, across its channels or
 // within them; none along other axes.
@@ -118,7 +117,7 @@ std::optional<WindowAxis> WindowAround(const OperatorDesc& op, const Dims& eleme
   if (size == nullptr || is_across == nullptr) return std::nullopt;
   const bool is_in_window = *is_across ? axis == 1 : axis > 1;
   if (!is_in_window || TensorSlots(op, TensorRole::kInput).size() > 1) return std::nullopt;
-  return WindowAxis{element[axis] - (int64_t{*size} - 1) / 2, 1, *size};
+  return WindowFrom(element[axis] - (int64_t{*size} - 1) / 2, *size);
 }
 
 // The last axes have windows, or there is one around an element; others are whole.
@@ -129,11 +128,11 @@ WindowAxis WindowOf(const OperatorDesc& op, const Dims& sizes, const Dims& eleme
   const auto* start = FindNumbers(op, "StartPadding");
   const bool has_windows = windows != nullptr && strides != nullptr && start != nullptr &&
                            element.size() == sizes.size() && axis + windows->size() >= sizes.size();
-  if (!has_windows) return {0, 1, sizes[axis]};
+  if (!has_windows) return WindowFrom(0, sizes[axis]);
   const size_t i = axis + windows->size() - sizes.size();
   const auto* dilations = FindNumbers(op, "Dilations");
-  return {element[axis] * (*strides)[i] - (*start)[i], dilations == nullptr ? 1 : (*dilations)[i],
-          (*windows)[i]};
+  return WindowFrom(element[axis] * (*strides)[i] - (*start)[i], (*windows)[i],
+                    dilations == nullptr ? 1 : (*dilations)[i]);
 }
 
 // Returns how many columns each head has in a row of all of them; none if an input has no such
@@ -207,14 +206,14 @@ class TermCoordinates {
     if (has_columns_) return index[axis_.axis] % axis_.size;
     int64_t tap = 0;
     for (size_t d = axis_.axis; d < index.size(); ++d) {
-      tap = tap * windows_[d].size + Within(index, d);
+      tap = tap * windows_[d].window + Within(index, d);
     }
     return tap;
   }
 
  private:
   int64_t Within(const Dims& index, size_t d) const {
-    return (index[d] - windows_[d].origin) / windows_[d].step;
+    return (index[d] - windows_[d].Position(0, 0)) / windows_[d].dilation;
   }
 
   const TermAxis axis_;
@@ -229,7 +228,7 @@ std::vector<int64_t> LengthsOf(const Computation& computation, const Region& ele
   std::vector<int64_t> lengths;
   for (const WindowAxis& axis : WindowsOf(computation, element, input)) {
     const auto head = SizeOfHead(computation, input, lengths.size());
-    lengths.push_back(head.value_or(axis.size));
+    lengths.push_back(head.value_or(axis.window));
   }
   return lengths;
 }
