@@ -42,17 +42,16 @@ class Bytes {
 template <typename Sum>
 std::vector<Sum> ProductOf(const Bytes& a, const Bytes& b) {
   const int64_t rows = a.view().layout.sizes[0];
-  const int64_t depth = a.view().layout.sizes[1];
   const int64_t columns = b.view().layout.sizes[1];
   const std::vector<int64_t> a_zeros = {-7};
   std::vector<int64_t> b_zeros;
   for (int64_t c = 0; c < columns; ++c) b_zeros.push_back(c % 128);
   std::vector<Sum> sums(static_cast<size_t>(rows * columns), -1);
-  MultiplyIntegers<Sum>({1, rows, columns, depth}, IntegerMatrixLines(a.view(), 0, 1, a_zeros),
-                        IntegerMatrixLines(b.view(), 1, 0, b_zeros), [&](const SumRow<Sum>& row) {
-                          std::copy(row.sums.begin(), row.sums.end(),
-                                    sums.begin() + row.row * columns + row.column);
-                        });
+  const ViewLines left(MatrixView::Of(a.view(), 0, 1));
+  const ViewLines right(MatrixView::Of(b.view(), 1, 0));
+  MultiplyIntegers<Sum>(0, {left, a_zeros}, {right, b_zeros}, [&](const SumRow<Sum>& row) {
+    std::copy(row.sums.begin(), row.sums.end(), sums.begin() + row.row * columns + row.column);
+  });
   return sums;
 }
 

@@ -272,12 +272,11 @@ TEST_P(MatrixProductOnIsa, JoinedAndPackedLines) {
     view.inner.sizes[0] = count;
     return view;
   };
-  const ViewLines x(part(a.RowLines(), 0, 70));
-  const ViewLines h(part(a.RowLines(), 70, 230));
-  const ViewLines w(part(b.ColumnLines(), 0, 70));
-  const ViewLines r(part(b.ColumnLines(), 70, 230));
-  const JoinedLines rows({&x, &h});
-  const JoinedLines columns({&w, &r});
+  const auto parts = [&](const MatrixView& view) {
+    return std::array{part(view, 0, 70), part(view, 70, 230)};
+  };
+  const ViewLines rows(parts(a.RowLines()));
+  const ViewLines columns(parts(b.ColumnLines()));
   const PackedLines packed(columns, {0, 50}, PanelSide::kColumns);
   for (int i = 0; i < 2; ++i) {
     Matrix<float> actual = Empty<float>(engine, 5, 50);

@@ -57,10 +57,9 @@ struct Tiles {
 
 enum class Side { kLeft, kRight };
 
-// Numbers of some lines of one matrix of a batch.
+// Numbers of some lines.
 struct LinePart {
   const IntegerLines& from;
-  int64_t batch;
   Range lines, numbers;
 };
 
@@ -71,14 +70,19 @@ struct LinePart {
 class Panels {
  public:
   Panels(const LinePart& part, Side side, const Tiles& tiles)
-      : part_(part), tiles_(tiles), width_(side == Side::kLeft ? tiles_.rows : tiles_.columns) {
-    if (!tiles_.are_bytes) return;
-    base_ =
-        static_cast<int16_t>((side == Side::kRight ? 128 : 0) - (part.from.is_signed() ? 128 : 0));
+      : part_(part),
+        tiles_(tiles),
+        width_(side == Side::kLeft ? tiles_.rows : tiles_.columns),
+        base_((side == Side::kRight ? 128 : 0) -
+              (part.from.numbers.type() == DataType::kInt8 ? 128 : 0)),
+        less_(static_cast<size_t>(count() * width_)) {
+    for (int64_t line = 0; line < lines(); ++line) {
+      less_[static_cast<size_t>(line)] =
+          static_cast<int16_t>(tiles.are_bytes ? base_ : ZeroPoint(line));
+    }
   }
 
   const Tiles& tiles() const { return tiles_; }
-  int64_t batch() const { return part_.batch; }
   int64_t depth() const { return part_.numbers.count(); }
   int64_t width() const { return width_; }
   int64_t lines() const { return part_.lines.count(); }
@@ -91,12 +95,12 @@ class Panels {
   }
   int64_t first() const { return part_.lines.begin; }
 
-  int64_t ExcessOf(int64_t line) const { return part_.from.ZeroPoint(first() + line) - *base_; }
+  int64_t ExcessOf(int64_t line) const { return ZeroPoint(line) - base_; }
 
   // The memory that a thread needs to pack panels.
   using Workspace = AlignedNumbers<int16_t>;
   Workspace MakeWorkspace() const {
-    return Workspace(base_ ? width_ * RoundUp(PackedDepth(), 2) : 0);
+    return Workspace(tiles_.are_bytes ? width_ * RoundUp(PackedDepth(), 2) : 0);
   }
   int64_t PackedDepth() const { return std::min(kPackedDepth, depth()); }
 
@@ -106,19 +110,24 @@ class Panels {
                int32_t* sums) const {
     const Range lines = LinesOf({panel, panel + 1});
     const int64_t count = std::min(kPackedDepth, depth() - k);
-    const int64_t begin = part_.numbers.begin + k;
-    int16_t* const pairs = base_ ? workspace.data() : reinterpret_cast<int16_t*>(to);
-    part_.from.Pack(batch(), {first() + lines.begin, first() + lines.end}, {begin, begin + count},
-                    width_, base_, pairs);
-    if (base_) NarrowPanel(pairs, count, width_, to, sums);
+    int16_t* const pairs = tiles_.are_bytes ? workspace.data() : reinterpret_cast<int16_t*>(to);
+    part_.from.numbers.PackPairs({first() + lines.begin, lines.count()},
+                                 {part_.numbers.begin + k, count}, less_.data() + lines.begin,
+                                 width_, pairs);
+    if (tiles_.are_bytes) NarrowPanel(pairs, count, width_, to, sums);
     return count;
   }
 
  private:
+  int64_t ZeroPoint(int64_t line) const {
+    return ZeroPointAt(part_.from.zero_points, first() + line);
+  }
+
   LinePart part_;
   Tiles tiles_;
   int64_t width_;
-  std::optional<int16_t> base_;
+  int64_t base_;
+  std::vector<int16_t> less_;  // for each line of the panels
 };
 
 // Panels that are kept, with the sums of their lines.
@@ -166,8 +175,9 @@ class PackedPanels {
 template <typename Sum>
 class BlockSums {
  public:
-  BlockSums(const PackedPanels& left, const Panels& right, const PackedPanels* kept)
-      : left_(left),
+  BlockSums(int64_t batch, const PackedPanels& left, const Panels& right, const PackedPanels* kept)
+      : batch_(batch),
+        left_(left),
         right_(right),
         kept_(kept),
         workspace_(right.MakeWorkspace()),
@@ -225,7 +235,7 @@ class BlockSums {
     for (int64_t r = rows.begin; r < rows.end; ++r) {
       TakeRow((r - rows.begin) * stride_, columns.count());
       if (right_.tiles().are_bytes) TakeOffExcess(r, columns);
-      sink({right_.batch(), left_.panels().first() + r, right_.first() + columns.begin, row_});
+      sink({batch_, left_.panels().first() + r, right_.first() + columns.begin, row_});
     }
   }
 
@@ -256,6 +266,7 @@ class BlockSums {
     }
   }
 
+  int64_t batch_;
   const PackedPanels& left_;
   const Panels& right_;
   const PackedPanels* kept_;
@@ -269,7 +280,7 @@ class BlockSums {
 };
 
 template <typename Sum>
-void Multiply(const Panels& rows, const Panels& columns, const SumSink<Sum>& sink) {
+void Multiply(int64_t batch, const Panels& rows, const Panels& columns, const SumSink<Sum>& sink) {
   const PackedPanels left(rows);
   std::optional<PackedPanels> kept;
   if (rows.lines() > kSumRows) kept.emplace(columns);
@@ -281,7 +292,7 @@ void Multiply(const Panels& rows, const Panels& columns, const SumSink<Sum>& sin
                          ProductGrid::Outer::kColumns, columns.depth());
   ParallelFor(grid.count(), kParallelElements / grid.products() + 1, 0,
               [&](int64_t begin, int64_t end) {
-                BlockSums<Sum> sums(left, columns, kept ? &*kept : nullptr);
+                BlockSums<Sum> sums(batch, left, columns, kept ? &*kept : nullptr);
                 for (int64_t i = begin; i < end; ++i) {
                   ProductGrid::Block block = grid.At(i);
                   if (!kept) block.rows = {0, rows.count()};
@@ -296,38 +307,34 @@ void ForRanges(int64_t count, int64_t step, Body&& body) {
   for (int64_t i = 0; i < count; i += step) body(Range{i, std::min(i + step, count)});
 }
 
-// Computes the product of one matrix of the batch and one other.
 template <typename Sum>
 class MatrixOfSums {
  public:
-  MatrixOfSums(const IntegerProductShape& shape, int64_t batch, const IntegerLines& rows,
-               const IntegerLines& columns, const SumSink<Sum>& sink)
-      : shape_(shape),
-        tiles_(shape.rows),
-        batch_(batch),
-        rows_(rows),
-        columns_(columns),
-        sink_(sink) {}
+  MatrixOfSums(int64_t batch, const IntegerLines& rows, const IntegerLines& columns,
+               const SumSink<Sum>& sink)
+      : tiles_(rows.numbers.count()), batch_(batch), rows_(rows), columns_(columns), sink_(sink) {}
 
   void Run() const {
-    if (shape_.depth > kMostDepth) return RunDeep();
-    const int64_t step = std::max(kSumColumns, kBytesAtATime / shape_.depth);
-    ForRanges(shape_.columns, step, [&](Range columns) {
-      ForRanges(shape_.rows, step, [&](Range rows) {
-        MultiplyPart(rows, columns, {0, shape_.depth}, sink_);
+    if (depth() > kMostDepth) return RunDeep();
+    const int64_t step = std::max(kSumColumns, kBytesAtATime / depth());
+    ForRanges(columns_.numbers.count(), step, [&](Range columns) {
+      ForRanges(rows_.numbers.count(), step, [&](Range rows) {
+        MultiplyPart(rows, columns, {0, depth()}, sink_);
       });
     });
   }
 
  private:
+  int64_t depth() const { return rows_.numbers.length(); }
+
   void MultiplyPart(Range rows, Range columns, Range numbers, const SumSink<Sum>& sink) const {
-    Multiply<Sum>(Panels({rows_, batch_, rows, numbers}, Side::kLeft, tiles_),
-                  Panels({columns_, batch_, columns, numbers}, Side::kRight, tiles_), sink);
+    Multiply<Sum>(batch_, Panels({rows_, rows, numbers}, Side::kLeft, tiles_),
+                  Panels({columns_, columns, numbers}, Side::kRight, tiles_), sink);
   }
 
   void RunDeep() const {
-    ForRanges(shape_.columns, kSumColumns, [&](Range columns) {
-      ForRanges(shape_.rows, kSumRows, [&](Range rows) { AddUpParts(rows, columns); });
+    ForRanges(columns_.numbers.count(), kSumColumns, [&](Range columns) {
+      ForRanges(rows_.numbers.count(), kSumRows, [&](Range rows) { AddUpParts(rows, columns); });
     });
   }
 
@@ -344,7 +351,7 @@ class MatrixOfSums {
         ++to;
       }
     };
-    ForRanges(shape_.depth, kMostDepth,
+    ForRanges(depth(), kMostDepth,
               [&](Range numbers) { MultiplyPart(rows, columns, numbers, add); });
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       sink_({batch_,
@@ -354,7 +361,6 @@ class MatrixOfSums {
     }
   }
 
-  const IntegerProductShape& shape_;
   Tiles tiles_;
   int64_t batch_;
   const IntegerLines& rows_;
@@ -364,41 +370,15 @@ class MatrixOfSums {
 
 }  // namespace
 
-IntegerMatrixLines::IntegerMatrixLines(const ConstTensorView& view, size_t line_dim,
-                                       size_t number_dim, std::span<const int64_t> zero_points)
-    : first_(view.Slice(line_dim, 0, 1).Slice(number_dim, 0, 1)),
-      line_stride_(view.layout.strides[line_dim]),
-      number_stride_(view.layout.strides[number_dim]),
-      zero_points_(static_cast<size_t>(view.layout.sizes[line_dim])) {
-  for (size_t i = 0; i < zero_points_.size() && !zero_points.empty(); ++i) {
-    zero_points_[i] = static_cast<int16_t>(zero_points[zero_points.size() == 1 ? 0 : i]);
-  }
-}
-
-void IntegerMatrixLines::Pack(int64_t batch, Range lines, Range numbers, int64_t width,
-                              std::optional<int16_t> base, int16_t* panel) const {
-  const int64_t offset = OffsetOfElement(first_.layout, batch) + lines.begin * line_stride_ +
-                         numbers.begin * number_stride_;
-  const std::vector<int16_t> bases(static_cast<size_t>(base ? lines.count() : 0), base.value_or(0));
-  PackBytes({first_.data + offset, is_signed(), line_stride_, number_stride_}, lines.count(),
-            numbers.count(), base ? bases.data() : zero_points_.data() + lines.begin, width, panel);
-}
-
 template <typename Sum>
-void MultiplyIntegers(const IntegerProductShape& shape, const IntegerLines& rows,
-                      const IntegerLines& columns, const SumSink<Sum>& sink) {
-  const int64_t products = shape.rows * shape.columns * shape.depth;
-  const int64_t grain = ProductGrid::AreShared(shape.batches, products)
-                            ? shape.batches
-                            : kParallelElements / products + 1;
-  ParallelFor(shape.batches, grain, 0, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) MatrixOfSums(shape, i, rows, columns, sink).Run();
-  });
+void MultiplyIntegers(int64_t batch, const IntegerLines& rows, const IntegerLines& columns,
+                      const SumSink<Sum>& sink) {
+  MatrixOfSums(batch, rows, columns, sink).Run();
 }
 
-template void MultiplyIntegers(const IntegerProductShape&, const IntegerLines&, const IntegerLines&,
+template void MultiplyIntegers(int64_t, const IntegerLines&, const IntegerLines&,
                                const SumSink<int32_t>&);
-template void MultiplyIntegers(const IntegerProductShape&, const IntegerLines&, const IntegerLines&,
+template void MultiplyIntegers(int64_t, const IntegerLines&, const IntegerLines&,
                                const SumSink<int64_t>&);
 
 }  // namespace dmlop

@@ -6,9 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "core/base/parallel.h"
+#include "core/kernels/matrix/integer_tile.h"
 #include "core/kernels/matrix/pack.h"
 #include "core/kernels/matrix/product.h"
 #include "core/tensor/loop_nest.h"
@@ -18,9 +18,9 @@ namespace {
 
 constexpr uint64_t kAbsentBits = 0x7FF8000000000001;
 
-int64_t TotalLength(const std::vector<const MatrixLines*>& parts) {
+int64_t TotalLength(std::span<const MatrixView> parts) {
   int64_t length = 0;
-  for (const MatrixLines* part : parts) length += part->length();
+  for (const MatrixView& part : parts) length += part.inner.element_count();
   return length;
 }
 
@@ -77,65 +77,75 @@ void LineOffsets::FindRow(int64_t line) {
   offset_ = OffsetOfElement(layout_, begin);
 }
 
-ViewLines::ViewLines(const MatrixView& view)
-    : MatrixLines(view.lines.element_count(), view.inner.element_count()),
-      view_(view),
-      has_neighbours_(OnlyStride(view.inner) == 1) {}
+MatrixView MatrixView::Of(const ConstTensorView& view, size_t line_dim, size_t inner_dim) {
+  const auto along = [&](size_t d) {
+    return Layout{{view.layout.sizes[d]}, {view.layout.strides[d]}};
+  };
+  return {view.data, view.type, along(line_dim), along(inner_dim)};
+}
 
-void ViewLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
+ViewLines::Part::Part(const MatrixView& from)
+    : view(from), length(from.inner.element_count()), stride(OnlyStride(from.inner)) {}
+
+void ViewLines::Part::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
   std::array<int64_t, kMaxPanelWidth> line_offsets;
-  FillOffsets(view_.lines, lines, line_offsets.data());
-  PackCall call{view_.data, line_offsets.data(), lines.count, nullptr, elements.count, width, to};
+  FillOffsets(view.lines, lines, line_offsets.data());
+  PackCall call{view.data, line_offsets.data(), lines.count, nullptr, elements.count, width, to};
   std::array<int64_t, kChainLength> inner_offsets;
-  if (has_neighbours_) {
-    call.data += elements.begin * static_cast<int64_t>(ByteWidth(view_.type));
+  if (stride == 1) {
+    call.data += elements.begin * static_cast<int64_t>(ByteWidth(view.type));
   } else {
-    FillOffsets(view_.inner, elements, inner_offsets.data());
+    FillOffsets(view.inner, elements, inner_offsets.data());
     call.inner = inner_offsets.data();
   }
-  PackFunctionFor(view_.type)(call);
+  PackFunctionFor(view.type)(call);
+}
+
+ViewLines::ViewLines(std::span<const MatrixView> parts)
+    : MatrixLines(parts[0].type, parts[0].lines.element_count(), TotalLength(parts)),
+      parts_(parts.begin(), parts.end()) {
+  const Part& first = parts_[0];
+  const std::optional<int64_t> line_stride = OnlyStride(first.view.lines);
+  if (parts.size() > 1 || !line_stride || !first.stride) return;
+  plain_ = {first.view.data, type(), *line_stride, *first.stride};
+}
+
+void ViewLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
+  for (const Part& part : parts_) {
+    const int64_t count = std::clamp<int64_t>(part.length - elements.begin, 0, elements.count);
+    if (count > 0) part.Pack(lines, {elements.begin, count}, width, to);
+    to += count * width;
+    elements = {std::max<int64_t>(elements.begin - part.length, 0), elements.count - count};
+  }
+}
+
+// Lines without fixed strides are copied first.
+void ViewLines::PackPairs(IndexRange lines, IndexRange elements, const int16_t* less, int64_t width,
+                          int16_t* panel) const {
+  const auto pack = [&](const std::byte* first, int64_t line_stride, int64_t stride) {
+    PackBytes({first, type() == DataType::kInt8, line_stride, stride}, lines.count, elements.count,
+              less, width, panel);
+  };
+  if (plain_) {
+    const auto& [data, type, line_stride, stride] = *plain_;
+    return pack(data + lines.begin * line_stride + elements.begin * stride, line_stride, stride);
+  }
+  const MatrixView& view = parts_[0].view;
+  std::vector<int64_t> offsets(static_cast<size_t>(lines.count + elements.count));
+  int64_t* const inner = offsets.data() + lines.count;
+  FillOffsets(view.lines, lines, offsets.data());
+  FillOffsets(view.inner, elements, inner);
+  std::vector<std::byte> copy;
+  for (int64_t i = 0; i < lines.count; ++i) {
+    for (int64_t k = 0; k < elements.count; ++k)
+      copy.push_back(view.data[inner[k] + offsets[static_cast<size_t>(i)]]);
+  }
+  pack(copy.data(), elements.count, 1);
 }
 
 void ViewLines::Extract(int64_t line, double* to) const {
   for (int64_t k = 0; k < length(); k += kChainLength) {
     Pack({line, 1}, {k, std::min(kChainLength, length() - k)}, 1, to + k);
-  }
-}
-
-std::optional<PlainLines> ViewLines::AsPlain() const {
-  const std::optional<int64_t> line_stride = OnlyStride(view_.lines);
-  const std::optional<int64_t> inner_stride = OnlyStride(view_.inner);
-  if (!line_stride || !inner_stride) return std::nullopt;
-  return PlainLines{view_.data, view_.type, *line_stride, *inner_stride};
-}
-
-JoinedLines::JoinedLines(std::vector<const MatrixLines*> parts)
-    : MatrixLines(parts[0]->count(), TotalLength(parts)), parts_(std::move(parts)) {}
-
-void JoinedLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
-  for (const MatrixLines* part : parts_) {
-    if (elements.count == 0) return;
-    const int64_t count = std::min(part->length() - elements.begin, elements.count);
-    if (count > 0) {
-      part->Pack(lines, {elements.begin, count}, width, to);
-      to += count * width;
-      elements = {0, elements.count - count};
-    } else {
-      elements.begin -= part->length();
-    }
-  }
-}
-
-uint32_t JoinedLines::WithAbsent(IndexRange lines) const {
-  uint32_t with_absent = 0;
-  for (const MatrixLines* part : parts_) with_absent |= part->WithAbsent(lines);
-  return with_absent;
-}
-
-void JoinedLines::Extract(int64_t line, double* to) const {
-  for (const MatrixLines* part : parts_) {
-    part->Extract(line, to);
-    to += part->length();
   }
 }
 

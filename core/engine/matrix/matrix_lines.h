@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operands of matrix products: the rows of the first matrix or the columns of the second,
-// called lines, whose elements are FLOAT32 or FLOAT16 numbers anywhere in memory.
+// called lines, whose elements are FLOAT32, FLOAT16, INT8 or UINT8 numbers anywhere in memory.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/integers.h"
@@ -31,17 +32,26 @@ class WindowLines;
 
 class MatrixLines {
  public:
-  MatrixLines(int64_t count, int64_t length) : count_(count), length_(length) {}
+  MatrixLines(DataType type, int64_t count, int64_t length)
+      : type_(type), count_(count), length_(length) {}
   MatrixLines(const MatrixLines&) = delete;
   MatrixLines& operator=(const MatrixLines&) = delete;
   virtual ~MatrixLines() = default;
 
+  DataType type() const { return type_; }
   int64_t count() const { return count_; }
   int64_t length() const { return length_; }  // elements of each line
 
-  // Writes element k of line i of the ranges to to[k * width + i], and pads the lines with 0. There
-  // are at most kChainLength elements and kMaxPanelWidth lines.
+  // Packs FLOAT32 or FLOAT16 for the kernels of floats: writes element k of line i of the ranges to
+  // to[k * width + i], and pads the lines with 0. There are at most kChainLength elements and
+  // kMaxPanelWidth lines.
   virtual void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const = 0;
+
+  // Packs INT8 or UINT8 for those of integers: fills a panel of kernels/matrix/integer_tile.h, and
+  // pads it with 0. The numbers of line i are less `less[i]`, of which there are `width`, 0 behind
+  // the lines.
+  virtual void PackPairs(IndexRange lines, IndexRange elements, const int16_t* less, int64_t width,
+                         int16_t* panel) const = 0;
 
   // A bit mask of the lines, at most kMaxPanelWidth, with absent elements, which take no part in
   // sums and which Pack writes as 0. Only columns may have such elements.
@@ -60,6 +70,7 @@ class MatrixLines {
   static double Absent();
 
  private:
+  DataType type_;
   int64_t count_;
   int64_t length_;
 };
@@ -67,37 +78,41 @@ class MatrixLines {
 // Element k of line i is at OffsetOf(lines, i) + OffsetOf(inner, k). Strides may be 0 or negative.
 struct MatrixView {
   const std::byte* data;
-  DataType type;  // FLOAT32 or FLOAT16
+  DataType type;
   Layout lines;
   Layout inner;
+
+  // Lines along a dimension of a tensor with the elements along another, at the start of the rest.
+  static MatrixView Of(const ConstTensorView& view, size_t line_dim, size_t inner_dim);
 };
 
 class ViewLines final : public MatrixLines {
  public:
-  explicit ViewLines(const MatrixView& view);
+  explicit ViewLines(const MatrixView& view) : ViewLines({&view, 1}) {}
+  // Lays parts end to end, for sums of several products: each line of a part continues the same
+  // line of the part before. All parts have as many lines.
+  explicit ViewLines(std::span<const MatrixView> parts);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
+  // Bytes are in one part.
+  void PackPairs(IndexRange lines, IndexRange elements, const int16_t* less, int64_t width,
+                 int16_t* panel) const override;
   uint32_t WithAbsent(IndexRange) const override { return 0; }
   void Extract(int64_t line, double* to) const override;
-  std::optional<PlainLines> AsPlain() const override;
+  std::optional<PlainLines> AsPlain() const override { return plain_; }
 
  private:
-  MatrixView view_;
-  bool has_neighbours_;  // the elements of a line
-};
+  struct Part {
+    explicit Part(const MatrixView& from);
+    void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const;
 
-// Lines laid end to end, for sums of several products: each line of a part continues the same line
-// of the part before. All parts have as many lines and must outlive this object.
-class JoinedLines final : public MatrixLines {
- public:
-  explicit JoinedLines(std::vector<const MatrixLines*> parts);
+    MatrixView view;
+    int64_t length;
+    std::optional<int64_t> stride;  // of the elements
+  };
 
-  void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
-  uint32_t WithAbsent(IndexRange lines) const override;
-  void Extract(int64_t line, double* to) const override;
-
- private:
-  std::vector<const MatrixLines*> parts_;
+  std::vector<Part> parts_;
+  std::optional<PlainLines> plain_;
 };
 
 // Offsets of the elements of a layout whose row-major numbers are in the range.

@@ -9,7 +9,7 @@
 // NaN and signs of zeros are those of IEEE 754 on exact numbers (DOT-1 to DOT-4). Elements that are
 // absent add no term, and a sum without any is +0.
 //
-// Several products in one sum are one product of lines that JoinedLines puts end to end. A bias may
+// Several products in one sum are one product of lines that ViewLines lays end to end. A bias may
 // be an addend with stride 0, or an element of the lines opposite a 1.
 #pragma once
 

@@ -46,10 +46,12 @@ class ProductGrid {
   static constexpr int64_t kBlocksPerThread = 8;
   static constexpr int64_t kLeastProducts = 1 << 19;
 
-  // Returns whether threads share each of `count` products, because these are few and large, rather
-  // than compute some each.
-  static bool AreShared(int64_t count, int64_t products) {
-    return count < ThreadsAtHand() && products > kBlocksPerThread * kLeastProducts;
+  // Returns how many of some matrices, with so many products of numbers each, a thread computes at
+  // least: all if threads share each one, because these are few and large.
+  static int64_t Grain(int64_t matrices, int64_t products) {
+    const bool are_shared =
+        matrices < ThreadsAtHand() && products > kBlocksPerThread * kLeastProducts;
+    return are_shared ? matrices : kParallelElements / (products + 1) + 1;
   }
 
   // The blocks of the outer side change last, because that side is fetched from further away.

@@ -23,14 +23,10 @@ struct Lines {
   int64_t line_stride, number_stride;
   std::span<const int64_t> zero_points;
 
-  int64_t ZeroPoint(int64_t line) const {
-    if (zero_points.empty()) return 0;
-    return zero_points[zero_points.size() == 1 ? 0 : static_cast<size_t>(line)];
-  }
   // Reads numbers [begin, end) of a line, less its zero point.
   void Read(int64_t line, Range numbers, int64_t* to) const {
     const T* from = first + line * line_stride;
-    const int64_t zero_point = ZeroPoint(line);
+    const int64_t zero_point = ZeroPointAt(zero_points, line);
     for (int64_t k = numbers.begin; k < numbers.end; ++k) {
       *to++ = static_cast<int64_t>(from[k * number_stride]) - zero_point;
     }
@@ -92,14 +88,6 @@ class WideBlock {
   Range rows_, columns_;
 };
 
-// The layout with every matrix shrunk to its first element, for the offsets of the matrices.
-Layout BatchLayout(const Layout& layout) {
-  Layout batch = layout;
-  batch.sizes[layout.rank() - 1] = 1;
-  batch.sizes[layout.rank() - 2] = 1;
-  return batch;
-}
-
 }  // namespace
 
 void MultiplyWideIntegers(const WideMatrix& left, const WideMatrix& right,
@@ -112,8 +100,8 @@ void MultiplyWideIntegers(const WideMatrix& left, const WideMatrix& right,
   const int64_t columns = right.view.layout.sizes[last];
   const int64_t row_blocks = CeilDiv(rows, kWideRows);
   const int64_t column_blocks = CeilDiv(columns, kWideColumns);
-  const Layout left_batch = BatchLayout(left.view.layout);
-  const Layout right_batch = BatchLayout(right.view.layout);
+  const Layout left_batch = MatricesOf(left.view.layout);
+  const Layout right_batch = MatricesOf(right.view.layout);
   const int64_t count = left_batch.element_count() * row_blocks * column_blocks;
   VisitDataType(Join<Integers32, Integers16>(), left.view.type, [&]<typename T>() {
     ParallelFor(count,

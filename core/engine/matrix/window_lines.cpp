@@ -2,6 +2,7 @@
 #include "core/engine/matrix/window_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -45,10 +46,12 @@ struct WindowLines::Run {
   int64_t count;
 };
 
-WindowLines::WindowLines(const ConstTensorView& input, std::vector<LineAxis> axes)
-    : MatrixLines(LineCount(input, axes), LineLength(input, axes)),
+WindowLines::WindowLines(const ConstTensorView& input, std::vector<LineAxis> axes, Order order,
+                         int64_t padding)
+    : MatrixLines(input.type, LineCount(input, axes), LineLength(input, axes)),
       pack_tap_(PackTapFunctionFor(input.type)),
       input_(input),
+      padding_(static_cast<int16_t>(padding)),
       element_bytes_(static_cast<int64_t>(ByteWidth(input.type))),
       axes_(std::move(axes)) {
   windows_.push_back(input.layout.sizes[0]);
@@ -57,6 +60,9 @@ WindowLines::WindowLines(const ConstTensorView& input, std::vector<LineAxis> axe
     taps_.push_back(axis.taps);
     inside_.push_back(axis.Inside());
   }
+  const bool has_taps_first = order == Order::kTapsFirst;
+  tap_step_ = has_taps_first ? input.layout.sizes[1] : 1;
+  channel_step_ = has_taps_first ? 1 : taps();
 }
 
 template <class Body>
@@ -97,8 +103,9 @@ Range WindowLines::PresentPlaces(const Places& places) const {
   return {std::min(begin, end), end};
 }
 
-void WindowLines::PackPlaces(const Places& places, int64_t channels, int64_t width,
-                             double* to) const {
+template <typename Number>
+void WindowLines::PackPlaces(const Places& places, int64_t channels, int64_t row,
+                             Number* to) const {
   const int64_t step = axes_.back().position_step;
   const int64_t stride = input_.layout.strides.back();
   const auto [begin, end] = PresentPlaces(places);
@@ -108,36 +115,63 @@ void WindowLines::PackPlaces(const Places& places, int64_t channels, int64_t wid
     data += offset * element_bytes_;
   }
   pack_tap_({data, channels, input_.layout.strides[1], begin, end - begin, places.count - end,
-             stride * step, width, to});
+             stride * step, row, padding_, to});
 }
 
+template <typename Number>
 void WindowLines::PackTap(const Run& run, std::optional<int64_t> outer, int64_t tap,
-                          IndexRange channels, int64_t width, double* to) const {
+                          IndexRange channels, int64_t row, Number* to) const {
   const LineAxis& axis = axes_.back();
   const int64_t position = run.window.back();
   const int64_t limit = std::min(run.count, axis.limit - position);
   PackPlaces({InChannel(outer, channels.begin), axis.ElementAt(position, tap), limit, run.count},
-             channels.count, width, to + run.lane);
+             channels.count, row, to + run.lane);
+}
+
+// Goes through the taps that have some of the elements, each in some channels.
+template <typename Number>
+void WindowLines::PackRun(const Run& run, IndexRange elements, int64_t width, Number* to) const {
+  const int64_t channels = input_.layout.sizes[1];
+  const int64_t end = elements.begin + elements.count;
+  const int64_t most = elements.begin - (channels - 1) * channel_step_;
+  int64_t first = most > 0 ? CeilDiv(most, tap_step_) * tap_step_ : 0;
+  const int64_t last = std::min(end, taps() * tap_step_);
+  Dims tap = IndexOf(taps_, first / tap_step_);
+  std::optional<int64_t> outer = OuterOffset(run.window, tap);
+  for (; first < last; first += tap_step_) {
+    const int64_t begin = std::max<int64_t>(CeilDiv(elements.begin - first, channel_step_), 0);
+    const int64_t count = std::min(CeilDiv(end - first, channel_step_), channels) - begin;
+    PackTap(run, outer, tap.back(), {begin, count}, channel_step_ * width,
+            to + (first + begin * channel_step_ - elements.begin) * width);
+    Advance(taps_, tap);
+    if (tap.back() == 0) outer = OuterOffset(run.window, tap);
+  }
+}
+
+template <typename Number>
+void WindowLines::PackLines(IndexRange lines, IndexRange elements, int64_t width,
+                            Number* to) const {
+  for (int64_t k = 0; k < elements.count && lines.count < width; ++k) {
+    std::fill(to + k * width + lines.count, to + (k + 1) * width, Number{0});
+  }
+  ForEachRun(lines, [&](const Run& run) { PackRun(run, elements, width, to); });
 }
 
 void WindowLines::Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const {
-  for (int64_t k = 0; k < elements.count && lines.count < width; ++k) {
-    std::fill(to + k * width + lines.count, to + (k + 1) * width, 0.0);
+  PackLines(lines, elements, width, to);
+}
+
+// Packs rows, which hold an element of each line, some at a time so that they stay in the
+// first-level cache, and then pairs of them.
+void WindowLines::PackPairs(IndexRange lines, IndexRange elements, const int16_t* less,
+                            int64_t width, int16_t* panel) const {
+  std::array<int16_t, 4096> rows;
+  const int64_t step = std::ssize(rows) / width / 2 * 2;
+  for (int64_t k = 0; k < elements.count; k += step) {
+    const int64_t count = std::min(step, elements.count - k);
+    PackLines(lines, {elements.begin + k, count}, width, rows.data());
+    PackPairsOfRows(rows.data(), count, less, width, panel + k * width);
   }
-  const int64_t channels = input_.layout.sizes[1];
-  ForEachRun(lines, [&](const Run& run) {
-    Dims tap = IndexOf(taps_, elements.begin / channels);
-    int64_t channel = elements.begin % channels;
-    std::optional<int64_t> outer = OuterOffset(run.window, tap);
-    for (int64_t k = 0; k < elements.count;) {
-      const IndexRange part{channel, std::min(channels - channel, elements.count - k)};
-      PackTap(run, outer, tap.back(), part, width, to + k * width);
-      k += part.count;
-      channel = 0;
-      Advance(taps_, tap);
-      if (tap.back() == 0) outer = OuterOffset(run.window, tap);
-    }
-  });
 }
 
 Range WindowLines::InsideOf(const Run& run) const {
@@ -162,14 +196,14 @@ void WindowLines::Extract(int64_t line, double* to) const {
   const Dims window = IndexOf(windows_, line);
   const int64_t channels = input_.layout.sizes[1];
   const LineAxis& axis = axes_.back();
-  for (int64_t i = 0; i < Product(taps_); ++i, to += channels) {
+  for (int64_t i = 0; i < taps(); ++i, to += tap_step_) {
     const Dims tap = IndexOf(taps_, i);
     const std::optional<int64_t> outer = OuterOffset(window, tap);
     if (!outer || !axis.Has(window.back(), tap.back())) {
-      std::fill_n(to, channels, Absent());
+      for (int64_t c = 0; c < channels; ++c) to[c * channel_step_] = Absent();
       continue;
     }
-    PackTap({window, 0, 1}, outer, tap.back(), {0, channels}, 1, to);
+    PackTap({window, 0, 1}, outer, tap.back(), {0, channels}, channel_step_, to);
   }
 }
 
@@ -263,90 +297,6 @@ const double* WindowRows::Packed(size_t slot, const WindowLines::Places& places,
   packed_[slot] = places;
   windows_.PackPlaces(places, channels, length_, numbers);
   return numbers;
-}
-
-// --- integers ------------------------------------------------------------------------------------
-
-IntegerWindowLines::IntegerWindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes,
-                                       int64_t zero_point, const Dims& begin, const Dims& sizes)
-    : input_(input), axes_(std::move(axes)), zero_point_(zero_point), begin_(begin), sizes_(sizes) {
-  for (const WindowAxis& axis : axes_) windows_.push_back(axis.window);
-}
-
-std::vector<IntegerWindowLines::Segment> IntegerWindowLines::SegmentsOf(Range lines) const {
-  std::vector<Segment> segments;
-  for (int64_t line = lines.begin; line < lines.end;) {
-    Dims place = IndexOf(sizes_, line);
-    const int64_t count = std::min(sizes_.back() - place.back(), lines.end - line);
-    for (size_t d = 0; d < place.size(); ++d) place[d] += begin_[d];
-    segments.push_back({count, place});
-    line += count;
-  }
-  return segments;
-}
-
-void IntegerWindowLines::Pack(int64_t /*batch*/, Range lines, Range numbers, int64_t width,
-                              std::optional<int16_t> base, int16_t* panel) const {
-  const int16_t less = base.value_or(static_cast<int16_t>(zero_point_));
-  const std::vector<Segment> segments = SegmentsOf(lines);
-  std::vector<int16_t> rows(static_cast<size_t>(2 * width));
-  for (int64_t k = numbers.begin; k < numbers.end; k += 2) {
-    FillRow(segments, k, less, rows.data());
-    if (k + 1 < numbers.end) {
-      FillRow(segments, k + 1, less, rows.data() + width);
-    } else {
-      std::fill_n(rows.data() + width, width, int16_t{0});
-    }
-    PackPair(rows.data(), rows.data() + width, width, panel + (k - numbers.begin) * width);
-  }
-}
-
-void IntegerWindowLines::FillRow(const std::vector<Segment>& segments, int64_t number, int16_t base,
-                                 int16_t* row) const {
-  const int64_t taps = Product(windows_);
-  const int64_t channel = number / taps;
-  const Dims tap = IndexOf(windows_, number % taps);
-  for (const Segment& segment : segments) {
-    if (input_.type == DataType::kInt8) {
-      FillSegment<int8_t>(segment, channel, tap, base, row);
-    } else {
-      FillSegment<uint8_t>(segment, channel, tap, base, row);
-    }
-    row += segment.count;
-  }
-}
-
-template <typename T>
-void IntegerWindowLines::FillSegment(const Segment& segment, int64_t channel, const Dims& taps,
-                                     int16_t base, int16_t* row) const {
-  const Dims& sizes = input_.layout.sizes;
-  const Dims& strides = input_.layout.strides;
-  std::fill_n(row, segment.count, static_cast<int16_t>(zero_point_ - base));
-  int64_t offset = segment.place[0] * strides[0] + channel * strides[1];
-  const auto position = [&](size_t d) { return axes_[d].Position(segment.place[d + 1], taps[d]); };
-  const size_t last = axes_.size() - 1;
-  for (size_t d = 0; d < last; ++d) {
-    const int64_t q = position(d);
-    if (q < 0 || q >= sizes[d + 2]) return;
-    offset += q * strides[d + 2];
-  }
-  // Only positions first + i * stride that lie in the input are read.
-  const int64_t first = position(last);
-  const int64_t stride = axes_[last].stride;
-  const int64_t begin = first >= 0 ? 0 : CeilDiv(-first, stride);
-  const int64_t end = std::min(segment.count, CeilDiv(sizes[last + 2] - first, stride));
-  if (begin >= end) return;
-  const int64_t step = stride * strides[last + 2];
-  const T* const from =
-      input_.elements<T>() + offset + (first + begin * stride) * strides[last + 2];
-  if (step == 1) {
-    const ByteLines bytes{reinterpret_cast<const std::byte*>(from), input_.type == DataType::kInt8,
-                          1, 1};
-    return WidenBytes(bytes, end - begin, base, row + begin);
-  }
-  for (int64_t i = begin; i < end; ++i) {
-    row[i] = static_cast<int16_t>(from[(i - begin) * step] - base);
-  }
 }
 
 }  // namespace dmlop

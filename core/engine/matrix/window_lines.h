@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/base/integers.h"
-#include "core/engine/matrix/integer_product.h"
 #include "core/engine/matrix/matrix_lines.h"
 #include "core/engine/window/window_axis.h"
 #include "core/kernels/matrix/pack.h"
@@ -36,15 +35,27 @@ struct LineAxis {
   }
   // The positions at which every tap reads an element.
   Range Inside() const;
+
+  // Positions of a part of the output, for windows of an axis at its first `windows` positions.
+  static LineAxis Of(const WindowAxis& axis, int64_t begin, int64_t positions, int64_t windows) {
+    return {axis.size,   positions,     axis.window,    begin * axis.stride - axis.start,
+            axis.stride, axis.dilation, windows - begin};
+  }
 };
 
-// Line (n, positions...) has the elements (taps..., c), with c varying fastest.
+// Line (n, positions...) has the elements (taps..., c), with c varying fastest, or (c, taps...).
 class WindowLines final : public MatrixLines {
  public:
-  // `input` is FLOAT32 or FLOAT16 and has an axis for each dimension but N and C.
-  WindowLines(const ConstTensorView& input, std::vector<LineAxis> axes);
+  enum class Order { kTapsFirst, kChannelsFirst };
+
+  // `input` has an axis for each dimension but N and C. What lies outside is packed as `padding`,
+  // which is 0 for floats.
+  WindowLines(const ConstTensorView& input, std::vector<LineAxis> axes,
+              Order order = Order::kTapsFirst, int64_t padding = 0);
 
   void Pack(IndexRange lines, IndexRange elements, int64_t width, double* to) const override;
+  void PackPairs(IndexRange lines, IndexRange elements, const int16_t* less, int64_t width,
+                 int16_t* panel) const override;
   uint32_t WithAbsent(IndexRange lines) const override;
   void Extract(int64_t line, double* to) const override;
   const WindowLines* AsWindows() const override { return this; }
@@ -73,18 +84,27 @@ class WindowLines final : public MatrixLines {
   std::optional<int64_t> OuterOffset(const Dims& window, const Dims& tap) const;
   std::optional<int64_t> InChannel(std::optional<int64_t> outer, int64_t channel) const;
   Range PresentPlaces(const Places& places) const;
-  void PackPlaces(const Places& places, int64_t channels, int64_t width, double* to) const;
+  // Each channel has a row of so many numbers.
+  template <typename Number>
+  void PackPlaces(const Places& places, int64_t channels, int64_t row, Number* to) const;
   // `outer` is that of the tap in the other dimensions.
+  template <typename Number>
   void PackTap(const Run& run, std::optional<int64_t> outer, int64_t tap, IndexRange channels,
-               int64_t width, double* to) const;
+               int64_t row, Number* to) const;
+  template <typename Number>
+  void PackRun(const Run& run, IndexRange elements, int64_t width, Number* to) const;
+  template <typename Number>
+  void PackLines(IndexRange lines, IndexRange elements, int64_t width, Number* to) const;
 
   PackTapFunction* pack_tap_;
   ConstTensorView input_;
+  int16_t padding_;
   int64_t element_bytes_;
   std::vector<LineAxis> axes_;
   std::vector<Range> inside_;  // one for each axis
   Dims windows_;               // n, positions...
   Dims taps_;
+  int64_t tap_step_, channel_step_;  // between numbers of elements
 };
 
 // The elements of neighbouring windows along the last dimension, widened once for all taps of that
@@ -133,48 +153,6 @@ class WindowRows {
   std::vector<double> numbers_;
   std::vector<const double*> of_first_;  // those of the first channel
   std::vector<const double*> of_all_;
-};
-
-// --- integers ------------------------------------------------------------------------------------
-
-// The windows of a convolution as columns of a matrix.
-
-// Each position of a part of the output, in row-major order of (N, spatial...), is a line with the
-// numbers (C, taps...) of its window in the input (N, C, spatial...), which has type INT8 or UINT8;
-// numbers in the padding are 0. There is one matrix.
-class IntegerWindowLines : public IntegerLines {
- public:
-  // `begin` and `sizes` describe the part, without its channels.
-  IntegerWindowLines(const ConstTensorView& input, std::vector<WindowAxis> axes, int64_t zero_point,
-                     const Dims& begin, const Dims& sizes);
-
-  int64_t count() const { return Product(sizes_); }
-
-  void Pack(int64_t batch, Range lines, Range numbers, int64_t width, std::optional<int16_t> base,
-            int16_t* panel) const override;
-  int64_t ZeroPoint(int64_t) const override { return zero_point_; }
-  bool is_signed() const override { return input_.type == DataType::kInt8; }
-
- private:
-  // Neighbouring positions along the last dimension.
-  struct Segment {
-    int64_t count;
-    Dims place;  // N, positions...
-  };
-  std::vector<Segment> SegmentsOf(Range lines) const;
-
-  // Numbers are less `base`; those in the padding are the zero point.
-  void FillRow(const std::vector<Segment>& segments, int64_t number, int16_t base,
-               int16_t* row) const;
-  template <typename T>
-  void FillSegment(const Segment& segment, int64_t channel, const Dims& taps, int16_t base,
-                   int16_t* row) const;
-
-  ConstTensorView input_;
-  std::vector<WindowAxis> axes_;
-  Dims windows_;
-  int64_t zero_point_;
-  Dims begin_, sizes_;
 };
 
 }  // namespace dmlop

@@ -208,38 +208,17 @@ MatrixAddend ProductsOf(const std::vector<double>& products, int64_t units) {
 
 // --- products ------------------------------------------------------------------------------------
 
-namespace {
-
-std::vector<const MatrixLines*> Borrowed(const std::vector<std::unique_ptr<ViewLines>>& parts) {
-  std::vector<const MatrixLines*> lines;
-  for (const auto& part : parts) lines.push_back(part.get());
-  return lines;
-}
-
-MatrixView RowsOf(const ConstTensorView& view) {
-  const Layout& layout = view.layout;
-  return {view.data,
-          view.type,
-          {{layout.sizes[0]}, {layout.strides[0]}},
-          {{layout.sizes[1]}, {layout.strides[1]}}};
-}
-
-}  // namespace
-
 GateProduct::GateProduct(std::span<const ConstTensorView> weights) {
-  for (const ConstTensorView& view : weights) {
-    parts_.push_back(std::make_unique<ViewLines>(RowsOf(view)));
-  }
-  columns_ = std::make_unique<JoinedLines>(Borrowed(parts_));
+  std::vector<MatrixView> parts;
+  for (const ConstTensorView& view : weights) parts.push_back(MatrixView::Of(view, 0, 1));
+  columns_ = std::make_unique<ViewLines>(parts);
   packed_ = std::make_unique<PackedLines>(*columns_, IndexRange{0, columns_->count()},
                                           PanelSide::kColumns);
 }
 
 void GateProduct::Run(std::span<const MatrixView> inputs, const std::vector<MatrixAddend>& addends,
                       GateValues& results) const {
-  std::vector<std::unique_ptr<ViewLines>> parts;
-  for (const MatrixView& input : inputs) parts.push_back(std::make_unique<ViewLines>(input));
-  const JoinedLines rows(Borrowed(parts));
+  const ViewLines rows(inputs);
   MultiplyMatrices(rows, *columns_, *packed_, MatrixTerms{1, addends}, results.Matrix());
 }
 

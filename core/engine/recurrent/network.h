@@ -141,8 +141,7 @@ class GateProduct {
            GateValues& results) const;
 
  private:
-  std::vector<std::unique_ptr<ViewLines>> parts_;
-  std::unique_ptr<JoinedLines> columns_;
+  std::unique_ptr<ViewLines> columns_;
   std::unique_ptr<PackedLines> packed_;
 };
 

@@ -122,41 +122,76 @@ void AddProducts(int64_t rows, const int16_t* left, const int16_t* right, int64_
 
 // --- panels --------------------------------------------------------------------------------------
 
-void Interleave(const int16_t* HWY_RESTRICT first, const int16_t* HWY_RESTRICT second,
-                int64_t width, int16_t* HWY_RESTRICT panel) {
+#if HWY_TARGET != HWY_SCALAR
+
+using Eight = hn::CappedTag<int16_t, 8>;
+
+template <typename T>
+HWY_INLINE hn::Vec<Eight> LoadWidened(const T* from) {
+  if constexpr (sizeof(T) == sizeof(int16_t)) {
+    return hn::LoadU(Eight(), from);
+  } else {
+    return hn::PromoteTo(Eight(), hn::LoadU(hn::Rebind<T, Eight>(), from));
+  }
+}
+
+#endif
+
+// Packs two rows, each number less that of its line. Without a second row, its numbers are 0.
+template <typename T>
+void PackTwoRows(const T* first, const T* second, const int16_t* less, int64_t lines, int64_t width,
+                 int16_t* panel) {
   int64_t line = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const hn::CappedTag<int16_t, 8> d;
+  const Eight d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (; line + lanes <= width; line += lanes) {
-    const auto a = hn::LoadU(d, first + line);
-    const auto b = hn::LoadU(d, second + line);
+  for (; line + lanes <= lines; line += lanes) {
+    const auto taken = hn::LoadU(d, less + line);
+    const auto a = hn::Sub(LoadWidened(first + line), taken);
+    const auto b = second == nullptr ? hn::Zero(d) : hn::Sub(LoadWidened(second + line), taken);
     hn::StoreU(hn::InterleaveLower(d, a, b), d, panel + 2 * line);
     hn::StoreU(hn::InterleaveUpper(d, a, b), d, panel + 2 * line + lanes);
   }
 #endif
-  for (; line < width; ++line) {
-    panel[2 * line] = first[line];
-    panel[2 * line + 1] = second[line];
+  for (; line < lines; ++line) {
+    panel[2 * line] = static_cast<int16_t>(first[line] - less[line]);
+    panel[2 * line + 1] =
+        second == nullptr ? int16_t{0} : static_cast<int16_t>(second[line] - less[line]);
   }
+  std::fill(panel + 2 * lines, panel + 2 * width, int16_t{0});
+}
+
+template <typename T>
+void PackRows(const T* rows, int64_t stride, int64_t count, const int16_t* less, int64_t lines,
+              int64_t width, int16_t* panel) {
+  for (int64_t k = 0; k < count; k += 2, rows += 2 * stride, panel += 2 * width) {
+    PackTwoRows(rows, k + 1 < count ? rows + stride : nullptr, less, lines, width, panel);
+  }
+}
+
+void PackWideRows(const int16_t* rows, int64_t count, const int16_t* less, int64_t width,
+                  int16_t* panel) {
+  PackRows(rows, width, count, less, width, width, panel);
 }
 
 template <typename T>
 class Packer {
  public:
-  Packer(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
-         int64_t width, int16_t* panel)
+  Packer(const ByteLines& from, int64_t lines, int64_t count, const int16_t* less, int64_t width,
+         int16_t* panel)
       : from_(reinterpret_cast<const T*>(from.first)),
         line_stride_(from.line_stride),
         number_stride_(from.number_stride),
         lines_(lines),
         count_(count),
-        zero_points_(zero_points),
+        less_(less),
         width_(width),
         panel_(panel) {}
 
   void Pack() const {
-    if (line_stride_ == 1) return PackRows();
+    if (line_stride_ == 1) {
+      return PackRows(from_, number_stride_, count_, less_, lines_, width_, panel_);
+    }
     int64_t line = 0;
 #if HWY_TARGET != HWY_SCALAR
     if (number_stride_ == 1) {
@@ -171,8 +206,7 @@ class Packer {
   static constexpr int64_t kGroup = 4;  // number of lines, and of pairs of numbers
 
   int16_t Number(int64_t line, int64_t k) const {
-    return static_cast<int16_t>(from_[line * line_stride_ + k * number_stride_] -
-                                zero_points_[line]);
+    return static_cast<int16_t>(from_[line * line_stride_ + k * number_stride_] - less_[line]);
   }
   int64_t Pairs() const {
     return (count_ + 1) / 2;
@@ -189,44 +223,7 @@ class Packer {
     for (int64_t k = 0; k < 2 * Pairs(); ++k) *At(line, k) = 0;
   }
 
-  // Packs lines that are adjacent in memory.
-  void PackRows() const {
-    const int64_t even = count_ - count_ % 2;
-    for (int64_t k = 0; k < even; k += 2) {
-      for (int64_t line = PackRowVectors(k); line < lines_; ++line) {
-        At(line, k)[0] = Number(line, k);
-        At(line, k)[1] = Number(line, k + 1);
-      }
-    }
-    if (even < count_) {
-      for (int64_t line = 0; line < lines_; ++line) PackLine(line, even);
-    }
-    for (int64_t line = lines_; line < width_; ++line) ClearLine(line);
-  }
-
-#if HWY_TARGET == HWY_SCALAR
-  int64_t PackRowVectors(int64_t) const {
-    return 0;
-  }
-#else
-  // Packs numbers k and k + 1 of lines, and returns of how many lines.
-  int64_t PackRowVectors(int64_t k) const {
-    const hn::CappedTag<int16_t, 8> d;
-    const hn::Rebind<T, decltype(d)> d_bytes;
-    const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-    const T* first = from_ + k * number_stride_;
-    const T* second = first + number_stride_;
-    int64_t line = 0;
-    for (; line + lanes <= lines_; line += lanes) {
-      const auto zeros = hn::LoadU(d, zero_points_ + line);
-      const auto a = hn::Sub(hn::PromoteTo(d, hn::LoadU(d_bytes, first + line)), zeros);
-      const auto b = hn::Sub(hn::PromoteTo(d, hn::LoadU(d_bytes, second + line)), zeros);
-      hn::StoreU(hn::InterleaveLower(d, a, b), d, At(line, k));
-      hn::StoreU(hn::InterleaveUpper(d, a, b), d, At(line, k) + lanes);
-    }
-    return line;
-  }
-
+#if HWY_TARGET != HWY_SCALAR
   // Packs kGroup lines whose numbers are adjacent in memory.
   void PackGroup(int64_t line) const {
     const hn::CappedTag<int16_t, 8> d;
@@ -235,7 +232,7 @@ class Packer {
     const hn::Rebind<T, decltype(d)> d_bytes;
     const auto load = [&](int64_t l, int64_t k) HWY_ATTR {
       const auto bytes = hn::LoadU(d_bytes, from_ + (line + l) * line_stride_ + k);
-      const auto numbers = hn::Sub(hn::PromoteTo(d, bytes), hn::Set(d, zero_points_[line + l]));
+      const auto numbers = hn::Sub(hn::PromoteTo(d, bytes), hn::Set(d, less_[line + l]));
       return hn::BitCast(d32, numbers);
     };
     const auto store = [&](auto pairs, int64_t k)
@@ -259,37 +256,15 @@ class Packer {
   const T* from_;
   int64_t line_stride_, number_stride_;
   int64_t lines_, count_;
-  const int16_t* zero_points_;
+  const int16_t* less_;
   int64_t width_;
   int16_t* panel_;
 };
 
-void Pack(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
-          int64_t width, int16_t* panel) {
-  if (from.is_signed) return Packer<int8_t>(from, lines, count, zero_points, width, panel).Pack();
-  Packer<uint8_t>(from, lines, count, zero_points, width, panel).Pack();
-}
-
-template <typename T>
-void WidenRow(const T* from, int64_t count, int16_t zero_point, int16_t* to) {
-  int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::CappedTag<int16_t, 16> d;
-  const hn::Rebind<T, decltype(d)> d_bytes;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto zeros = hn::Set(d, zero_point);
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(hn::Sub(hn::PromoteTo(d, hn::LoadU(d_bytes, from + i)), zeros), d, to + i);
-  }
-#endif
-  for (; i < count; ++i) to[i] = static_cast<int16_t>(from[i] - zero_point);
-}
-
-void Widen(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to) {
-  if (from.is_signed) {
-    return WidenRow(reinterpret_cast<const int8_t*>(from.first), count, zero_point, to);
-  }
-  WidenRow(reinterpret_cast<const uint8_t*>(from.first), count, zero_point, to);
+void Pack(const ByteLines& from, int64_t lines, int64_t count, const int16_t* less, int64_t width,
+          int16_t* panel) {
+  if (from.is_signed) return Packer<int8_t>(from, lines, count, less, width, panel).Pack();
+  Packer<uint8_t>(from, lines, count, less, width, panel).Pack();
 }
 
 }  // namespace dmlop::HWY_NAMESPACE
@@ -307,17 +282,14 @@ void AddTile(int64_t rows, const int16_t* left, const int16_t* right, int64_t pa
   DMLOP_CHOOSE(AddProducts)(rows, left, right, pairs, sums, stride);
 }
 
-void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
+void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* less,
                int64_t width, int16_t* panel) {
-  DMLOP_CHOOSE(Pack)(from, lines, count, zero_points, width, panel);
+  DMLOP_CHOOSE(Pack)(from, lines, count, less, width, panel);
 }
 
-void WidenBytes(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to) {
-  DMLOP_CHOOSE(Widen)(from, count, zero_point, to);
-}
-
-void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel) {
-  DMLOP_CHOOSE(Interleave)(first, second, width, panel);
+void PackPairsOfRows(const int16_t* rows, int64_t count, const int16_t* less, int64_t width,
+                     int16_t* panel) {
+  DMLOP_CHOOSE(PackWideRows)(rows, count, less, width, panel);
 }
 
 }  // namespace dmlop

@@ -29,16 +29,14 @@ struct ByteLines {
   int64_t line_stride, number_stride;
 };
 
-// Packs a panel of `width` lines, a multiple of 4, from numbers [0, count) of `lines` lines, each
-// less the zero point of its line. The rest of the panel becomes 0.
-void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* zero_points,
+// Packs a panel of `width` lines, a multiple of 4, from numbers [0, count) of `lines` lines; those
+// of line i are less `less[i]`. The rest of the panel becomes 0.
+void PackBytes(const ByteLines& from, int64_t lines, int64_t count, const int16_t* less,
                int64_t width, int16_t* panel);
 
-// Widens adjacent bytes, each less the zero point.
-void WidenBytes(const ByteLines& from, int64_t count, int16_t zero_point, int16_t* to);
-
-// Packs two rows, which hold the numbers 0 and 1 of each line, as PackBytes would.
-void PackPair(const int16_t* first, const int16_t* second, int64_t width, int16_t* panel);
+// Does the same from `count` rows, each of which holds a number of every line of the panel.
+void PackPairsOfRows(const int16_t* rows, int64_t count, const int16_t* less, int64_t width,
+                     int16_t* panel);
 
 // --- bytes ---------------------------------------------------------------------------------------
 

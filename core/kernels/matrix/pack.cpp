@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/kernels/simd/dispatch.h"
 #include "core/kernels/simd/prefetch.h"
@@ -150,22 +151,41 @@ void Pack(const PackCall& call) {
 
 // --- windows -------------------------------------------------------------------------------------
 
+// What elements of a type are packed as, and a vector of those.
+template <typename T>
+using Numbers = std::conditional_t<sizeof(T) == 1, hn::CappedTag<int16_t, 8>, Wide>;
+
+HWY_INLINE int16_t WidenElement(int8_t x) {
+  return x;
+}
+HWY_INLINE int16_t WidenElement(uint8_t x) {
+  return x;
+}
+
+template <int64_t kStep, typename T>
+HWY_INLINE hn::Vec<Numbers<T>> LoadNumbers(const T* from, int64_t step) {
+  const Numbers<T> d;
+  if constexpr (sizeof(T) == 1) {
+    return hn::PromoteTo(d, LoadStepped<kStep>(hn::Rebind<T, Numbers<T>>(), from, step));
+  } else {
+    return hn::PromoteTo(d, LoadSteppedFloats<kStep>(hn::Rebind<float, Wide>(), from, step));
+  }
+}
+
 // Widens the elements of each channel by kVectors vectors, of which the last may overlap the one
 // before; by as many as it takes if kVectors is 0.
 template <int64_t kVectors, int64_t kStep, typename T>
 HWY_INLINE void WidenChannels(const WindowTapCall& call) {
-  const hn::Rebind<float, Wide> floats;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Numbers<T>()));
   const int64_t vectors = kVectors > 0 ? kVectors : (call.count + lanes - 1) / lanes;
   const int64_t last = call.count - lanes;
   const T* from = reinterpret_cast<const T*>(call.data);
-  double* to = call.to + call.before;
-  for (int64_t c = 0; c < call.channels; ++c, from += call.channel_stride, to += call.width) {
+  auto* to = static_cast<hn::TFromD<Numbers<T>>*>(call.to) + call.before;
+  for (int64_t c = 0; c < call.channels; ++c, from += call.channel_stride, to += call.row) {
 #pragma GCC unroll 3
     for (int64_t v = 0; v < vectors; ++v) {
       const int64_t at = v + 1 < vectors ? v * lanes : last;
-      const auto x = LoadSteppedFloats<kStep>(floats, from + at * call.stride, call.stride);
-      hn::StoreU(hn::PromoteTo(Wide(), x), Wide(), to + at);
+      hn::StoreU(LoadNumbers<kStep>(from + at * call.stride, call.stride), Numbers<T>(), to + at);
     }
   }
 }
@@ -173,7 +193,7 @@ HWY_INLINE void WidenChannels(const WindowTapCall& call) {
 // Rows of panels have up to three vectors.
 template <int64_t kStep, typename T>
 HWY_INLINE void WidenAnyChannels(const WindowTapCall& call) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Wide()));
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(Numbers<T>()));
   if (call.count <= lanes) return WidenChannels<1, kStep, T>(call);
   if (call.count <= 2 * lanes) return WidenChannels<2, kStep, T>(call);
   if (call.count <= 3 * lanes) return WidenChannels<3, kStep, T>(call);
@@ -182,18 +202,20 @@ HWY_INLINE void WidenAnyChannels(const WindowTapCall& call) {
 
 template <typename T>
 void PackTap(const WindowTapCall& call) {
-  double* to = call.to;
-  for (int64_t c = 0; c < call.channels && call.before + call.after > 0; ++c, to += call.width) {
-    std::fill_n(to, call.before, 0.0);
-    std::fill_n(to + call.before + call.count, call.after, 0.0);
+  using Number = hn::TFromD<Numbers<T>>;
+  auto* to = static_cast<Number*>(call.to);
+  const auto padding = static_cast<Number>(call.padding);
+  for (int64_t c = 0; c < call.channels && call.before + call.after > 0; ++c, to += call.row) {
+    std::fill_n(to, call.before, padding);
+    std::fill_n(to + call.before + call.count, call.after, padding);
   }
-  if (call.count >= static_cast<int64_t>(hn::Lanes(Wide()))) {
+  if (call.count >= static_cast<int64_t>(hn::Lanes(Numbers<T>()))) {
     return WithStep(call.stride,
                     [&]<int64_t kStep>() HWY_ATTR { WidenAnyChannels<kStep, T>(call); });
   }
   const T* from = reinterpret_cast<const T*>(call.data);
-  to = call.to + call.before;
-  for (int64_t c = 0; c < call.channels; ++c, from += call.channel_stride, to += call.width) {
+  to = static_cast<Number*>(call.to) + call.before;
+  for (int64_t c = 0; c < call.channels; ++c, from += call.channel_stride, to += call.row) {
     for (int64_t i = 0; i < call.count; ++i) to[i] = WidenElement(from[i * call.stride]);
   }
 }
@@ -209,6 +231,8 @@ PackFunction* PackFunctionFor(DataType type) {
 }
 
 PackTapFunction* PackTapFunctionFor(DataType type) {
+  if (type == DataType::kInt8) return DMLOP_CHOOSE(PackTap<int8_t>);
+  if (type == DataType::kUint8) return DMLOP_CHOOSE(PackTap<uint8_t>);
   return type == DataType::kFloat16 ? DMLOP_CHOOSE(PackTap<Half>) : DMLOP_CHOOSE(PackTap<float>);
 }
 

@@ -28,23 +28,24 @@ PackFunction* PackFunctionFor(DataType type);
 
 // --- windows -------------------------------------------------------------------------------------
 
-// Packs the elements of windows into a panel as FLOAT64.
+// Packs the elements of windows as FLOAT64 or, if they are bytes, as 16-bit integers.
 
 // One tap of adjacent windows in each channel: element [c, i] is at `data` + c * channel_stride + i
-// * stride, in elements, and goes to to[c * width + before + i]. The `before` and `after` places
-// around those become 0.
+// * stride, in elements, and goes to to[c * row + before + i]. The `before` and `after` places
+// around those become `padding`.
 struct WindowTapCall {
   const std::byte* data;
   int64_t channels;
   int64_t channel_stride;
   int64_t before, count, after;
   int64_t stride;
-  int64_t width;
-  double* to;
+  int64_t row;
+  int16_t padding;
+  void* to;
 };
 using PackTapFunction = void(const WindowTapCall& call);
 
-// Returns the function for FLOAT32 or FLOAT16.
+// Returns the function for FLOAT32, FLOAT16, INT8 or UINT8.
 PackTapFunction* PackTapFunctionFor(DataType type);
 
 }  // namespace dmlop

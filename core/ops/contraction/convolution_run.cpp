@@ -42,8 +42,7 @@ class Convolution {
     const std::vector<ProductPart> parts = Parts();
     const int64_t count = static_cast<int64_t>(parts.size());
     const int64_t work = output_.layout.element_count() / count * channels_.inputs * TapCount(op_);
-    const int64_t grain =
-        ProductGrid::AreShared(count, work) ? count : kParallelElements / (work + 1) + 1;
+    const int64_t grain = ProductGrid::Grain(count, work);
     ParallelFor(count, grain, output_.element_bytes(), [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) Multiply(parts[static_cast<size_t>(i)]);
     });

@@ -90,10 +90,7 @@ class Dimension {
   int64_t InFilter(int64_t tap) const { return is_turned_ ? axis_.window - 1 - tap : tap; }
 
   Residue Forward(int64_t begin, int64_t size) const {
-    const LineAxis axis{
-        axis_.size,   size,           axis_.window,    begin * axis_.stride - axis_.start,
-        axis_.stride, axis_.dilation, windows_ - begin};
-    return {0, 1, axis, InFilter(0), is_turned_ ? -1 : 1};
+    return {0, 1, LineAxis::Of(axis_, begin, size, windows_), InFilter(0), is_turned_ ? -1 : 1};
   }
 
   // The residue has no taps if none reaches its positions.

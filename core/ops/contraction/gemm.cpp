@@ -128,8 +128,7 @@ void Run(const OperatorDesc& op, InputViews inputs, OutputViews outputs) {
   const Layout& output = operands.output.layout;
   const int64_t batches = Between(output, 0, batch_rank).element_count();
   const int64_t work = output.element_count() / batches * operands.a.layout.sizes.back();
-  const int64_t grain =
-      ProductGrid::AreShared(batches, work) ? batches : kParallelElements / work + 1;
+  const int64_t grain = ProductGrid::Grain(batches, work);
   ParallelFor(batches, grain, operands.output.element_bytes(), [&](int64_t begin, int64_t end) {
     for (int64_t batch = begin; batch < end; ++batch) {
       OneProduct(op, operands, batch_rank, batch).Run();

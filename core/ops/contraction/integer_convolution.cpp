@@ -15,7 +15,7 @@
 #include <span>
 
 #include "core/base/text.h"
-#include "core/engine/copy/copy_views.h"
+#include "core/engine/matrix/integer_product.h"
 #include "core/engine/matrix/window_lines.h"
 #include "core/exact/exact_sum.h"
 #include "core/ops/families.h"
@@ -134,29 +134,6 @@ void InferWindows(const Signature& signature, const OperatorDesc& op,
 
 // --- sums ----------------------------------------------------------------------------------------
 
-// The filter as rows of a matrix. It is copied unless a single stride fits all taps.
-class FilterMatrix {
- public:
-  explicit FilterMatrix(const ConstTensorView& filter) {
-    ConstTensorView packed = filter;
-    if (!IsPacked(filter.layout)) {
-      copy_ = Buffer(static_cast<size_t>(filter.element_bytes()));
-      const TensorView copy{copy_.data(), filter.type, PackedLayout(filter.layout.sizes)};
-      CopyView(filter, copy);
-      packed = AsConst(copy);
-    }
-    const int64_t rows = filter.layout.sizes[0];
-    matrix_ = {packed.data, packed.type,
-               PackedLayout({rows, filter.layout.element_count() / rows})};
-  }
-
-  const ConstTensorView& matrix() const { return matrix_; }
-
- private:
-  Buffer copy_;
-  ConstTensorView matrix_;
-};
-
 // A part of the output by its beginning and its sizes.
 struct Part {
   Dims begin, sizes;
@@ -173,28 +150,35 @@ struct Part {
 template <typename Sum>
 void SumWindows(const OperatorDesc& op, const FieldViews& tensors, const Part& part,
                 const SumSink<Sum>& sink) {
-  const ConstTensorView input = tensors.input(kInputTensor);
-  const FilterMatrix filter(tensors.input(kFilter));
+  const ConstTensorView input = tensors.input(kInputTensor).Slice(0, part.begin[0], part.sizes[0]);
+  const ConstTensorView filter = tensors.input(kFilter);
+  const Dims& strides = filter.layout.strides;
+  const Dims& sizes = filter.layout.sizes;
   const std::vector<int64_t> input_zero = IntegersOf(tensors.input(kInputZeroPoint));
   const std::vector<int64_t> filter_zeros = IntegersOf(tensors.input(kFilterZeroPoint));
-  const Dims& filter_sizes = filter.matrix().layout.sizes;
-  const int64_t group_rows = filter_sizes[0] / op[kGroupCount];
+  std::vector<LineAxis> axes;
+  for (const WindowAxis& axis : AxesOf(op)) {
+    const size_t d = axes.size() + kFirstSpatial;
+    axes.push_back(LineAxis::Of(axis, part.begin[d], part.sizes[d], axis.Outputs()));
+  }
+  const int64_t group_rows = sizes[0] / op[kGroupCount];
   const int64_t group_channels = input.layout.sizes[1] / op[kGroupCount];
   const int64_t end = part.begin[1] + part.sizes[1];
   for (int64_t o = part.begin[1]; o < end;) {
     const int64_t group = o / group_rows;
     const int64_t count = std::min(end, (group + 1) * group_rows) - o;
-    const IntegerMatrixLines rows(filter.matrix().Slice(0, o, count), 0, 1,
-                                  filter_zeros.size() > 1
-                                      ? std::span(filter_zeros).subspan(static_cast<size_t>(o))
-                                      : std::span(filter_zeros));
-    const IntegerWindowLines columns(input.Slice(1, group * group_channels, group_channels),
-                                     AxesOf(op), input_zero.empty() ? 0 : input_zero[0],
-                                     Part::Places(part.begin), Part::Places(part.sizes));
-    MultiplyIntegers<Sum>({1, count, columns.count(), filter_sizes[1]}, rows, columns,
-                          [&](const SumRow<Sum>& sums) {
-                            sink({sums.batch, o + sums.row, sums.column, sums.sums});
-                          });
+    const ViewLines rows(
+        {filter.Slice(0, o, count).data,
+         filter.type,
+         {{count}, {strides[0]}},
+         {Dims(sizes.begin() + 1, sizes.end()), Dims(strides.begin() + 1, strides.end())}});
+    const auto zeros =
+        std::span(filter_zeros).subspan(filter_zeros.size() > 1 ? static_cast<size_t>(o) : 0);
+    const WindowLines columns(input.Slice(1, group * group_channels, group_channels), axes,
+                              WindowLines::Order::kChannelsFirst, ZeroPointAt(input_zero, 0));
+    MultiplyIntegers<Sum>(0, {rows, zeros}, {columns, input_zero}, [&](const SumRow<Sum>& sums) {
+      sink({sums.batch, o + sums.row, sums.column, sums.sums});
+    });
     o += count;
   }
 }

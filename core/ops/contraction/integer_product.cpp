@@ -10,7 +10,9 @@
 #include <span>
 
 #include "core/base/integers.h"
+#include "core/base/parallel.h"
 #include "core/engine/matrix/integer_product.h"
+#include "core/engine/matrix/product_grid.h"
 #include "core/exact/exact_sum.h"
 #include "core/ops/quantization.h"
 #include "core/tensor/element.h"
@@ -62,6 +64,12 @@ constexpr Signature kIntegerShapes = {"MMI-1", "MMI-1", kTensors};
 constexpr Signature kFloatShapes = {"MMF-1", "MMF-1", kTensors};
 constexpr Signature kQuantizedShapes = {"QMM-1", "QMM-1", kTensors};
 
+// Returns the tensor from a matrix of the batch on.
+ConstTensorView MatrixAt(ConstTensorView view, int64_t batch) {
+  view.data += OffsetOfElement(MatricesOf(view.layout), batch);
+  return view;
+}
+
 // Stores functions of sums. `functions(index)` returns the function for the columns of a row of the
 // output from an index on; it takes the column and the sum. Both arguments must outlive the sink.
 template <typename T, typename Sum, typename Functions>
@@ -69,9 +77,7 @@ SumSink<Sum> StoreInto(const TensorView& output, const Functions& functions) {
   return [&](const SumRow<Sum>& sums) {
     const Layout& layout = output.layout;
     const size_t last = layout.rank() - 1;
-    Dims matrices = layout.sizes;
-    matrices[last] = matrices[last - 1] = 1;
-    Dims index = IndexOf(matrices, sums.batch);
+    Dims index = IndexOf(MatricesOf(layout).sizes, sums.batch);
     index[last - 1] = sums.row;
     index[last] = sums.column;
     T* to = output.elements<T>() + OffsetOf(layout, index);
@@ -92,11 +98,15 @@ void MultiplyBytes(const FieldViews& tensors, const Field& b_zero_point, const S
   const std::vector<int64_t> a_zeros = IntegersOf(tensors.input(kAZeroPoint));
   const std::vector<int64_t> b_zeros = IntegersOf(tensors.input(b_zero_point));
   const size_t rows = a.layout.rank() - 2;
-  IntegerProductShape shape{1, a.layout.sizes[rows], b.layout.sizes[rows + 1],
-                            a.layout.sizes[rows + 1]};
-  for (size_t d = 0; d < rows; ++d) shape.batches *= a.layout.sizes[d];
-  MultiplyIntegers<Sum>(shape, IntegerMatrixLines(a, rows, rows + 1, a_zeros),
-                        IntegerMatrixLines(b, rows + 1, rows, b_zeros), sink);
+  const int64_t work = a.layout.sizes[rows] * a.layout.sizes[rows + 1] * b.layout.sizes[rows + 1];
+  const int64_t batches = MatricesOf(a.layout).element_count();
+  ParallelFor(batches, ProductGrid::Grain(batches, work), 0, [&](int64_t begin, int64_t end) {
+    for (int64_t batch = begin; batch < end; ++batch) {
+      const ViewLines left(MatrixView::Of(MatrixAt(a, batch), rows, rows + 1));
+      const ViewLines right(MatrixView::Of(MatrixAt(b, batch), rows + 1, rows));
+      MultiplyIntegers<Sum>(batch, {left, a_zeros}, {right, b_zeros}, sink);
+    }
+  });
 }
 
 std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
