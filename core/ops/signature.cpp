@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/integers.h"
+#include "core/base/text.h"
 
 namespace dmlop {
 namespace {
@@ -49,6 +50,8 @@ struct Dim {
   bool is_grouped() const { return text.starts_with(kGrouped); }
   bool is_of_windows() const { return text == kPlaces || text == kTaps || text == kSpanned; }
   Dim OfGroup() const { return {text.substr(kGrouped.size()), number}; }
+  Dim LastFactor() const { return {text.substr(text.rfind('*') + 1), number}; }
+  Dim OtherFactors() const { return {text.substr(0, text.rfind('*')), number}; }
   Dim Word() const { return {text.substr(0, text.find_first_of(":'")), number}; }
   // The dimension along which it may be repeated, or itself.
   Dim Base() const { return Dim{text.substr(text.find(':') + 1), number}.Word(); }
@@ -70,6 +73,10 @@ std::optional<Form> FormOfRank(std::string_view dims, size_t rank) {
   return form;
 }
 
+bool HasWindows(const Signature& signature) {
+  return signature.windows.fields != nullptr;
+}
+
 struct FormedSizes {
   Form form;  // bases; nothing for what is marked
   Sizes sizes;
@@ -89,8 +96,10 @@ Range PartOfGroups(const Dim& dim, int64_t group_size, Range output, int64_t out
 struct PartMaps {
   std::vector<FormedSizes> inputs, outputs;
   int64_t groups = 0;  // 0 if there are none
-  TapWindows windows;
+  std::vector<WindowAxis> axes;
   Dims taps;
+  bool are_turned = false;
+  bool span_output = false;  // the output has the dimensions P@K
 
   // Returns the same range along the output's words, all of what is marked, repeated or reduced.
   std::optional<Region> PartOf(size_t input, const Region& output) const {
@@ -119,10 +128,10 @@ struct PartMaps {
     const Form& form = inputs[input].form;
     for (size_t d = kFirstSpatial; d < form.size(); ++d) {
       const size_t i = form[d].number;
-      const WindowAxis& axis = windows.axes[i];
+      const WindowAxis& axis = axes[i];
       const Range elements = ElementsOf(axis, tap[i], output, d);
       if (elements.count() == 0) return std::nullopt;
-      const int64_t place = windows.are_turned ? axis.window - 1 - tap[i] : tap[i];
+      const int64_t place = are_turned ? axis.window - 1 - tap[i] : tap[i];
       Confine(part, d, form[d] == Dim{kTaps, i} ? Range{place, place + 1} : elements);
     }
     return part;
@@ -148,7 +157,7 @@ struct PartMaps {
   // Returns what a tap reads for a part of dimension `d` of the output.
   Range ElementsOf(const WindowAxis& axis, int64_t tap, const Region& output, size_t d) const {
     const Range positions{output.begin[d], output.begin[d] + output.sizes[d]};
-    if (windows.span_output) return axis.OutputsUnder(tap, positions, axis.size);
+    if (span_output) return axis.OutputsUnder(tap, positions, axis.size);
     return axis.InputsUnder(tap, Intersection(positions, {0, axis.Outputs()}));
   }
 };
@@ -157,8 +166,15 @@ struct PartMaps {
 class Shapes {
  public:
   Shapes(const Signature& signature, const OperatorDesc& op, std::span<const KnownSize> known)
-      : signature_(signature), op_(op), first_(op.sizes(*signature.tensors[0].tensor)) {
+      : signature_(signature), op_(op) {
     for (const KnownSize& one : known) words_.emplace_back(Dim{one.word}, one.size);
+    for (const FieldWord& one : signature.fields) {
+      const uint32_t* size = op.find_if_known(*one.field);
+      if (size != nullptr) words_.emplace_back(Dim{one.word}, *size);
+    }
+    if (!HasWindows(signature) || signature.windows.taps == nullptr) return;
+    const std::vector<uint32_t>& taps = op[*signature.windows.taps];
+    for (size_t i = 0; i < taps.size(); ++i) words_.emplace_back(Dim{kTaps, i}, taps[i]);
   }
 
   // Takes the sizes of all words from valid tensors.
@@ -170,6 +186,17 @@ class Shapes {
     }
   }
 
+  // Returns whether the first tensor has as many spatial dimensions as the fields of windows.
+  bool CheckRank(Inference& infer) const {
+    const TensorAt first = First(infer);
+    if (!HasWindows(signature_) || !first.desc.sizes) return true;
+    const auto& strides = signature_.windows.fields->strides;
+    const size_t rank = op_[strides].size() + kFirstSpatial;
+    return infer.Require(first.desc.rank() == rank, "CTR-4", SizesOf(first),
+                         "{}; expected {}, two more than {} has",
+                         Counted(first.desc.rank(), "dimension"), rank, strides.name);
+  }
+
   // Returns whether others can be checked.
   bool Check(const TensorShape& shape, Inference& infer) {
     const TensorAt tensor = infer.tensor(*shape.tensor);
@@ -177,27 +204,43 @@ class Shapes {
     const std::optional<Form> form = TheForm(shape);
     if (!form) return false;  // no level allows that
     const bool has_rank = form->size() == tensor.sizes().size();
-    const bool has_new = std::ranges::any_of(*form, [&](const Dim& dim) { return IsNew(dim); });
-    if (!has_rank && std::ranges::any_of(*form, [&](const Dim& dim) { return IsUnknown(dim); })) {
-      return true;
-    }
     if (RepeatsWords(shape) && !infer.RequireSameRank(signature_.rank_rule, tensor, First(infer))) {
       Take(*form, Sizes(form->size()));  // unknown
       return true;
     }
-    if (!has_rank && has_new) return false;  // no level allows that
+    if (!has_rank && std::ranges::any_of(*form, [&](const Dim& dim) { return IsUnknown(dim); })) {
+      return true;
+    }
     const size_t known = words_.size();
-    if (has_rank) RequireBases(*form, tensor, infer);
-    if (has_rank) Take(*form, tensor.sizes());
-    if (infer.RequireSizes(signature_.size_rule, tensor, Expected(*form))) return true;
+    TakeWindows(*form, tensor, infer);
+    if (!has_rank && HasNew(*form)) return false;  // no level allows that
+    if (has_rank) {
+      RequireBases(*form, tensor, infer);
+      TakeWords(*form, tensor.sizes());
+      RequireMultiples(*form, tensor, infer);
+      Take(*form, tensor.sizes());
+    }
+    if (infer.RequireSizes(RuleOf(shape, *form), tensor, Expected(*form))) return true;
     for (size_t i = known; i < words_.size(); ++i) words_[i].second = 0;
     return true;
   }
 
-  void InferOutput(const TensorShape& shape, Inference& infer) const {
+  void InferOutput(const TensorShape& shape, Inference& infer) {
     const std::optional<Form> form = TheForm(shape);
-    if (!form || std::ranges::any_of(*form, [&](const Dim& dim) { return IsNew(dim); })) return;
-    infer.Output(signature_.size_rule, *shape.tensor, Expected(*form));
+    if (!form) return;
+    TakeWindows(*form, infer.tensor(*shape.tensor), infer);
+    if (!HasNew(*form)) infer.Output(RuleOf(shape, *form), *shape.tensor, ExactSizes(*form));
+  }
+
+  int64_t Groups() const {
+    const uint64_t* groups = Find({kGroups});
+    return groups == nullptr ? 0 : static_cast<int64_t>(*groups);
+  }
+
+  // Returns the windows of `size` elements along dimension `i` of those of windows.
+  WindowAxis AxisAt(size_t i, std::string_view size) const {
+    return AxisOf(*signature_.windows.fields, op_, i, static_cast<int64_t>(SizeOf({size, i})),
+                  static_cast<int64_t>(SizeOf({kTaps, i})));
   }
 
   const TensorShape& ShapeOf(const TensorSlot& slot) const {
@@ -216,12 +259,11 @@ class Shapes {
     return form;
   }
 
-  // Counts c alone or as G*c, as G*o counts the groups, and leaves out what windows lie along.
+  // Leaves out what windows lie along.
   int64_t Product() const {
     std::vector<uint64_t> sizes;
     for (const auto& [word, size] : words_) {
-      const bool is_counted = word.is_grouped() && Find(word.OfGroup()) != nullptr;
-      if (!is_counted && word.text != kSpanned) sizes.push_back(size);
+      if (word.text != kSpanned) sizes.push_back(size);
     }
     return SaturatedProduct(sizes);
   }
@@ -236,7 +278,9 @@ class Shapes {
   // Returns the only form, with the first tensor's rank if that may be any; none if it may not.
   std::optional<Form> TheForm(const TensorShape& shape) const {
     const std::string_view dims = FormsOf(shape)[0];
-    return FormOfRank(dims, Has(dims, kRepeated) ? first_.size() : Split(dims, ", ").size());
+    if (!Has(dims, kRepeated)) return FormOfRank(dims, Split(dims, ", ").size());
+    const TensorDesc& first = op_[*signature_.tensors[0].tensor];
+    return first.sizes ? FormOfRank(dims, first.rank()) : std::nullopt;
   }
 
   Form FormOf(const TensorShape& shape, const Sizes& sizes) const {
@@ -264,6 +308,20 @@ class Shapes {
     }
   }
 
+  // Requires products with a new factor to be multiples of the field that is the other one.
+  void RequireMultiples(const Form& form, const TensorAt& tensor, Inference& infer) const {
+    for (size_t d = 0; d < form.size(); ++d) {
+      const uint64_t divisor = DivisorOf(form[d]);
+      const auto other = std::ranges::find_if(signature_.fields, [&](const FieldWord& one) {
+        return one.word == form[d].OtherFactors().text && op_.find_if_known(*one.field) != nullptr;
+      });
+      if (divisor == 0 || other == signature_.fields.end()) continue;
+      infer.Require(tensor.sizes()[d] % divisor == 0, signature_.size_rule, SizeAt(tensor, d),
+                    "{} is no multiple of {}, which is {}", tensor.sizes()[d], other->field->name,
+                    divisor);
+    }
+  }
+
   // Returns true.
   bool RequireAny(const TensorShape& shape, const TensorAt& tensor, Inference& infer) const {
     std::string expected;
@@ -276,6 +334,73 @@ class Shapes {
     infer.Fail(shape.own_rule, SizesOf(tensor), "Sizes are {}; expected {}",
                ToString(tensor.sizes()), expected);
     return true;
+  }
+
+  // Returns the rule that says which sizes a tensor has in the dimensions that are wrong.
+  std::string_view RuleOf(const TensorShape& shape, const Form& form) const {
+    if (!shape.own_rule.empty()) return shape.own_rule;
+    const std::optional<Sizes>& sizes = op_[*shape.tensor].sizes;
+    if (!HasWindows(signature_) || !sizes || sizes->size() != form.size()) {
+      return signature_.size_rule;
+    }
+    Form others = form;
+    for (size_t d = 0; d < form.size(); ++d) {
+      if (form[d].is_of_windows()) others[d] = {};
+    }
+    return AllAgree(*sizes, Expected(others)) ? signature_.windows.rule : signature_.size_rule;
+  }
+
+  // --- windows -----------------------------------------------------------------------------------
+
+  // Takes the sizes of P or of P@K, if they follow from each other. What the tensor states decides
+  // where several sizes have the same windows.
+  void TakeWindows(const Form& form, const TensorAt& tensor, Inference& infer) {
+    for (size_t d = 0; d < form.size(); ++d) {
+      const bool spans = form[d].text == kSpanned;
+      if ((!spans && form[d].text != kPlaces) || !IsNew(form[d])) continue;
+      const Dim other{spans ? kPlaces : kSpanned, form[d].number};
+      const Dim taps{kTaps, form[d].number};
+      if (IsNew(other) || IsNew(taps)) continue;
+      const bool is_known = SizeOf(other) != 0 && SizeOf(taps) != 0;
+      words_.emplace_back(form[d], is_known ? SizeOfWindows(form, d, tensor, infer) : 0);
+    }
+  }
+
+  // Returns 0, after a report, if there is no such size.
+  uint64_t SizeOfWindows(const Form& form, size_t d, const TensorAt& tensor, Inference& infer) {
+    const TapWindows& windows = signature_.windows;
+    const size_t i = form[d].number;
+    const bool spans = form[d].text == kSpanned;
+    const WindowAxis axis = AxisAt(i, spans ? kPlaces : kSpanned);
+    if (!spans && !RequireFit(windows.fit_rule, PlaceOfTaps(i, infer), axis, infer)) return 0;
+    const int64_t more = windows.more == nullptr ? 0 : op_[*windows.more][i];
+    const int64_t least = (spans ? axis.Spanned() : axis.Outputs()) + more;
+    const std::optional<Sizes>& sizes = tensor.desc.sizes;
+    const int64_t stated = sizes && sizes->size() == form.size() ? (*sizes)[d] : 0;
+    const int64_t most = least + (stated == 0 ? 0 : Leeway(axis, spans, more));
+    if (!infer.Require(most > 0, windows.rule, At(windows.fields->start_padding, i),
+                       "the paddings leave {} positions", most)) {
+      return 0;
+    }
+    if (least == most) return static_cast<uint64_t>(least);
+    const int64_t first = std::max<int64_t>(least, 1);
+    const bool is_right =
+        infer.Require(first <= stated && stated <= most, windows.rule, SizeAt(tensor, d),
+                      "{}; expected {} to {}", stated, first, most);
+    return is_right ? static_cast<uint64_t>(stated) : 0;
+  }
+
+  // Returns how much larger a size may be that has the same windows.
+  int64_t Leeway(const WindowAxis& axis, bool spans, int64_t more) const {
+    if (spans) return more == 0 ? std::max(axis.stride, axis.dilation) - 1 : 0;
+    const bool has_rest = (axis.PaddedSize() - axis.Extent()) % axis.stride != 0;
+    return signature_.windows.may_overhang && has_rest ? 1 : 0;
+  }
+
+  Place PlaceOfTaps(size_t i, Inference& infer) const {
+    const TapWindows& windows = signature_.windows;
+    if (windows.taps != nullptr) return At(*windows.taps, i);
+    return SizeAt(infer.tensor(*windows.filter), i + kFirstSpatial);
   }
 
   // --- sizes -------------------------------------------------------------------------------------
@@ -292,12 +417,32 @@ class Shapes {
   bool IsWord(const Dim& dim) const {
     return dim.is_word() || (dim.is_grouped() && Find({kGroups}) == nullptr);
   }
-  bool IsNew(const Dim& dim) const { return IsWord(dim) && Find(dim.Word()) == nullptr; }
+  bool IsNew(const Dim& dim) const {
+    return IsWord(dim) ? Find(dim.Word()) == nullptr : DivisorOf(dim) != 0;
+  }
   bool IsUnknown(const Dim& dim) const { return IsWord(dim) && !IsNew(dim) && SizeOf(dim) == 0; }
+  bool HasNew(const Form& form) const {
+    return std::ranges::any_of(form, [&](const Dim& dim) { return IsNew(dim); });
+  }
 
+  // Returns the product of the other factors if the last one is new, otherwise 0.
+  uint64_t DivisorOf(const Dim& dim) const {
+    const bool may_have_new = !IsWord(dim) && Has(dim.text, "*");
+    return may_have_new && Find(dim.LastFactor()) == nullptr ? SizeOf(dim.OtherFactors()) : 0;
+  }
+
+  // What is no multiple of the other factors has an unknown one.
   void Take(const Form& form, const Sizes& sizes) {
+    TakeWords(form, sizes);
     for (size_t d = 0; d < form.size(); ++d) {
-      if (IsNew(form[d])) words_.emplace_back(form[d].Word(), sizes[d]);
+      const uint64_t divisor = DivisorOf(form[d]);
+      if (divisor == 0) continue;
+      words_.emplace_back(form[d].LastFactor(), sizes[d] % divisor == 0 ? sizes[d] / divisor : 0);
+    }
+  }
+  void TakeWords(const Form& form, const Sizes& sizes) {
+    for (size_t d = 0; d < form.size(); ++d) {
+      if (IsWord(form[d]) && IsNew(form[d])) words_.emplace_back(form[d].Word(), sizes[d]);
     }
   }
 
@@ -318,18 +463,22 @@ class Shapes {
     return size.value_or(UINT64_MAX);
   }
 
+  std::vector<uint64_t> ExactSizes(const Form& form) const {
+    std::vector<uint64_t> sizes;
+    for (const Dim& dim : form) sizes.push_back(SizeOf(dim));
+    return sizes;
+  }
   // Saturates: no tensor has a size above UINT32_MAX.
   Sizes Expected(const Form& form) const {
     Sizes sizes;
-    for (const Dim& dim : form) {
-      sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(SizeOf(dim), UINT32_MAX)));
+    for (const uint64_t size : ExactSizes(form)) {
+      sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX)));
     }
     return sizes;
   }
 
   const Signature& signature_;
   const OperatorDesc& op_;
-  const Sizes& first_;
   std::vector<std::pair<Dim, uint64_t>> words_;
 };
 
@@ -337,15 +486,21 @@ PartMaps PartMapsOf(const Signature& signature, const OperatorDesc& op) {
   Shapes shapes(signature, op, {});
   shapes.TakeAll();
   PartMaps parts;
-  if (signature.groups != nullptr) parts.groups = op[*signature.groups];
-  if (signature.windows != nullptr) parts.windows = signature.windows(op);
-  for (const WindowAxis& axis : parts.windows.axes) parts.taps.push_back(axis.window);
+  parts.groups = shapes.Groups();
   for (const TensorSlot& slot : TensorSlots(op)) {
     Form form = shapes.FormOf(slot);
     for (Dim& dim : form) dim = dim.is_number() || dim.is_marked() ? Dim() : dim.Base();
-    const bool is_of_windows = !parts.taps.empty() && form.back().is_of_windows();
+    const bool is_of_windows = HasWindows(signature) && form.back().is_of_windows();
     (slot.role() == TensorRole::kInput ? parts.inputs : parts.outputs)
         .push_back({form, *slot.desc->sizes, shapes.ShapeOf(slot).feeds, is_of_windows});
+  }
+  if (!HasWindows(signature)) return parts;
+  const auto are_turned = signature.windows.are_turned;
+  parts.are_turned = are_turned != nullptr && are_turned(op);
+  parts.span_output = parts.outputs[0].form.back().text == kSpanned;
+  for (size_t i = 0; i < op[signature.windows.fields->strides].size(); ++i) {
+    parts.axes.push_back(shapes.AxisAt(i, parts.span_output ? kPlaces : kSpanned));
+    parts.taps.push_back(parts.axes.back().window);
   }
   return parts;
 }
@@ -355,9 +510,10 @@ PartMaps PartMapsOf(const Signature& signature, const OperatorDesc& op) {
 void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer,
                  std::span<const KnownSize> known) {
   Shapes shapes(signature, op, known);
+  if (!shapes.CheckRank(infer)) return;
   for (const TensorShape& shape : signature.tensors) {
     if (op.find_if_known(*shape.tensor) == nullptr) continue;
-    if (shape.tensor->role == TensorRole::kOutput) {
+    if (shape.tensor->role == TensorRole::kOutput && &shape != &signature.tensors[0]) {
       shapes.InferOutput(shape, infer);
     } else if (!shapes.Check(shape, infer)) {
       return;
@@ -368,7 +524,7 @@ void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& 
 std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op) {
   const auto parts = std::make_shared<const PartMaps>(PartMapsOf(signature, op));
   std::vector<SourceMap> maps;
-  const int64_t taps = signature.windows == nullptr ? 0 : Product(parts->taps);
+  const int64_t taps = !HasWindows(signature) ? 0 : Product(parts->taps);
   for (int64_t tap = 0; tap < taps; ++tap) {
     for (size_t i = 0; i < parts->inputs.size(); ++i) {
       if (!parts->inputs[i].is_of_windows) continue;

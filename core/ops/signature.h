@@ -13,17 +13,18 @@
 #include <string_view>
 #include <vector>
 
-#include "core/engine/window/window_axis.h"
 #include "core/ops/inference.h"
+#include "core/ops/windows.h"
 
 namespace dmlop {
 
-// Each dimension is a number, a word or a product of these, such as 3*H. "I.." stands for any
-// number of dimensions, as does ".." alone; those of "1.." have the size 1. M:S has the size S, or
-// 1 where the tensor is repeated along S. H' has the size H, but an element depends on all indices
-// along it, or, if the signature names slices, along their dimensions. An output with words that no
-// input has is not inferred. G*c are G groups of c: a part of G*o depends on its groups' part of
-// it. P@K is a size along which P windows of K taps lie; one tap at a time is read.
+// Each dimension is a number, a word or a product of these, such as 3*H, whose last factor follows
+// from the others. "I.." stands for any number of dimensions, as does ".." alone; those of "1.."
+// have the size 1. M:S has the size S, or 1 where the tensor is repeated along S. H' has the size
+// H, but an element depends on all indices along it, or, if the signature names slices, along their
+// dimensions. An output with words that no other tensor has is not inferred. G*c are G groups of c:
+// a part of G*o depends on its groups' part of it. P@K is a size along which P windows of K taps
+// lie; one tap at a time is read.
 struct TensorShape {
   const FieldOf<TensorDesc>* tensor;
   std::string_view dims;                    // forms, separated by " | "
@@ -34,23 +35,36 @@ struct TensorShape {
   uint32_t feeds = ~uint32_t{0};  // a bit for each output that depends on it
 };
 
-// The windows along the dimensions P@K, from the third dimension of an output on.
+// A word whose size is the value of a field.
+struct FieldWord {
+  std::string_view word;
+  const FieldOf<uint32_t>* field;
+};
+inline constexpr FieldWord kGroupWords[] = {{"G", &kGroupCount}};
+
+// The windows along the dimensions P@K, from the third dimension of a tensor on. The sizes of P
+// follow from those of P@K and K, and the sizes of P@K from those of P and K.
 struct TapWindows {
-  std::vector<WindowAxis> axes;
-  bool are_turned = false;   // the last tap has index 0 along K
-  bool span_output = false;  // the output has the dimensions P@K, and an input has P = size
+  const WindowFields* fields = nullptr;                  // null: there are no windows
+  std::string_view rule = {};                            // of the sizes of P or P@K
+  std::string_view fit_rule = {};                        // of windows that do not fit
+  const FieldOf<std::vector<uint32_t>>* taps = nullptr;  // K, or the tensor that has it
+  const FieldOf<TensorDesc>* filter = nullptr;
+  const FieldOf<std::vector<uint32_t>>* more = nullptr;  // added to the size of an output
+  bool may_overhang = false;  // P may count a last window that does not fit
+  bool (*are_turned)(const OperatorDesc& op) = nullptr;  // the last tap has index 0 along K
 };
 
 struct Signature {
   std::string_view rank_rule;  // tensors with words before ".." have the rank of the first tensor
   std::string_view size_rule;
-  // The first tensor is not optional. Each word but those of groups stands alone in the first
-  // tensor that has it.
+  // The first tensor is not optional. Each word but those of groups and factors stands alone in the
+  // first tensor that has it.
   std::span<const TensorShape> tensors;
   std::string_view repeat_rule = {};  // M:S is S or 1
   std::vector<uint32_t> (*slices)(const OperatorDesc& op) = nullptr;
-  const FieldOf<uint32_t>* groups = nullptr;  // the size of G
-  TapWindows (*windows)(const OperatorDesc& op) = nullptr;
+  std::span<const FieldWord> fields = {};
+  TapWindows windows = {};
 };
 
 // The size of a word that does not follow from tensors.

@@ -43,6 +43,8 @@ struct WindowAxis {
   bool Fits() const { return Extent() <= PaddedSize(); }
   // The number of windows that fit; at least one must.
   int64_t Outputs() const { return (PaddedSize() - Extent()) / stride + 1; }
+  // The least size for which there would be `size` windows; less than 1 if paddings are larger.
+  int64_t Spanned() const { return DistanceOf(stride, size) + Extent() - start - end; }
 
   int64_t Position(int64_t output, int64_t tap) const {
     return output * stride - start + tap * dilation;

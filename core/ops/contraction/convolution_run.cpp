@@ -196,13 +196,7 @@ void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputVie
   Convolution(op, inputs, begin, outputs[0]).Run();
 }
 
-// --- sources and formulas ------------------------------------------------------------------------
-
-TapWindows WindowsOf(const OperatorDesc& op) {
-  TapWindows windows{{}, op[kMode] == kConvolution, !IsForward(op)};
-  for (size_t d = 0; d < SpatialRank(op); ++d) windows.axes.push_back(AxisAt(op, d));
-  return windows;
-}
+// --- the formula ---------------------------------------------------------------------------------
 
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula) {
   const std::vector<SourceMap> sources = SourcesOf(kShapes, op);

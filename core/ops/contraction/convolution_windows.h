@@ -36,6 +36,10 @@ inline bool IsForward(const OperatorDesc& op) {
   return op[kDirection] == kForward;
 }
 
+inline bool IsTurned(const OperatorDesc& op) {
+  return op[kMode] == kConvolution;
+}
+
 inline size_t SpatialRank(const OperatorDesc& op) {
   return op[kWindows.strides].size();
 }
@@ -43,18 +47,6 @@ inline size_t SpatialRank(const OperatorDesc& op) {
 // Returns the windows of the filter along a dimension of the input.
 inline WindowAxis AxisAt(const OperatorDesc& op, size_t d) {
   return AxisOf(kWindows, op, d, op.sizes(kInputTensor)[d + 2], op.sizes(kFilterTensor)[d + 2]);
-}
-
-// Returns how many positions have a window, without OutputPadding; it may be less than 1.
-inline int64_t WindowPositions(const OperatorDesc& op, size_t d) {
-  const WindowAxis axis = AxisAt(op, d);
-  if (IsForward(op)) return axis.Fits() ? axis.Outputs() : 0;
-  return DistanceOf(axis.stride, axis.size) + axis.Extent() - axis.start - axis.end;
-}
-
-inline uint64_t OutputChannels(const OperatorDesc& op) {
-  const Sizes& filter = op.sizes(kFilterTensor);
-  return IsForward(op) ? filter[0] : uint64_t{filter[1]} * op[kGroupCount];
 }
 
 // --- one dimension -------------------------------------------------------------------------------
@@ -70,10 +62,7 @@ struct Residue {
 class Dimension {
  public:
   Dimension(const OperatorDesc& op, size_t d)
-      : axis_(AxisAt(op, d)),
-        windows_(WindowPositions(op, d)),
-        is_forward_(IsForward(op)),
-        is_turned_(op[kMode] == kConvolution) {}
+      : axis_(AxisAt(op, d)), is_forward_(IsForward(op)), is_turned_(IsTurned(op)) {}
 
   // Returns the residues of the positions [begin, begin + size) of the output.
   std::vector<Residue> Residues(int64_t begin, int64_t size) const {
@@ -90,7 +79,8 @@ class Dimension {
   int64_t InFilter(int64_t tap) const { return is_turned_ ? axis_.window - 1 - tap : tap; }
 
   Residue Forward(int64_t begin, int64_t size) const {
-    return {0, 1, LineAxis::Of(axis_, begin, size, windows_), InFilter(0), is_turned_ ? -1 : 1};
+    return {0, 1, LineAxis::Of(axis_, begin, size, axis_.Outputs()), InFilter(0),
+            is_turned_ ? -1 : 1};
   }
 
   // The residue has no taps if none reaches its positions.
@@ -114,7 +104,6 @@ class Dimension {
   }
 
   WindowAxis axis_;
-  int64_t windows_;  // positions with a window if FORWARD
   bool is_forward_, is_turned_;
 };
 
@@ -126,21 +115,26 @@ struct Channels {
 
 inline Channels ChannelsOf(const OperatorDesc& op) {
   const int64_t groups = op[kGroupCount];
-  return {op.sizes(kInputTensor)[1] / groups, static_cast<int64_t>(OutputChannels(op)) / groups};
+  const Sizes& filter = op.sizes(kFilterTensor);
+  return {op.sizes(kInputTensor)[1] / groups, IsForward(op) ? filter[0] / groups : filter[1]};
 }
 
 // --- what the family answers ---------------------------------------------------------------------
 
-TapWindows WindowsOf(const OperatorDesc& op);
-
+inline constexpr TapWindows kTapWindows = {.fields = &kWindows,
+                                           .rule = "CONV-4",
+                                           .fit_rule = "CONV-4",
+                                           .filter = &kFilterTensor,
+                                           .more = &kOutputPadding,
+                                           .are_turned = IsTurned};
 inline constexpr TensorShape kTensors[] = {
     {&kInputTensor, "{N, G*c, P@K..} | {N, G*c, P..}", &kDirection},
     {&kFilterTensor, "{G*o, c, K..} | {G*c, o, K..}", &kDirection},
     {&kBiasTensor, "{1, G*o, 1..}"},
     {&kOutputTensor, "{N, G*o, P..} | {N, G*o, P@K..}", &kDirection},
 };
-inline constexpr Signature kShapes = {"CONV-1", "CONV-2",     kTensors, "",
-                                      nullptr,  &kGroupCount, WindowsOf};
+inline constexpr Signature kShapes = {"CONV-1", "CONV-2",    kTensors,   "",
+                                      nullptr,  kGroupWords, kTapWindows};
 
 FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& formula);
 void Run(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs);

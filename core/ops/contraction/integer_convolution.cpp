@@ -73,64 +73,15 @@ constexpr TensorShape kTensors[] = {
     {&kSums, "{N, G*o, P..}"},
     {&kIntegers, "{N, G*o, P..}"},
 };
-constexpr Signature kIntegerShapes = {"CVI-1", "CVI-1", kTensors};
-constexpr Signature kQuantizedShapes = {"QCV-1", "QCV-1", kTensors};
-
-TapWindows WindowsOf(const OperatorDesc& op) {
-  return {.axes = AxesOf(op)};
+constexpr Signature ShapesOf(std::string_view rule) {
+  const TapWindows windows = {
+      .fields = &kWindows, .rule = rule, .fit_rule = rule, .filter = &kFilter};
+  return {rule, rule, kTensors, "", nullptr, kGroupWords, windows};
 }
-
-// The products; the rules say themselves what groups and windows must be.
-constexpr Signature kProducts = {"", "", kTensors, "", nullptr, &kGroupCount, WindowsOf};
-
-// --- sizes ---------------------------------------------------------------------------------------
-
-// Returns whether the tensors have their spatial dimensions.
-bool CheckRanks(const OperatorDesc& op, Inference& infer) {
-  const size_t rank = op.sizes(kInputTensor).size();
-  if (rank < 3 || op.sizes(kFilter).size() != rank) return false;
-  const size_t count = op[kWindows.strides].size();
-  return infer.Require(count + 2 == rank, "CTR-4", At(kWindows.strides),
-                       "{}; expected {}, the spatial dimensions of InputTensor",
-                       Counted(count, "entry"), rank - 2);
-}
-
-// Requires the filter to be {O, C / GroupCount, ..} and the groups to divide O.
-bool CheckGroups(std::string_view code, const OperatorDesc& op, Inference& infer) {
-  const uint32_t groups = op[kGroupCount];
-  const uint32_t channels = op.sizes(kInputTensor)[1];
-  const TensorAt filter = infer.tensor(kFilter);
-  const uint32_t outputs = filter.sizes()[0];
-  if (!infer.Require(channels % groups == 0, code, At(kGroupCount),
-                     "{} groups do not divide the {} channels of InputTensor", groups, channels) ||
-      !infer.Require(outputs % groups == 0, code, At(kGroupCount),
-                     "{} groups do not divide the {} channels of FilterTensor", groups, outputs)) {
-    return false;
-  }
-  return infer.Require(Agree(filter.sizes()[1], channels / groups), code, SizeAt(filter, 1),
-                       "{} channels; expected {}, those of InputTensor in a group",
-                       filter.sizes()[1], channels / groups);
-}
-
-// Returns {N, O, F}; none if something does not fit.
-std::optional<std::vector<uint64_t>> OutputSizes(std::string_view code, const OperatorDesc& op,
-                                                 Inference& infer) {
-  std::vector<uint64_t> sizes = {op.sizes(kInputTensor)[0], op.sizes(kFilter)[0]};
-  for (const WindowAxis& axis : AxesOf(op)) {
-    if (!RequireFit(code, SizeAt(infer.tensor(kFilter), sizes.size()), axis, infer)) return {};
-    sizes.push_back(CountOf(axis));
-  }
-  return sizes;
-}
-
-void InferWindows(const Signature& signature, const OperatorDesc& op,
-                  const FieldOf<TensorDesc>& output, Inference& infer) {
-  InferShapes(signature, op, infer);
-  const std::string_view code = signature.size_rule;
-  if (!CheckRanks(op, infer) || !CheckGroups(code, op, infer)) return;
-  const auto sizes = OutputSizes(code, op, infer);
-  if (sizes) infer.Output(code, output, *sizes);
-}
+constexpr Signature kIntegerShapes = ShapesOf("CVI-1");
+constexpr Signature kQuantizedShapes = ShapesOf("QCV-1");
+// Parameters have a map each.
+constexpr Signature kParameters = {"", "", kTensors};
 
 // --- sums ----------------------------------------------------------------------------------------
 
@@ -202,11 +153,11 @@ SumSink<Sum> StoreInto(const TensorView& output, const Part& part, const Functio
 
 std::optional<FormulaNode> ParameterOf(const OperatorDesc& op, const Field& field,
                                        const Region& element, Formula& formula) {
-  return quantization::ParameterOf(kIntegerShapes, op, field, element, formula);
+  return quantization::ParameterOf(kParameters, op, field, element, formula);
 }
 
 FormulaNode Sums(const OperatorDesc& op, const Region& element, Formula& formula) {
-  const std::vector<SourceMap> sources = SourcesOf(kProducts, op);
+  const std::vector<SourceMap> sources = SourcesOf(kIntegerShapes, op);
   const size_t parameters = TensorSlots(op, TensorRole::kInput).size() - 2;
   const ZeroPoints zeros{ParameterOf(op, kInputZeroPoint, element, formula),
                          ParameterOf(op, kFilterZeroPoint, element, formula)};
@@ -225,7 +176,7 @@ constexpr std::array<const FieldOf<TensorDesc>*, 2> kZeroPoints = {&kInputZeroPo
 void InferInteger(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kSums, DataType::kInt32);
   RequireOneRank("CVI-1", op, kZeroPoints, infer);
-  InferWindows(kIntegerShapes, op, kSums, infer);
+  InferShapes(kIntegerShapes, op, infer);
 }
 
 void RunInteger(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
@@ -248,7 +199,7 @@ constexpr auto kQuantizedFields =
 
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kIntegers, *op[kInputTensor].data_type);
-  InferWindows(kQuantizedShapes, op, kIntegers, infer);
+  InferShapes(kQuantizedShapes, op, infer);
 }
 
 void RunQuantized(const OperatorDesc& op, InputViews inputs, const Dims& begin,
@@ -288,13 +239,13 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 constexpr OperatorInfo kOperators[] = {
     OperatorRow("CONVOLUTION_INTEGER", {kIntegerFields, "QSH-2", InferInteger},
                 Computed{.run = RunInteger,
-                         .sources = SourcesBy<kProducts>,
-                         .operations = OperationsBy<kProducts>,
+                         .sources = SourcesBy<kIntegerShapes>,
+                         .operations = OperationsBy<kIntegerShapes>,
                          .formula = IntegerMeaning}),
     OperatorRow("QUANTIZED_LINEAR_CONVOLUTION", {kQuantizedFields, "QSH-2", InferQuantized},
                 Computed{.run = RunQuantized,
-                         .sources = SourcesBy<kProducts>,
-                         .operations = OperationsBy<kProducts>,
+                         .sources = SourcesBy<kIntegerShapes>,
+                         .operations = OperationsBy<kIntegerShapes>,
                          .formula = QuantizedMeaning}),
 };
 

@@ -25,9 +25,9 @@ constexpr auto kFields =
     Fields(kInputGradient, kOutputGradient, kDimensionCount, kWindows.strides, kWindowSize,
            kWindows.start_padding, kWindows.end_padding, kIncludePadding);
 
-void Infer(const OperatorDesc& op, Inference& infer) {
-  InferGradient("APG-1", kOutputGradient, op, infer);
-}
+constexpr TensorShape kTensors[] = {{&kOutputGradient, "{N, C, P@K..}"},
+                                    {&kInputGradient, "{N, C, P..}"}};
+constexpr Signature kShapes = {"POOL-1", "POOL-1", kTensors, "", nullptr, {}, WindowsWith("APG-1")};
 
 // A window distributes shares of 1 / count. Shares are integer parts of a common multiple of the
 // counts of all windows at a position. If that is too large, they are parts of 2^160 instead, with
@@ -272,7 +272,7 @@ FormulaNode Meaning(const OperatorDesc& op, const Region& element, Formula& form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("AVERAGE_POOLING_GRAD", {kFields, "POOL-1", Infer},
+    OperatorRow("AVERAGE_POOLING_GRAD", {kFields, "POOL-1", InferBy<kShapes>},
                 Computed{.run = Run, .sources = Sources, .formula = Meaning}),
 };
 

@@ -1,92 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/window/pooled_windows.h"
 
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "core/base/integers.h"
-#include "core/base/text.h"
 #include "core/engine/window/pool_sum.h"
 
 namespace dmlop::pooling {
-namespace {
-
-// Returns the windows along a spatial dimension of a tensor.
-WindowAxis AxisAt(const OperatorDesc& op, size_t d, const Sizes& sizes) {
-  return AxisOf(kWindows, op, d, sizes[d + kFirstSpatial], op[kWindowSize][d]);
-}
-
-// Reports windows that do not match the tensor's rank or do not fit. Returns whether they do.
-bool CheckWindows(const OperatorDesc& op, const TensorAt& tensor, Inference& infer) {
-  const size_t count = op[kWindows.strides].size();
-  if (!infer.Require(tensor.sizes().size() == count + kFirstSpatial, "CTR-4", SizesOf(tensor),
-                     "{}; expected {}, two more than Strides has",
-                     Counted(tensor.sizes().size(), "dimension"), count + kFirstSpatial)) {
-    return false;
-  }
-  bool all_fit = true;
-  for (size_t d = 0; d < count; ++d) {
-    all_fit &= RequireFit("POOL-4", At(kWindowSize, d), AxisAt(op, d, tensor.sizes()), infer);
-  }
-  return all_fit;
-}
-
-}  // namespace
-
-std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
-                                  const TensorDesc& pooled) {
-  std::vector<uint64_t> result(sizes.begin(), sizes.begin() + kFirstSpatial);
-  for (size_t d = 0; d < op[kWindows.strides].size(); ++d) {
-    const WindowAxis axis = AxisAt(op, d, sizes);
-    const size_t i = d + kFirstSpatial;
-    const auto least = CountOf(axis);
-    const bool may_have_more = (axis.PaddedSize() - axis.Extent()) % axis.stride != 0;
-    const bool has_more =
-        may_have_more && pooled.sizes && i < pooled.rank() && (*pooled.sizes)[i] == least + 1;
-    result.push_back(has_more ? least + 1 : least);
-  }
-  return result;
-}
-
-bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& infer) {
-  if (!infer.RequireSameRank("POOL-1", pooled, tensor)) return false;
-  bool are_equal = true;
-  for (size_t d = 0; d < kFirstSpatial; ++d) {
-    are_equal &= infer.Require(Agree(pooled.sizes()[d], tensor.sizes()[d]), "POOL-1",
-                               SizeAt(pooled, d), "{} does not match {} of {}", pooled.sizes()[d],
-                               tensor.sizes()[d], tensor.name());
-  }
-  return are_equal;
-}
-
-void InferPooling(const FieldOf<TensorDesc>& output, const OperatorDesc& op, Inference& infer) {
-  const TensorAt input = infer.tensor(kInputTensor);
-  if (!CheckWindows(op, input, infer)) return;
-  if (op[output].sizes && !CheckBatches(infer.tensor(output), input, infer)) return;
-  infer.Output("POOL-2", output, PooledSizes(op, input.sizes(), op[output]));
-}
-
-void InferPooling(const OperatorDesc& op, Inference& infer) {
-  InferPooling(kOutputTensor, op, infer);
-}
-
-void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,
-                   Inference& infer) {
-  if (!op[tensor].sizes) return;
-  const TensorAt pooled = infer.tensor(kInputGradient);
-  const TensorAt like = infer.tensor(tensor);
-  if (!CheckWindows(op, like, infer) || !CheckBatches(pooled, like, infer)) return;
-  const std::vector<uint64_t> expected = PooledSizes(op, like.sizes(), op[kInputGradient]);
-  infer.RequireSizes(code, pooled, Sizes(expected.begin(), expected.end()));
-}
 
 PoolDims DimsOf(const OperatorDesc& op, const FieldOf<TensorDesc>& tensor) {
   const Sizes& sizes = op.sizes(tensor);
   PoolDims dims = {{.size = sizes[0]}, {.size = sizes[1]}};
-  for (size_t d = 0; d + kFirstSpatial < sizes.size(); ++d) dims.push_back(AxisAt(op, d, sizes));
+  for (size_t d = 0; d + kFirstSpatial < sizes.size(); ++d) {
+    dims.push_back(AxisOf(kWindows, op, d, sizes[d + kFirstSpatial], op[kWindowSize][d]));
+  }
   return dims;
 }
 

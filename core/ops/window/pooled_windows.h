@@ -11,7 +11,7 @@
 
 #include "core/engine/window/pool_windows.h"
 #include "core/ops/formula.h"
-#include "core/ops/windows.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::pooling {
 
@@ -31,21 +31,14 @@ inline constexpr auto kIncludePadding = field::Bool("IncludePadding");
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// Returns the sizes that pooling makes, following `pooled` where the rule allows one more.
-std::vector<uint64_t> PooledSizes(const OperatorDesc& op, const Sizes& sizes,
-                                  const TensorDesc& pooled);
-
-// Checks the first two of a pooled tensor's given sizes. Returns whether they are right.
-bool CheckBatches(const TensorAt& pooled, const TensorAt& tensor, Inference& infer);
-
-// Does all of that for an operator from InputTensor to an output, by default OutputTensor.
-void InferPooling(const FieldOf<TensorDesc>& output, const OperatorDesc& op, Inference& infer);
-void InferPooling(const OperatorDesc& op, Inference& infer);
-
-// Likewise for a gradient: InputGradientTensor has the pooled sizes of a tensor, if that has sizes.
-// `code` is the rule that says so.
-void InferGradient(std::string_view code, const FieldOf<TensorDesc>& tensor, const OperatorDesc& op,
-                   Inference& infer);
+// Takes the rule of the sizes that pooling makes.
+constexpr TapWindows WindowsWith(std::string_view rule) {
+  return {.fields = &kWindows,
+          .rule = rule,
+          .fit_rule = "POOL-4",
+          .taps = &kWindowSize,
+          .may_overhang = true};
+}
 
 // --- windows -------------------------------------------------------------------------------------
 
@@ -72,12 +65,5 @@ std::vector<uint64_t> WinnersOf(const PoolDims& dims, const ConstTensorView& inp
 Dyadic TapCountAt(const PoolDims& dims, bool counts_padding, const Dims& output);
 FormulaNode NamedTapCount(const PoolDims& dims, bool counts_padding, const Dims& output,
                           Formula& formula);
-
-// --- rows ----------------------------------------------------------------------------------------
-
-constexpr OperatorInfo Pooling(std::string_view name, std::span<const Field* const> fields,
-                               const Computed& family) {
-  return OperatorRow(name, {fields, "POOL-1", InferPooling}, family);
-}
 
 }  // namespace dmlop::pooling

@@ -17,6 +17,33 @@ namespace {
 using namespace pooling;
 using namespace quantization;
 
+// --- sizes ---------------------------------------------------------------------------------------
+
+constexpr auto kOutputType = TypeVariable::kU;
+constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
+constexpr auto kIndices =
+    field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex));
+
+constexpr std::string_view kPooled = "{N, C, P..}";
+constexpr TensorShape kPoolTensors[] = {
+    {&kInputTensor, "{N, C, P@K..}"},
+    {&kOutputTensor, kPooled},
+    {&kQuantized, kPooled},
+    {.tensor = &kIndices, .dims = kPooled, .own_rule = "MXP-1"},
+};
+constexpr Signature kPooling = {"POOL-1", "POOL-1", kPoolTensors,         "",
+                                nullptr,  {},       WindowsWith("POOL-2")};
+
+void InferPooling(const OperatorDesc& op, Inference& infer) {
+  if (op.find_if_known(kIndices) != nullptr) infer.OutputType(kIndices, DataType::kUint32);
+  InferShapes(kPooling, op, infer);
+}
+
+constexpr OperatorInfo Pooling(std::string_view name, std::span<const Field* const> fields,
+                               const Computed& family) {
+  return OperatorRow(name, {fields, "POOL-1", InferPooling}, family);
+}
+
 // --- averages and norms --------------------------------------------------------------------------
 
 // DML_AVERAGE_POOLING_OPERATOR_DESC and DML_LP_POOLING_OPERATOR_DESC, and those with gaps between
@@ -120,7 +147,6 @@ constexpr Computed kNorm = {.run = RunNorm, .sources = Sources, .formula = NormM
 // DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC: AVERAGE_POOLING1 of integers that stand for
 // real numbers; so do the results.
 
-constexpr auto kOutputType = TypeVariable::kU;
 constexpr auto kScaleType = TypeVariable::kV;
 constexpr auto kInputScale = field::Input("InputScaleTensor", kScaleType, RankGroup::kSide);
 constexpr auto kInputZeroPoint =
@@ -128,7 +154,6 @@ constexpr auto kInputZeroPoint =
 constexpr auto kOutputScale = field::Input("OutputScaleTensor", kScaleType, RankGroup::kSide);
 constexpr auto kOutputZeroPoint =
     field::Optional(field::Input("OutputZeroPointTensor", kOutputType, RankGroup::kSide));
-constexpr auto kQuantized = field::Output("OutputTensor", kOutputType);
 constexpr auto kQuantizedFields =
     Fields(kInputTensor, kInputScale, kInputZeroPoint, kOutputScale, kOutputZeroPoint, kQuantized,
            kDimensionCount, kWindows.strides, kWindowSize, kWindows.start_padding,
@@ -150,7 +175,7 @@ bool IsOfChannels(const Sizes& sizes, uint32_t channels, size_t rank) {
 
 void InferQuantized(const OperatorDesc& op, Inference& infer) {
   infer.OutputType(kQuantized, *op[kInputTensor].data_type);
-  InferPooling(kQuantized, op, infer);
+  InferShapes(kPooling, op, infer);
   const Sizes& input = op.sizes(kInputTensor);
   for (const FieldOf<TensorDesc>* field : kOfChannels) {
     if (!op.Has(*field) || input.size() <= 1) continue;
@@ -221,8 +246,6 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 // DML_MAX_POOLING_OPERATOR_DESC, DML_MAX_POOLING1_OPERATOR_DESC and DML_MAX_POOLING2_OPERATOR_DESC:
 // the greatest element of each window, and its index in the whole input.
 
-constexpr auto kIndices =
-    field::Optional(field::Output("OutputIndicesTensor", TypeVariable::kIndex));
 constexpr auto kMaxFields = Fields(kInputTensor, kOutputTensor, kDimensionCount, kWindows.strides,
                                    kWindowSize, kWindows.start_padding, kWindows.end_padding);
 constexpr auto kMax1Fields =
@@ -231,13 +254,6 @@ constexpr auto kMax1Fields =
 constexpr auto kMax2Fields =
     Fields(kInputTensor, kOutputTensor, kIndices, kDimensionCount, kWindows.strides, kWindowSize,
            kWindows.start_padding, kWindows.end_padding, kWindows.dilations);
-
-void InferWithIndices(const OperatorDesc& op, Inference& infer) {
-  InferPooling(op, infer);
-  if (!op.Has(kIndices)) return;
-  infer.OutputType(kIndices, DataType::kUint32);
-  if (op[kOutputTensor].sizes) infer.Output("MXP-1", kIndices, op.sizes(kOutputTensor));
-}
 
 void RunMax(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   const PoolDims dims = DimsOf(op, kInputTensor);
@@ -295,11 +311,6 @@ FormulaNode MaxMeaning(const OperatorDesc& op, const Region& element, Formula& f
 
 constexpr Computed kMax = {.run = RunMax, .sources = Sources, .formula = MaxMeaning};
 
-constexpr OperatorInfo WithIndices(OperatorInfo info) {
-  info.infer = InferWithIndices;
-  return info;
-}
-
 // --- the gradient of maxima ----------------------------------------------------------------------
 
 // DML_MAX_POOLING_GRAD_OPERATOR_DESC: each window of MAX_POOLING passes its gradient on to its
@@ -309,10 +320,13 @@ constexpr auto kMaxGradFields =
     Fields(kInputTensor, kInputGradient, kOutputGradient, kDimensionCount, kWindows.strides,
            kWindowSize, kWindows.start_padding, kWindows.end_padding, kWindows.dilations);
 
-void InferMaxGrad(const OperatorDesc& op, Inference& infer) {
-  infer.Output("MPG-1", kOutputGradient, op.sizes(kInputTensor));
-  InferGradient("MPG-1", kInputTensor, op, infer);
-}
+constexpr TensorShape kGradTensors[] = {
+    {&kInputTensor, "{N, C, P@K..}"},
+    {.tensor = &kOutputGradient, .dims = "{N, C, P@K..}", .own_rule = "MPG-1"},
+    {&kInputGradient, kPooled},
+};
+constexpr Signature kGradShapes = {"POOL-1", "POOL-1", kGradTensors,        "",
+                                   nullptr,  {},       WindowsWith("MPG-1")};
 
 void RunMaxGrad(const OperatorDesc& op, InputViews inputs, const Dims& begin, OutputViews outputs) {
   SumOfWinners(DimsOf(op, kInputTensor), inputs[0], inputs[1], begin, outputs[0]);
@@ -370,9 +384,9 @@ constexpr OperatorInfo kOperators[] = {
         "QUANTIZED_LINEAR_AVERAGE_POOLING", {kQuantizedFields, "QAP-1", InferQuantized},
         Computed{.run = RunQuantized, .sources = QuantizedSources, .formula = QuantizedMeaning}),
     Pooling("MAX_POOLING", kMaxFields, kMax),
-    WithIndices(Pooling("MAX_POOLING1", kMax1Fields, kMax)),
-    WithIndices(Pooling("MAX_POOLING2", kMax2Fields, kMax)),
-    OperatorRow("MAX_POOLING_GRAD", {kMaxGradFields, "MPG-1", InferMaxGrad},
+    Pooling("MAX_POOLING1", kMax1Fields, kMax),
+    Pooling("MAX_POOLING2", kMax2Fields, kMax),
+    OperatorRow("MAX_POOLING_GRAD", {kMaxGradFields, "MPG-1", InferBy<kGradShapes>},
                 Computed{.run = RunMaxGrad, .sources = MaxGradSources, .formula = MaxGradMeaning},
                 {.reads_by_index = true}),
 };
