@@ -45,17 +45,16 @@ std::string Repetitions(const OperatorDesc& op, const TensorAt& tensor, const Si
   return is_first ? repeated + RepetitionOf(first, *common) : "";
 }
 
-// "{2, ?}"
-std::string Told(const Sizes& sizes) {
-  std::vector<std::string> told;
-  for (const uint32_t size : sizes) told.push_back(IsUnknown(size) ? "?" : std::to_string(size));
-  return fmt::format("{{{}}}", fmt::join(told, ", "));
-}
-
 }  // namespace
 
 bool AreKnown(const Sizes& sizes) {
   return std::none_of(sizes.begin(), sizes.end(), IsUnknown);
+}
+
+std::string Told(const Sizes& sizes) {
+  std::vector<std::string> told;
+  for (const uint32_t size : sizes) told.push_back(IsUnknown(size) ? "?" : std::to_string(size));
+  return fmt::format("{{{}}}", fmt::join(told, ", "));
 }
 
 std::string Place::path() const {

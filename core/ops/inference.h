@@ -23,6 +23,7 @@ inline bool IsUnknown(uint64_t size) {
   return size == 0;
 }
 bool AreKnown(const Sizes& sizes);
+std::string Told(const Sizes& sizes);  // "{2, ?}"
 inline bool Agree(uint64_t a, uint64_t b) {
   return a == b || IsUnknown(a) || IsUnknown(b);
 }

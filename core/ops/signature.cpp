@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/signature.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <memory>
@@ -188,8 +190,9 @@ class Shapes {
 
   // Returns whether the first tensor has as many spatial dimensions as the fields of windows.
   bool CheckRank(Inference& infer) const {
+    if (!HasWindows(signature_)) return true;
     const TensorAt first = First(infer);
-    if (!HasWindows(signature_) || !first.desc.sizes) return true;
+    if (!first.desc.sizes) return true;
     const auto& strides = signature_.windows.fields->strides;
     const size_t rank = op_[strides].size() + kFirstSpatial;
     return infer.Require(first.desc.rank() == rank, "CTR-4", SizesOf(first),
@@ -200,15 +203,15 @@ class Shapes {
   // Returns whether others can be checked.
   bool Check(const TensorShape& shape, Inference& infer) {
     const TensorAt tensor = infer.tensor(*shape.tensor);
-    if (!shape.own_rule.empty()) return RequireAny(shape, tensor, infer);
+    if (FormsOf(shape).size() > 1) return RequireAny(shape, tensor, infer);
     const std::optional<Form> form = TheForm(shape);
     if (!form) return false;  // no level allows that
     const bool has_rank = form->size() == tensor.sizes().size();
-    if (RepeatsWords(shape) && !infer.RequireSameRank(signature_.rank_rule, tensor, First(infer))) {
-      Take(*form, Sizes(form->size()));  // unknown
+    if (!has_rank && std::ranges::any_of(*form, [&](const Dim& dim) { return IsUnknown(dim); })) {
       return true;
     }
-    if (!has_rank && std::ranges::any_of(*form, [&](const Dim& dim) { return IsUnknown(dim); })) {
+    if (RepeatsWords(shape) && !infer.RequireSameRank(signature_.rank_rule, tensor, First(infer))) {
+      Take(*form, Sizes(form->size()));  // unknown
       return true;
     }
     const size_t known = words_.size();
@@ -278,9 +281,18 @@ class Shapes {
   // Returns the only form, with the first tensor's rank if that may be any; none if it may not.
   std::optional<Form> TheForm(const TensorShape& shape) const {
     const std::string_view dims = FormsOf(shape)[0];
-    if (!Has(dims, kRepeated)) return FormOfRank(dims, Split(dims, ", ").size());
+    const size_t count = Split(dims, ", ").size();
+    if (!Has(dims, kRepeated)) return FormOfRank(dims, count);
+    if (HasOwnRank(shape)) return FormOfRank(dims, std::max(RankOf(shape), count - 1));
     const TensorDesc& first = op_[*signature_.tensors[0].tensor];
     return first.sizes ? FormOfRank(dims, first.rank()) : std::nullopt;
+  }
+
+  // Returns the rank of a tensor that has its own; 0 if that is left out.
+  size_t RankOf(const TensorShape& shape) const {
+    const TensorDesc* desc = &op_[*shape.tensor];
+    if (!desc->sizes && shape.rank_of != nullptr) desc = op_.find_if_known(*shape.rank_of);
+    return desc == nullptr ? 0 : desc->rank();
   }
 
   Form FormOf(const TensorShape& shape, const Sizes& sizes) const {
@@ -293,6 +305,9 @@ class Shapes {
 
   static bool RepeatsWords(const TensorShape& shape) {
     return Has(shape.dims, kRepeated) && !Has(shape.dims, "1..");
+  }
+  static bool HasOwnRank(const TensorShape& shape) {
+    return !shape.own_rule.empty() && Has(shape.dims, "1..");
   }
 
   TensorAt First(Inference& infer) const { return infer.tensor(*signature_.tensors[0].tensor); }
@@ -324,21 +339,26 @@ class Shapes {
 
   // Returns true.
   bool RequireAny(const TensorShape& shape, const TensorAt& tensor, Inference& infer) const {
-    std::string expected;
+    std::vector<std::string> expected;
+    Sizes last;
     for (const std::string_view dims : FormsOf(shape)) {
       const std::optional<Form> form = FormOfRank(dims, tensor.sizes().size());
       if (!form) continue;
-      if (AllAgree(tensor.sizes(), Expected(*form))) return true;
-      expected += (expected.empty() ? "" : " or ") + ToString(Expected(*form));
+      last = Expected(*form);
+      if (AllAgree(tensor.sizes(), last)) return true;
+      if (std::ranges::find(expected, Told(last)) == expected.end()) expected.push_back(Told(last));
     }
-    infer.Fail(shape.own_rule, SizesOf(tensor), "Sizes are {}; expected {}",
-               ToString(tensor.sizes()), expected);
+    if (expected.size() == 1) return infer.RequireSizes(shape.own_rule, tensor, last), true;
+    infer.Fail(shape.own_rule, SizesOf(tensor), "Sizes are {}; expected {}", Told(tensor.sizes()),
+               fmt::join(expected, " or "));
     return true;
   }
 
   // Returns the rule that says which sizes a tensor has in the dimensions that are wrong.
   std::string_view RuleOf(const TensorShape& shape, const Form& form) const {
-    if (!shape.own_rule.empty()) return shape.own_rule;
+    const std::vector<std::string_view> own = Split(shape.own_rule, " | ");
+    if (own.size() > 1) return own[op_[*shape.form]];
+    if (!own[0].empty()) return own[0];
     const std::optional<Sizes>& sizes = op_[*shape.tensor].sizes;
     if (!HasWindows(signature_) || !sizes || sizes->size() != form.size()) {
       return signature_.size_rule;
@@ -427,7 +447,7 @@ class Shapes {
 
   // Returns the product of the other factors if the last one is new, otherwise 0.
   uint64_t DivisorOf(const Dim& dim) const {
-    const bool may_have_new = !IsWord(dim) && Has(dim.text, "*");
+    const bool may_have_new = !IsWord(dim) && Has(dim.text, "*") && !Has(dim.text, "+");
     return may_have_new && Find(dim.LastFactor()) == nullptr ? SizeOf(dim.OtherFactors()) : 0;
   }
 
@@ -449,18 +469,23 @@ class Shapes {
   // Returns the size of a dimension, 0 if it is unknown.
   uint64_t SizeOf(const Dim& dim) const {
     if (const uint64_t* known = Find(dim.Word())) return *known;
-    CheckedU64 size = 1;
-    ForEachPart(dim.text, "*", [&](std::string_view factor) {
-      const Dim one{factor, dim.number};
-      uint64_t number = 0;
-      if (one.is_number()) {
-        std::from_chars(factor.data(), factor.data() + factor.size(), number);
-      } else if (const uint64_t* known = Find(one.Word())) {
-        number = *known;
-      }
-      size = CheckedMul(size, number);
+    CheckedU64 sum = 0;
+    bool is_known = true;
+    ForEachPart(dim.text, "+", [&](std::string_view term) {
+      CheckedU64 size = 1;
+      ForEachPart(term, "*", [&](std::string_view factor) {
+        size = CheckedMul(size, SizeOfFactor({factor, dim.number}));
+      });
+      is_known &= size != 0u;
+      sum = CheckedAdd(sum, size);
     });
-    return size.value_or(UINT64_MAX);
+    return is_known ? sum.value_or(UINT64_MAX) : 0;
+  }
+  uint64_t SizeOfFactor(const Dim& dim) const {
+    uint64_t number = 0;
+    if (const uint64_t* known = Find(dim.Word())) return *known;
+    if (dim.is_number()) std::from_chars(dim.text.begin(), dim.text.end(), number);
+    return number;
   }
 
   std::vector<uint64_t> ExactSizes(const Form& form) const {

@@ -18,21 +18,22 @@
 
 namespace dmlop {
 
-// Each dimension is a number, a word or a product of these, such as 3*H, whose last factor follows
-// from the others. "I.." stands for any number of dimensions, as does ".." alone; those of "1.."
-// have the size 1. M:S has the size S, or 1 where the tensor is repeated along S. H' has the size
-// H, but an element depends on all indices along it, or, if the signature names slices, along their
-// dimensions. An output with words that no other tensor has is not inferred. G*c are G groups of c:
-// a part of G*o depends on its groups' part of it. P@K is a size along which P windows of K taps
-// lie; one tap at a time is read.
+// Each dimension is a number, a word, a product of these, such as 3*H, whose last factor follows
+// from the others, or a sum of products. "I.." stands for any number of dimensions, as does ".."
+// alone; those of "1.." have the size 1. M:S has the size S, or 1 where the tensor is repeated
+// along S. H' has the size H, but an element depends on all indices along it, or, if the signature
+// names slices, along their dimensions. An output with words that no other tensor has is not
+// inferred. G*c are G groups of c: a part of G*o depends on its groups' part of it. P@K is a size
+// along which P windows of K taps lie; one tap at a time is read.
 struct TensorShape {
   const FieldOf<TensorDesc>* tensor;
   std::string_view dims;                    // forms, separated by " | "
   const FieldOf<uint32_t>* form = nullptr;  // selects one of several forms
-  // The rule of a tensor with a rank of its own, which may have any of the forms. Empty: the tensor
-  // keeps to the signature's rules.
+  // The rule of a tensor with a rank of its own, which may have any of the forms, or the rules of
+  // the forms that a field selects. Empty: the tensor keeps to the signature's rules.
   std::string_view own_rule = {};
-  uint32_t feeds = ~uint32_t{0};  // a bit for each output that depends on it
+  uint32_t feeds = ~uint32_t{0};                 // a bit for each output that depends on it
+  const FieldOf<TensorDesc>* rank_of = nullptr;  // also has the rank of an output that is left out
 };
 
 // A word whose size is the value of a field.
@@ -58,8 +59,8 @@ struct TapWindows {
 struct Signature {
   std::string_view rank_rule;  // tensors with words before ".." have the rank of the first tensor
   std::string_view size_rule;
-  // The first tensor is not optional. Each word but those of groups and factors stands alone in the
-  // first tensor that has it.
+  // The first tensor is not optional, if others have its rank. Each word but those of groups and
+  // factors stands alone in the first tensor that has it.
   std::span<const TensorShape> tensors;
   std::string_view repeat_rule = {};  // M:S is S or 1
   std::vector<uint32_t> (*slices)(const OperatorDesc& op) = nullptr;

@@ -5,7 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <utility>
+
+#include "core/ops/signature.h"
 
 namespace dmlop::attention {
 namespace {
@@ -15,15 +16,6 @@ constexpr const FieldOf<TensorDesc>* kSources[] = {
 
 uint32_t FromEnd(const Sizes& sizes, size_t d) {
   return sizes[sizes.size() - d];
-}
-
-// Saturates: no tensor has a size above UINT32_MAX.
-Sizes BehindOnes(size_t rank, const std::vector<uint64_t>& last) {
-  Sizes sizes;
-  for (const uint64_t size : last) {
-    sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX)));
-  }
-  return dmlop::BehindOnes(rank, std::move(sizes));
 }
 
 uint32_t HeadsOf(const OperatorDesc& op, const FieldOf<uint32_t>& field) {
@@ -87,80 +79,53 @@ bool CheckHeads(const OperatorDesc& op, Inference& infer) {
 
 // --- sizes ---------------------------------------------------------------------------------------
 
-void RequireSizes(std::string_view code, const FieldOf<TensorDesc>& tensor,
-                  const std::vector<uint64_t>& last, const OperatorDesc& op, Inference& infer) {
-  if (!Has(op, tensor)) return;
-  infer.RequireSizes(code, infer.tensor(tensor), BehindOnes(op[tensor].rank(), last));
+// The words are batches, queries, new, past and all keys, heads of queries and of keys, and the
+// components of keys and of values; stacked queries have as many heads as the keys.
+constexpr std::string_view kRow =
+    "{1.., B} | {1.., B, 1} | {1.., B, 1, 1} | {1.., B, 1, 1, 1} | {B, 1, 1, 1, 1}";
+constexpr TensorShape Ranked(const FieldOf<TensorDesc>& tensor, std::string_view dims,
+                             std::string_view rule) {
+  return {.tensor = &tensor, .dims = dims, .own_rule = rule};
 }
+template <bool kHasLengths>
+constexpr std::string_view kPresentRule = kHasLengths ? "MHA-13" : "MHA-10";
+template <bool kHasLengths>
+constexpr TensorShape kTensors[] = {
+    Ranked(kQuery, "{1.., B, S, N*H}", "MHA-2"),
+    Ranked(kKey, "{1.., B, L, M*H}", "MHA-2"),
+    Ranked(kValue, "{1.., B, L, M*V}", "MHA-2"),
+    Ranked(kStackedQueryKey, "{1.., B, S, N, 2, H}", "MHA-2"),
+    Ranked(kStackedKeyValue, "{1.., B, L, M, 2, H}", "MHA-2"),
+    Ranked(kStackedQueryKeyValue, "{1.., B, S, N, 3, H}", "MHA-2"),
+    Ranked(kBias, "{1.., N*H+M*H+M*V}", "MHA-4"),
+    {&kMask, "{A..} | {1.., B} | {1.., 2, B} | {1.., 3*B+2} | {1.., B, N, S, T}", &kMaskType,
+     "MHA-6 | MHA-8 | MHA-8 | MHA-9 | MHA-7"},
+    Ranked(kPositionBias, "{1.., B, N, S, T}", "MHA-5"),
+    Ranked(kPastKey, "{1.., B, M, P, H}", "MHA-10"),
+    Ranked(kPastValue, "{1.., B, M, P, V}", "MHA-10"),
+    Ranked(kPastLengths, kRow, "MHA-12"),
+    {.tensor = &kOutputTensor, .dims = "{1.., B, S, N*V}", .own_rule = "MHA-2", .rank_of = &kQuery},
+    Ranked(kPresentKey, "{1.., B, M, T, H}", kPresentRule<kHasLengths>),
+    Ranked(kPresentValue, "{1.., B, M, T, V}", kPresentRule<kHasLengths>),
+};
+template <bool kHasLengths>
+constexpr Signature kShapes = {"MHA-2", "MHA-2", kTensors<kHasLengths>};
 
-// Returns whether the tensor has `count` elements along one dimension and 1 along all others.
-bool IsRow(const Sizes& sizes, uint32_t count) {
-  const auto is_one = [](uint32_t size) { return size == 1; };
-  const auto first = std::find_if_not(sizes.begin(), sizes.end(), is_one);
-  if (first == sizes.end()) return count == 1;
-  return *first == count && std::all_of(first + 1, sizes.end(), is_one);
-}
-
-void CheckInputs(const OperatorDesc& op, const Shapes& shapes, Inference& infer) {
+void InferSizes(const OperatorDesc& op, const Shapes& shapes, Inference& infer) {
   const auto [b, s, l, p, t, nq, nk, h, hv] = shapes;
-  RequireSizes("MHA-2", kQuery, {b, s, uint64_t{nq} * h}, op, infer);
-  RequireSizes("MHA-2", kKey, {b, l, uint64_t{nk} * h}, op, infer);
-  RequireSizes("MHA-2", kValue, {b, l, uint64_t{nk} * hv}, op, infer);
-  // Stacked queries have as many heads as the keys.
-  RequireSizes("MHA-2", kStackedQueryKey, {b, s, nq, 2, h}, op, infer);
-  RequireSizes("MHA-2", kStackedKeyValue, {b, l, nk, 2, h}, op, infer);
-  RequireSizes("MHA-2", kStackedQueryKeyValue, {b, s, nq, 3, h}, op, infer);
   const bool is_stack = op.Has(kStackedQueryKey) || op.Has(kStackedQueryKeyValue);
   infer.Require(!is_stack || nq == nk, "MHA-2", At(kKeyValueHeadCount),
                 "{} is not QueryHeadCount, which is {}: they are stacked", nk, nq);
-  RequireSizes("MHA-4", kBias, {uint64_t{nq} * h + uint64_t{nk} * h + uint64_t{nk} * hv}, op,
-               infer);
-  RequireSizes("MHA-5", kPositionBias, {b, nq, s, t}, op, infer);
-  RequireSizes("MHA-10", kPastKey, {b, nk, p, h}, op, infer);
-  RequireSizes("MHA-10", kPastValue, {b, nk, p, hv}, op, infer);
-  if (Has(op, kPastLengths) && !IsRow(op.sizes(kPastLengths), b)) {
-    RequireSizes("MHA-12", kPastLengths, {b}, op, infer);
-  }
+  const KnownSize known[] = {{"B", b},  {"S", s},  {"L", l}, {"P", p}, {"T", t},
+                             {"N", nq}, {"M", nk}, {"H", h}, {"V", hv}};
+  InferShapes(Has(op, kPastLengths) ? kShapes<true> : kShapes<false>, op, infer, known);
 }
 
-void CheckMask(const OperatorDesc& op, const Shapes& shapes, Inference& infer) {
-  const auto type = static_cast<MaskType>(op[kMaskType]);
-  if (!infer.Require(op.Has(kMask) == (type != kNoMask), "MHA-6", At(kMask),
-                     "MaskType is {}: a mask is {}", kMaskTypeNames[type],
-                     type == kNoMask ? "not used" : "needed")) {
-    return;
-  }
-  const uint64_t batches = shapes.batches;
-  switch (type) {
-    case kNoMask:
-      return;
-    case kKeySequenceLength:
-      return RequireSizes("MHA-8", kMask, {batches}, op, infer);
-    case kKeySequenceEndStart:
-      return RequireSizes("MHA-8", kMask, {2, batches}, op, infer);
-    case kKeyQuerySequenceLengthStartEnd:
-      return RequireSizes("MHA-9", kMask, {3 * batches + 2}, op, infer);
-    case kBoolean:
-      return RequireSizes("MHA-7", kMask,
-                          {batches, shapes.query_heads, shapes.queries, shapes.keys}, op, infer);
-  }
-}
-
-// The output keeps its own rank if it has one; otherwise it gets `rank`.
-void InferOutput(std::string_view code, const FieldOf<TensorDesc>& output, size_t rank,
-                 const std::vector<uint64_t>& last, const OperatorDesc& op, Inference& infer) {
-  if (!op.Has(output)) return;
-  if (op[output].sizes) rank = op[output].rank();
-  infer.Output(code, output, BehindOnes(rank, last));
-}
-
-void InferOutputs(const OperatorDesc& op, const Shapes& shapes, Inference& infer) {
-  const auto [b, s, l, p, t, nq, nk, h, hv] = shapes;
-  InferOutput("MHA-2", kOutputTensor, op.Has(kQuery) ? op[kQuery].rank() : 3,
-              {b, s, uint64_t{nq} * hv}, op, infer);
-  const std::string_view code = Has(op, kPastLengths) ? "MHA-13" : "MHA-10";
-  InferOutput(code, kPresentKey, 4, {b, nk, t, h}, op, infer);
-  InferOutput(code, kPresentValue, 4, {b, nk, t, hv}, op, infer);
+void CheckMask(const OperatorDesc& op, Inference& infer) {
+  const uint32_t type = op[kMaskType];
+  infer.Require(op.Has(kMask) == (type != kNoMask), "MHA-6", At(kMask),
+                "MaskType is {}: a mask is {}", kMaskTypeNames[type],
+                type == kNoMask ? "not used" : "needed");
 }
 
 // Returns how many keys the cache has, if its sizes are given.
@@ -233,10 +198,9 @@ void Infer(const OperatorDesc& op, Inference& infer) {
     if (slot.desc->sizes && !AreKnown(*slot.desc->sizes)) return;  // sums of sizes are unknown, too
   }
   const Shapes shapes = ShapesOf(op);
-  CheckInputs(op, shapes, infer);
-  CheckMask(op, shapes, infer);
+  CheckMask(op, infer);
   CheckPastLengths(op, shapes, infer);
-  InferOutputs(op, shapes, infer);
+  InferSizes(op, shapes, infer);
 }
 
 // --- parts ---------------------------------------------------------------------------------------
