@@ -19,6 +19,7 @@ namespace dmlop {
 
 class Inference;
 class OperatorDesc;
+struct Signature;
 
 inline constexpr std::string_view kOperatorPrefix = "DML_OPERATOR_";
 
@@ -48,6 +49,7 @@ struct OperatorInfo {
   // States what the outputs must be, and checks how the fields relate. Called only if every field
   // is there and within its limits; only outputs may be incomplete.
   void (*infer)(const OperatorDesc& op, Inference& infer) = nullptr;
+  const Signature* shapes = nullptr;  // how the sizes of its tensors hang together, if it says so
   Family family = {};
   bool reads_by_index = false;   // values, such as indices, decide what is read
   bool in_place = false;         // an output may overwrite an input
@@ -64,6 +66,7 @@ struct OperatorForm {
   std::span<const Field* const> fields;
   std::string_view type_rule;
   void (*infer)(const OperatorDesc& op, Inference& infer);
+  const Signature* shapes = nullptr;
 };
 
 // `rest` has the properties that few operators have.
@@ -73,6 +76,7 @@ constexpr OperatorInfo OperatorRow(std::string_view name, const OperatorForm& fo
   rest.fields = form.fields;
   rest.type_rule = form.type_rule;
   rest.infer = form.infer;
+  rest.shapes = form.shapes;
   rest.family = family;
   return rest;
 }

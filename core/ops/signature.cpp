@@ -79,6 +79,39 @@ bool HasWindows(const Signature& signature) {
   return signature.windows.fields != nullptr;
 }
 
+// Returns what a dimension stands for, by the sizes of its words; 0 if one of them is unknown.
+template <typename SizeOf>
+uint64_t SizeOfDim(const Dim& dim, SizeOf&& size_of) {
+  CheckedU64 sum = 0;
+  bool is_known = true;
+  ForEachPart(dim.text, "+", [&](std::string_view term) {
+    CheckedU64 size = 1;
+    ForEachPart(term, "*", [&](std::string_view text) {
+      const Dim factor{text, dim.number};
+      uint64_t number = 0;
+      if (factor.is_number()) {
+        std::from_chars(text.begin(), text.end(), number);
+      } else {
+        number = size_of(factor);
+      }
+      size = CheckedMul(size, number);
+    });
+    is_known &= size != 0u;
+    sum = CheckedAdd(sum, size);
+  });
+  return is_known ? sum.value_or(UINT64_MAX) : 0;
+}
+
+// Saturates: no tensor has a size above UINT32_MAX.
+template <typename SizeOf>
+Sizes SizesOfForm(const Form& form, SizeOf&& size_of) {
+  Sizes sizes;
+  for (const Dim& dim : form) {
+    sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(size_of(dim), UINT32_MAX)));
+  }
+  return sizes;
+}
+
 struct FormedSizes {
   Form form;  // bases; nothing for what is marked
   Sizes sizes;
@@ -167,9 +200,10 @@ struct PartMaps {
 // The tensors of an operator, and the sizes of words that they tell, 0 if unknown.
 class Shapes {
  public:
-  Shapes(const Signature& signature, const OperatorDesc& op, std::span<const KnownSize> known)
-      : signature_(signature), op_(op) {
-    for (const KnownSize& one : known) words_.emplace_back(Dim{one.word}, one.size);
+  Shapes(const Signature& signature, const OperatorDesc& op) : signature_(signature), op_(op) {
+    if (signature.known != nullptr) {
+      for (const KnownSize& one : signature.known(op)) words_.emplace_back(Dim{one.word}, one.size);
+    }
     for (const FieldWord& one : signature.fields) {
       const uint32_t* size = op.find_if_known(*one.field);
       if (size != nullptr) words_.emplace_back(Dim{one.word}, *size);
@@ -203,7 +237,7 @@ class Shapes {
   // Returns whether others can be checked.
   bool Check(const TensorShape& shape, Inference& infer) {
     const TensorAt tensor = infer.tensor(*shape.tensor);
-    if (FormsOf(shape).size() > 1) return RequireAny(shape, tensor, infer);
+    if (FormsOf(shape, op_).size() > 1) return RequireAny(shape, tensor, infer);
     const std::optional<Form> form = TheForm(shape);
     if (!form) return false;  // no level allows that
     const bool has_rank = form->size() == tensor.sizes().size();
@@ -272,15 +306,9 @@ class Shapes {
   }
 
  private:
-  std::vector<std::string_view> FormsOf(const TensorShape& shape) const {
-    std::vector<std::string_view> forms = Split(shape.dims, " | ");
-    if (shape.form != nullptr) forms = {forms[op_[*shape.form]]};
-    return forms;
-  }
-
   // Returns the only form, with the first tensor's rank if that may be any; none if it may not.
   std::optional<Form> TheForm(const TensorShape& shape) const {
-    const std::string_view dims = FormsOf(shape)[0];
+    const std::string_view dims = FormsOf(shape, op_)[0];
     const size_t count = Split(dims, ", ").size();
     if (!Has(dims, kRepeated)) return FormOfRank(dims, count);
     if (HasOwnRank(shape)) return FormOfRank(dims, std::max(RankOf(shape), count - 1));
@@ -296,7 +324,7 @@ class Shapes {
   }
 
   Form FormOf(const TensorShape& shape, const Sizes& sizes) const {
-    for (const std::string_view dims : FormsOf(shape)) {
+    for (const std::string_view dims : FormsOf(shape, op_)) {
       const std::optional<Form> form = FormOfRank(dims, sizes.size());
       if (form && AllAgree(sizes, Expected(*form))) return *form;
     }
@@ -341,7 +369,7 @@ class Shapes {
   bool RequireAny(const TensorShape& shape, const TensorAt& tensor, Inference& infer) const {
     std::vector<std::string> expected;
     Sizes last;
-    for (const std::string_view dims : FormsOf(shape)) {
+    for (const std::string_view dims : FormsOf(shape, op_)) {
       const std::optional<Form> form = FormOfRank(dims, tensor.sizes().size());
       if (!form) continue;
       last = Expected(*form);
@@ -469,23 +497,10 @@ class Shapes {
   // Returns the size of a dimension, 0 if it is unknown.
   uint64_t SizeOf(const Dim& dim) const {
     if (const uint64_t* known = Find(dim.Word())) return *known;
-    CheckedU64 sum = 0;
-    bool is_known = true;
-    ForEachPart(dim.text, "+", [&](std::string_view term) {
-      CheckedU64 size = 1;
-      ForEachPart(term, "*", [&](std::string_view factor) {
-        size = CheckedMul(size, SizeOfFactor({factor, dim.number}));
-      });
-      is_known &= size != 0u;
-      sum = CheckedAdd(sum, size);
+    return SizeOfDim(dim, [&](const Dim& factor) {
+      const uint64_t* size = Find(factor.Word());
+      return size == nullptr ? 0 : *size;
     });
-    return is_known ? sum.value_or(UINT64_MAX) : 0;
-  }
-  uint64_t SizeOfFactor(const Dim& dim) const {
-    uint64_t number = 0;
-    if (const uint64_t* known = Find(dim.Word())) return *known;
-    if (dim.is_number()) std::from_chars(dim.text.begin(), dim.text.end(), number);
-    return number;
   }
 
   std::vector<uint64_t> ExactSizes(const Form& form) const {
@@ -493,13 +508,8 @@ class Shapes {
     for (const Dim& dim : form) sizes.push_back(SizeOf(dim));
     return sizes;
   }
-  // Saturates: no tensor has a size above UINT32_MAX.
   Sizes Expected(const Form& form) const {
-    Sizes sizes;
-    for (const uint64_t size : ExactSizes(form)) {
-      sizes.push_back(static_cast<uint32_t>(std::min<uint64_t>(size, UINT32_MAX)));
-    }
-    return sizes;
+    return SizesOfForm(form, [&](const Dim& dim) { return SizeOf(dim); });
   }
 
   const Signature& signature_;
@@ -508,7 +518,7 @@ class Shapes {
 };
 
 PartMaps PartMapsOf(const Signature& signature, const OperatorDesc& op) {
-  Shapes shapes(signature, op, {});
+  Shapes shapes(signature, op);
   shapes.TakeAll();
   PartMaps parts;
   parts.groups = shapes.Groups();
@@ -532,9 +542,20 @@ PartMaps PartMapsOf(const Signature& signature, const OperatorDesc& op) {
 
 }  // namespace
 
-void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer,
-                 std::span<const KnownSize> known) {
-  Shapes shapes(signature, op, known);
+std::vector<std::string_view> FormsOf(const TensorShape& shape, const OperatorDesc& op) {
+  const std::vector<std::string_view> forms = Split(shape.dims, " | ");
+  return shape.form == nullptr ? forms : std::vector{forms[op[*shape.form]]};
+}
+
+Sizes SizesOf(std::string_view form, size_t rank, const SizeOfWord& size_of) {
+  if (!Has(form, kRepeated)) rank = Split(form, ", ").size();
+  return SizesOfForm(FormOfRank(form, rank).value_or(Form()), [&](const Dim& dim) {
+    return SizeOfDim(dim, [&](const Dim& word) { return size_of(word.text, word.number); });
+  });
+}
+
+void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer) {
+  Shapes shapes(signature, op);
   if (!shapes.CheckRank(infer)) return;
   for (const TensorShape& shape : signature.tensors) {
     if (op.find_if_known(*shape.tensor) == nullptr) continue;
@@ -565,7 +586,7 @@ std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc&
 }
 
 int64_t OperationsOf(const Signature& signature, const OperatorDesc& op) {
-  Shapes shapes(signature, op, {});
+  Shapes shapes(signature, op);
   shapes.TakeAll();
   return shapes.Product();
 }

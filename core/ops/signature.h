@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,12 @@ struct TapWindows {
   bool (*are_turned)(const OperatorDesc& op) = nullptr;  // the last tap has index 0 along K
 };
 
+// The size of a word that does not follow from tensors.
+struct KnownSize {
+  std::string_view word;
+  uint64_t size;
+};
+
 struct Signature {
   std::string_view rank_rule;  // tensors with words before ".." have the rank of the first tensor
   std::string_view size_rule;
@@ -66,18 +73,12 @@ struct Signature {
   std::vector<uint32_t> (*slices)(const OperatorDesc& op) = nullptr;
   std::span<const FieldWord> fields = {};
   TapWindows windows = {};
-};
-
-// The size of a word that does not follow from tensors.
-struct KnownSize {
-  std::string_view word;
-  uint64_t size;
+  std::vector<KnownSize> (*known)(const OperatorDesc& op) = nullptr;
 };
 
 // Requires the sizes of inputs and outputs, or fills the latter in. A word is unknown, and agrees
 // with every size, if the tensor that first has it is wrong.
-void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer,
-                 std::span<const KnownSize> known = {});
+void InferShapes(const Signature& signature, const OperatorDesc& op, Inference& infer);
 
 // Requires all tensors to have the sizes of the first input, {S..}.
 void InferEqualSizes(std::string_view code, const OperatorDesc& op, Inference& infer);
@@ -85,6 +86,15 @@ void InferEqualSizes(std::string_view code, const OperatorDesc& op, Inference& i
 // Returns a map for each input, in the order of the slots. Those of the inputs with K, P or P@K
 // come first, once for each tap, so there may be very many.
 std::vector<SourceMap> SourcesOf(const Signature& signature, const OperatorDesc& op);
+
+// Returns the forms that the fields of an operator leave to a tensor.
+std::vector<std::string_view> FormsOf(const TensorShape& shape, const OperatorDesc& op);
+
+// Returns the sizes of a form, which ".." brings to a rank, from those of its words: M:S and H' are
+// passed as they stand, with the number of the dimension before "..". No form has fewer dimensions
+// than it names; there are no sizes then.
+using SizeOfWord = std::function<uint64_t(std::string_view word, size_t number)>;
+Sizes SizesOf(std::string_view form, size_t rank, const SizeOfWord& size_of);
 
 // Returns the product of the sizes of all words; nothing is added up along P@K itself.
 int64_t OperationsOf(const Signature& signature, const OperatorDesc& op);

@@ -108,17 +108,21 @@ constexpr TensorShape kTensors[] = {
     Ranked(kPresentKey, "{1.., B, M, T, H}", kPresentRule<kHasLengths>),
     Ranked(kPresentValue, "{1.., B, M, T, V}", kPresentRule<kHasLengths>),
 };
+std::vector<KnownSize> WordsOf(const OperatorDesc& op) {
+  const auto [b, s, l, p, t, nq, nk, h, hv] = ShapesOf(op);
+  return {{"B", b},  {"S", s},  {"L", l}, {"P", p}, {"T", t},
+          {"N", nq}, {"M", nk}, {"H", h}, {"V", hv}};
+}
 template <bool kHasLengths>
-constexpr Signature kShapes = {"MHA-2", "MHA-2", kTensors<kHasLengths>};
+constexpr Signature kShapes = {
+    .rank_rule = "MHA-2", .size_rule = "MHA-2", .tensors = kTensors<kHasLengths>, .known = WordsOf};
 
 void InferSizes(const OperatorDesc& op, const Shapes& shapes, Inference& infer) {
-  const auto [b, s, l, p, t, nq, nk, h, hv] = shapes;
   const bool is_stack = op.Has(kStackedQueryKey) || op.Has(kStackedQueryKeyValue);
-  infer.Require(!is_stack || nq == nk, "MHA-2", At(kKeyValueHeadCount),
-                "{} is not QueryHeadCount, which is {}: they are stacked", nk, nq);
-  const KnownSize known[] = {{"B", b},  {"S", s},  {"L", l}, {"P", p}, {"T", t},
-                             {"N", nq}, {"M", nk}, {"H", h}, {"V", hv}};
-  InferShapes(Has(op, kPastLengths) ? kShapes<true> : kShapes<false>, op, infer, known);
+  infer.Require(!is_stack || shapes.query_heads == shapes.key_heads, "MHA-2",
+                At(kKeyValueHeadCount), "{} is not QueryHeadCount, which is {}: they are stacked",
+                shapes.key_heads, shapes.query_heads);
+  InferShapes(Has(op, kPastLengths) ? kShapes<true> : kShapes<false>, op, infer);
 }
 
 void CheckMask(const OperatorDesc& op, Inference& infer) {

@@ -33,7 +33,7 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CONVOLUTION", {kFields, "CONV-1", InferBy<kShapes>},
+    OperatorRow("CONVOLUTION", {kFields, "CONV-1", InferBy<kShapes>, &kShapes},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .operations = OperationsBy<kShapes>,

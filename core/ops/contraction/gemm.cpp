@@ -145,7 +145,7 @@ Tolerance HardwareTolerance(const OperatorDesc& op) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("GEMM", {kFields, "GEMM-1", InferBy<kShapes>},
+    OperatorRow("GEMM", {kFields, "GEMM-1", InferBy<kShapes>, &kShapes},
                 Computed{.run = Run,
                          .sources = SourcesBy<kShapes>,
                          .operations = OperationsBy<kShapes>,

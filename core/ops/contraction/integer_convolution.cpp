@@ -237,12 +237,13 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CONVOLUTION_INTEGER", {kIntegerFields, "QSH-2", InferInteger},
+    OperatorRow("CONVOLUTION_INTEGER", {kIntegerFields, "QSH-2", InferInteger, &kProducts},
                 Computed{.run = RunInteger,
                          .sources = SourcesBy<kIntegerShapes>,
                          .operations = OperationsBy<kIntegerShapes>,
                          .formula = IntegerMeaning}),
-    OperatorRow("QUANTIZED_LINEAR_CONVOLUTION", {kQuantizedFields, "QSH-2", InferQuantized},
+    OperatorRow("QUANTIZED_LINEAR_CONVOLUTION",
+                {kQuantizedFields, "QSH-2", InferQuantized, &kProducts},
                 Computed{.run = RunQuantized,
                          .sources = SourcesBy<kIntegerShapes>,
                          .operations = OperationsBy<kIntegerShapes>,

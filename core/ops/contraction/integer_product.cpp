@@ -262,17 +262,19 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MATRIX_MULTIPLY_INTEGER", {kIntegerFields, "QSH-2", InferInteger},
+    OperatorRow("MATRIX_MULTIPLY_INTEGER", {kIntegerFields, "QSH-2", InferInteger, &kIntegerShapes},
                 Computed{.run = RunInteger,
                          .sources = SourcesBy<kIntegerShapes>,
                          .operations = OperationsBy<kIntegerShapes>,
                          .formula = IntegerMeaning}),
-    OperatorRow("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {kFloatFields, "MMF-1", InferFloat},
+    OperatorRow("MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+                {kFloatFields, "MMF-1", InferFloat, &kFloatShapes},
                 Computed{.run = RunFloat,
                          .sources = SourcesBy<kFloatShapes>,
                          .operations = OperationsBy<kFloatShapes>,
                          .formula = FloatMeaning}),
-    OperatorRow("QUANTIZED_LINEAR_MATRIX_MULTIPLY", {kQuantizedFields, "QSH-2", InferQuantized},
+    OperatorRow("QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+                {kQuantizedFields, "QSH-2", InferQuantized, &kQuantizedShapes},
                 Computed{.run = RunQuantized,
                          .sources = SourcesBy<kQuantizedShapes>,
                          .operations = OperationsBy<kQuantizedShapes>,

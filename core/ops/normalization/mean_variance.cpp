@@ -142,12 +142,12 @@ constexpr Computed kNormalized = {
     .run = Run, .sources = SourcesBy<kShapes>, .unsplittable_dims = AxesOf, .formula = Meaning};
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("MEAN_VARIANCE_NORMALIZATION", {kChannelFields, "MVN-1", InferParameters},
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION", {kChannelFields, "MVN-1", InferParameters, &kShapes},
                 kNormalized, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("MEAN_VARIANCE_NORMALIZATION1", {kAxesFields, "MVN-1", InferAxesByLevel},
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION1", {kAxesFields, "MVN-1", InferAxesByLevel, &kShapes},
                 kNormalized, {.hardware_tolerance = HardwareTolerance}),
-    OperatorRow("MEAN_VARIANCE_NORMALIZATION2", {kMomentsFields, "MVN-1", InferAxes}, kNormalized,
-                {.hardware_tolerance = HardwareTolerance}),
+    OperatorRow("MEAN_VARIANCE_NORMALIZATION2", {kMomentsFields, "MVN-1", InferAxes, &kShapes},
+                kNormalized, {.hardware_tolerance = HardwareTolerance}),
 };
 
 }  // namespace

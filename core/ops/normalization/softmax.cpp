@@ -27,6 +27,9 @@ std::vector<uint32_t> AxesOf(const OperatorDesc& op) {
 }
 
 constexpr Signature kSoftmaxShapes = {"SMX-1", "SMX-1", kSliced, {}, AxesOf};
+constexpr std::string_view kRows = "{M'} | {1.., M', N'}";
+constexpr TensorShape kOfRows[] = {{&kInputTensor, kRows}, {&kOutputTensor, kRows}};
+constexpr Signature kRowShapes = {"SMX-1", "SMX-1", kOfRows};
 
 void InferRows(const OperatorDesc& op, Inference& infer) {
   const TensorAt input = infer.tensor(kInputTensor);
@@ -89,6 +92,7 @@ constexpr OperatorInfo OfRows(std::string_view name) {
       .fields = kRowFields,
       .type_rule = "SMX-1",
       .infer = InferRows,
+      .shapes = &kRowShapes,
       .family = FamilyOf<kFunction>(),
       .fusable = {static_cast<uint8_t>(HostBit(ActivationHost::kNetwork) | kInMatrices<kFunction>),
                   kInMatricesSince}};
@@ -96,7 +100,8 @@ constexpr OperatorInfo OfRows(std::string_view name) {
 
 template <SoftmaxFunction kFunction>
 constexpr OperatorInfo OfSlices(std::string_view name) {
-  return OperatorRow(name, {kSliceFields, "SMX-1", InferSlices}, FamilyOf<kFunction>(),
+  return OperatorRow(name, {kSliceFields, "SMX-1", InferSlices, &kSoftmaxShapes},
+                     FamilyOf<kFunction>(),
                      {.fusable = {kInMatrices<kFunction>, kInMatricesSince}});
 }
 
@@ -223,12 +228,13 @@ constexpr OperatorInfo kOperators[] = {
     OfSlices<SoftmaxFunction::kLogSoftmax>("ACTIVATION_LOG_SOFTMAX1"),
     Granting(SoftmaxTolerance, OfRows<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX")),
     Granting(SoftmaxTolerance, OfSlices<SoftmaxFunction::kSoftmax>("ACTIVATION_SOFTMAX1")),
-    OperatorRow("LP_NORMALIZATION", {kNormFields, "LPN-1", InferNorm},
+    OperatorRow("LP_NORMALIZATION", {kNormFields, "LPN-1", InferNorm, &kNormShapes},
                 Computed{.run = RunNorm,
                          .sources = SourcesBy<kNormShapes>,
                          .unsplittable_dims = kNormShapes.slices,
                          .formula = NormMeaning}),
-    OperatorRow("DYNAMIC_QUANTIZE_LINEAR", {kQuantizedFields, "DQL-1", InferQuantized},
+    OperatorRow("DYNAMIC_QUANTIZE_LINEAR",
+                {kQuantizedFields, "DQL-1", InferQuantized, &kQuantizedShapes},
                 Computed{.run = RunQuantized,
                          .sources = SourcesBy<kQuantizedShapes>,
                          .unsplittable_dims = AllDimensions,

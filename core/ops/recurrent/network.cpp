@@ -9,7 +9,6 @@
 #include "core/base/integers.h"
 #include "core/base/text.h"
 #include "core/ops/fused.h"
-#include "core/ops/signature.h"
 #include "core/tensor/visit_data_type.h"
 
 namespace dmlop::recurrent {
@@ -20,24 +19,7 @@ bool IsBidirectional(const OperatorDesc& op) {
   return op[kDirection] == kBidirectional;
 }
 
-uint32_t Directions(const OperatorDesc& op) {
-  return IsBidirectional(op) ? 2 : 1;
-}
-
 // --- rules ---------------------------------------------------------------------------------------
-
-// S, B, I, H, D and G are steps, items, inputs, units, directions and gates. StepsFor knows which
-// elements of earlier or, backward, later steps an element of the sequence depends on.
-constexpr std::string_view kState = "{1, D, B, H}";
-constexpr TensorShape kTensors[] = {
-    {&kInputTensor, "{1, S', B, I}"},          {&kRecurrenceTensor, "{1, D, G*H, H'}"},
-    {&kWeightTensor, "{1, D, G*H, I}"},        {&kBiasTensor, "{1, 1, D, 2*G*H}"},
-    {&kHiddenInitTensor, "{1, D, B, H'}"},     {&kCellMemInitTensor, "{1, D, B, H'}"},
-    {&kSequenceLengthsTensor, "{1, 1, 1, B}"}, {&kPeepholeTensor, "{1, 1, D, 3*H}"},
-    {&kOutputSequenceTensor, "{S, D, B, H}"},  {&kOutputSingleTensor, kState},
-    {&kOutputCellSingleTensor, kState},
-};
-constexpr Signature kShapes = {"REC-1", "REC-1", kTensors};
 
 void CheckOwners(const OperatorDesc& op, Inference& infer) {
   for (const TensorSlot& slot : TensorSlots(op, TensorRole::kInput)) {
@@ -170,14 +152,17 @@ Steps StepsFor(const OperatorDesc& op, const Region& output) {
 
 }  // namespace
 
+uint32_t Directions(const OperatorDesc& op) {
+  return IsBidirectional(op) ? 2 : 1;
+}
+
 void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& infer) {
   CheckOwners(op, infer);
   CheckActivations(kind, op, infer);
   infer.Require(!TensorSlots(op, TensorRole::kOutput).empty(), "REC-8",
                 dmlop::At(kOutputSingleTensor), "'{}' is missing, as all outputs are",
                 kOutputSingleTensor.name);
-  const KnownSize known[] = {{"G", kind.gates}, {"D", Directions(op)}};
-  InferShapes(kShapes, op, infer, known);
+  InferShapes(*op.info().shapes, op, infer);
 }
 
 void RunNetwork(const NetworkKind& kind, const CellMakers& makers, const OperatorDesc& op,
@@ -228,7 +213,7 @@ ItemStates StatesAfter(const NetworkKind& kind, const CellMakers& makers, const 
 }
 
 std::vector<SourceMap> NetworkSources(const OperatorDesc& op) {
-  std::vector<SourceMap> maps = SourcesOf(kShapes, op);
+  std::vector<SourceMap> maps = SourcesOf(*op.info().shapes, op);
   maps[0] = [&op, own = maps[0]](const Region& output) {
     std::optional<Region> region = own(output);
     const Steps steps = StepsFor(op, output);

@@ -13,6 +13,7 @@
 #include "core/ops/hardware_tolerance.h"
 #include "core/ops/inference.h"
 #include "core/ops/operator.h"
+#include "core/ops/signature.h"
 
 namespace dmlop::recurrent {
 
@@ -113,6 +114,27 @@ struct NetworkKind {
   uint32_t activations;
 };
 
+uint32_t Directions(const OperatorDesc& op);
+
+// S, B, I, H, D and G are steps, items, inputs, units, directions and gates. An element of the
+// sequence depends on elements of earlier or, backward, later steps: NetworkSources knows which.
+inline constexpr std::string_view kState = "{1, D, B, H}";
+inline constexpr TensorShape kTensors[] = {
+    {&kInputTensor, "{1, S', B, I}"},          {&kRecurrenceTensor, "{1, D, G*H, H'}"},
+    {&kWeightTensor, "{1, D, G*H, I}"},        {&kBiasTensor, "{1, 1, D, 2*G*H}"},
+    {&kHiddenInitTensor, "{1, D, B, H'}"},     {&kCellMemInitTensor, "{1, D, B, H'}"},
+    {&kSequenceLengthsTensor, "{1, 1, 1, B}"}, {&kPeepholeTensor, "{1, 1, D, 3*H}"},
+    {&kOutputSequenceTensor, "{S, D, B, H}"},  {&kOutputSingleTensor, kState},
+    {&kOutputCellSingleTensor, kState},
+};
+template <const NetworkKind& kKind>
+constexpr Signature kShapes = {.rank_rule = "REC-1",
+                               .size_rule = "REC-1",
+                               .tensors = kTensors,
+                               .known = [](const OperatorDesc& op) -> std::vector<KnownSize> {
+                                 return {{"G", kKind.gates}, {"D", Directions(op)}};
+                               }};
+
 void InferNetwork(const NetworkKind& kind, const OperatorDesc& op, Inference& infer);
 
 // Makes a cell from the parameters of one direction.
@@ -175,7 +197,8 @@ constexpr OperatorInfo Network(std::string_view name, std::span<const Field* con
   return OperatorRow(
       name,
       {fields, "REC-1",
-       [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); }},
+       [](const OperatorDesc& op, Inference& infer) { InferNetwork(kKind, op, infer); },
+       &kShapes<kKind>},
       family, {.reads_by_index = true, .implies_outputs = true});
 }
 

@@ -61,7 +61,7 @@ constexpr TensorShape kTensors[] = {
     {.tensor = &kFirstMoment, .dims = "{S..}", .feeds = 0b011},
     {.tensor = &kSecondMoment, .dims = "{S..}", .feeds = 0b101},
     {&kGradient, "{S..}"},
-    {.tensor = &kStep, .dims = "{1..}", .feeds = 0b001},
+    {.tensor = &kStep, .dims = "{1} | {1..}", .feeds = 0b001},
     {&kNewParameters, "{S..}"},
     {&kNewFirstMoment, "{S..}"},
     {&kNewSecondMoment, "{S..}"},
@@ -131,7 +131,7 @@ void Warn(const OperatorDesc&, InputViews inputs, Diagnostics& diagnostics) {
 
 constexpr OperatorInfo kOperators[] = {
     OperatorRow(
-        "ADAM_OPTIMIZER", {kFields, "ADAM-1", Infer},
+        "ADAM_OPTIMIZER", {kFields, "ADAM-1", Infer, &kShapes},
         Computed{.run = Run, .sources = SourcesBy<kShapes>, .warn = Warn, .formula = Meaning},
         {.in_place = true}),
 };

@@ -381,7 +381,7 @@ constexpr OperatorInfo kOperators[] = {
     Granting(NormTolerance, Pooling("LP_POOLING", kNormFields, kNorm)),
     Granting(NormTolerance, Pooling("LP_POOLING1", kNorm1Fields, kNorm)),
     OperatorRow(
-        "QUANTIZED_LINEAR_AVERAGE_POOLING", {kQuantizedFields, "QAP-1", InferQuantized},
+        "QUANTIZED_LINEAR_AVERAGE_POOLING", {kQuantizedFields, "QAP-1", InferQuantized, &kShapes},
         Computed{.run = RunQuantized, .sources = QuantizedSources, .formula = QuantizedMeaning}),
     Pooling("MAX_POOLING", kMaxFields, kMax),
     Pooling("MAX_POOLING1", kMax1Fields, kMax),
