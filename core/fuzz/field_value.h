@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/text.h"
 #include "core/ops/operator.h"
 
 namespace dmlop {
@@ -91,6 +92,15 @@ inline void Set(OperatorDesc& desc, std::string_view field, std::initializer_lis
 inline void Set(OperatorDesc& desc, std::string_view field,
                 std::initializer_list<TensorDesc> value) {
   ValueOf(desc, field) = std::vector<TensorDesc>(value);
+}
+
+// A pattern is a name or, behind *, a part of one.
+inline bool IsOf(std::string_view name, std::string_view pattern) {
+  return pattern.starts_with('*') ? name.find(pattern.substr(1)) != name.npos : name == pattern;
+}
+inline bool IsOneOf(std::string_view name, std::string_view patterns) {
+  return std::ranges::any_of(WordsOf(patterns),
+                             [&](std::string_view pattern) { return IsOf(name, pattern); });
 }
 
 inline bool HasField(const OperatorDesc& desc, std::string_view name) {

@@ -24,7 +24,7 @@
 namespace dmlop {
 
 // A change that changes cases raises it.
-inline constexpr int kGeneratorVersion = 2;
+inline constexpr int kGeneratorVersion = 3;
 
 inline constexpr int64_t kMaxTermsOfElement = int64_t{1} << 16;
 

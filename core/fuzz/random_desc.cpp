@@ -65,13 +65,27 @@ class DescDrawer {
     }
     const int64_t most = from_.limits().max_elements;
     room_ = from_.OneIn(8) ? most : std::min(most, kUsualElements);
-    sizes_ = SizesOf(RandomSizes(from_, MainRank(), room_));
+    DrawSizes();
     if (linked_ != nullptr) linked_->draw(from_, sizes_, op_);
     DrawFields(op_);
+    op_.AddImpliedOutputs();
     return std::move(op_);
   }
 
  private:
+  // Rows find the sizes of required tensors that follow from a signature, also in place of sizes
+  // that are kept: these are set when all has been drawn.
+  void DrawSizes() {
+    sizes_ = SizesOf(RandomSizes(from_, MainRank(), room_));
+    if (op_.info().shapes == nullptr) return;
+    shapes_ = DrawShapes(from_, *row_, sizes_.size(), room_, op_);
+    sizes_ = shapes_.at(op_.info().shapes->tensors[0].tensor);
+    for (const MutableTensorSlot& slot : TensorSlots(op_)) {
+      slot.desc->sizes.reset();
+      DrawTensor(*slot.field, *slot.desc);
+    }
+  }
+
   void DrawEnums(OperatorDesc& op) {
     for (size_t i = 0; i < op.fields().size(); ++i) {
       const Field& field = *op.fields()[i];
@@ -149,7 +163,9 @@ class DescDrawer {
     if (tensor.sizes || (field.role == TensorRole::kOutput && HasInputs())) return;
     const SupportRow::Ranks ranks = row_->RanksOf(field.ranks);
     const bool is_like_first = ranks.min <= sizes_.size() && sizes_.size() <= ranks.max;
-    tensor.sizes = is_like_first ? sizes_ : SizesOf(RandomSizes(from_, Rank(field.ranks), room_));
+    tensor.sizes = shapes_.contains(&field) ? shapes_.at(&field)
+                   : is_like_first          ? sizes_
+                                            : SizesOf(RandomSizes(from_, Rank(field.ranks), room_));
   }
 
   // --- other fields ------------------------------------------------------------------------------
@@ -266,6 +282,7 @@ class DescDrawer {
   OperatorDesc op_;
   const SizesRow* linked_;
   const SupportRow* row_ = nullptr;
+  std::map<const Field*, Sizes> shapes_;
   std::array<DataType, kTypeVariables> types_{};
   int64_t room_ = 0;             // for the elements of a tensor
   std::vector<uint32_t> sizes_;  // sizes of the first tensor
@@ -488,8 +505,9 @@ Layout RandomInputLayout(const Entropy& from, const Dims& sizes, LayoutForms for
 // --- operators with sizes of their own -----------------------------------------------------------
 
 const SizesRow* SizesRowOf(const OperatorInfo& info) {
-  for (const auto rows : {MovementSizes(), ProductSizes(), WindowSizes()}) {
-    const auto found = std::ranges::find(rows, info.name, &SizesRow::name);
+  for (const auto rows : {MovementSizes(), WindowSizes()}) {
+    const auto found = std::ranges::find_if(
+        rows, [&](const SizesRow& row) { return IsOneOf(info.name, row.operators); });
     if (found != rows.end()) return &*found;
   }
   return nullptr;

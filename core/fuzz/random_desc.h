@@ -2,6 +2,7 @@
 // Random descriptors of any operator, covering all that its row of the table allows.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/fuzz/entropy.h"
 #include "core/fuzz/field_value.h"
 #include "core/ops/operator.h"
+#include "core/ops/signature.h"
 #include "core/tensor/layout.h"
 
 namespace dmlop {
@@ -38,8 +40,6 @@ Layout RandomInputLayout(const Entropy& from, const Dims& sizes,
                          LayoutForms forms = LayoutForms::kAll);
 
 // --- descriptors ---------------------------------------------------------------------------------
-
-using Sizes = std::vector<uint32_t>;
 
 // Draws keep to these limits beside the operator's rules.
 struct DescLimits {
@@ -103,12 +103,20 @@ const SupportRow* RowWithin(const OperatorDesc& op, const DescLimits& limits);
 // A number for an attribute: plain, special or any.
 float RandomFactor(const Entropy& from);
 
+// --- operators with a signature ------------------------------------------------------------------
+
+// Draws sizes of an operator's tensors, of which the first has a rank, from a size for each word of
+// its signature. Few tensors have more than `room` elements. Those of outputs may not hold. Also
+// sets the number of groups, if that is left out.
+std::map<const Field*, Sizes> DrawShapes(const DescEntropy& from, const SupportRow& row,
+                                         size_t rank, int64_t room, OperatorDesc& op);
+
 // --- operators with sizes of their own -----------------------------------------------------------
 
 // Draws the sizes of an operator whose tensors and fields have interdependent ones, first and
 // together.
 struct SizesRow {
-  std::string_view name;
+  std::string_view operators;  // patterns, separated by blanks
   // Sets fields and tensor sizes, with the tensors' types already set, to match the sizes of a
   // first tensor; leaves independent ones alone.
   void (*draw)(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op);
@@ -120,7 +128,6 @@ const SizesRow* SizesRowOf(const OperatorInfo& info);
 
 // Rows defined in separate sources.
 std::span<const SizesRow> MovementSizes();
-std::span<const SizesRow> ProductSizes();
 std::span<const SizesRow> WindowSizes();
 
 }  // namespace dmlop

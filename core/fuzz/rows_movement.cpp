@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes for operators that move elements, to fixed places or to those that values say.
 #include <algorithm>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -38,50 +37,6 @@ void DrawJoin(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 
 void DrawSplit(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
   DrawParts(from, sizes, "OutputTensors", "InputTensor", op);
-}
-
-// --- windows -------------------------------------------------------------------------------------
-
-void DrawWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
-  Set(op, "WindowSizes", from.Few(count, count > 3 ? 2 : 4, 9));
-  Set(op, "Strides", from.Few(count, 3, 9));
-  Set(op, "Dilations", from.Few(count, 3, 7));
-  const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(4) ? 12 : 3;
-  Set(op, "StartPadding", from.Numbers(count, 0, padding));
-  Set(op, "EndPadding", from.Numbers(count, 0, padding));
-}
-
-// The sizes of UNFOLD's output for the windows of a descriptor; null if no window fits.
-std::optional<Sizes> Unfolded(const OperatorDesc& op, const Sizes& sizes) {
-  OperatorDesc unfold = OperatorNamed("UNFOLD");
-  for (const char* field : {"WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding"}) {
-    Set(unfold, field, Get<Sizes>(op, field));
-  }
-  SetSizes(unfold, "InputTensor", sizes);
-  unfold.at(kInputTensor).data_type = DataType::kFloat32;
-  Complete(unfold);
-  return unfold[kOutputTensor].sizes;
-}
-
-void DrawUnfold(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  DrawWindows(from, sizes.size() - 2, op);
-  if (from.OneIn(2)) return;
-  // An output may also have the input's rank, with leading 1s.
-  const auto unfolded = Unfolded(op, sizes);
-  if (!unfolded) return;
-  Sizes output(sizes.size() - 3, 1);
-  output.insert(output.end(), unfolded->begin(), unfolded->end());
-  SetSizes(op, "OutputTensor", output);
-}
-
-// The columns that UNFOLD would make of the output, perhaps with leading 1s.
-void DrawFold(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  DrawWindows(from, sizes.size() - 2, op);
-  auto columns = Unfolded(op, sizes);
-  if (!columns) return;
-  if (from.OneIn(2)) columns->insert(columns->begin(), sizes.size() - 3, 1);
-  SetSizes(op, "InputTensor", *columns);
-  SetSizes(op, "OutputTensor", sizes);
 }
 
 // --- SLICE, SLICE1 and SLICE_GRAD ----------------------------------------------------------------
@@ -215,18 +170,6 @@ void DrawSpaceToDepth(const DescEntropy& from, const Sizes& sizes, OperatorDesc&
 }
 
 // --- quantization --------------------------------------------------------------------------------
-
-// Scales and zero points have one element.
-void DrawQuantizedAdd(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const Field* field : TensorFieldsOf(op.info())) {
-    if (field->optional && from.OneIn(2)) op.AddTensor(*field);
-  }
-  for (const MutableTensorSlot& slot : TensorSlots(op)) {
-    if (slot.role() == TensorRole::kOutput) continue;
-    const bool is_addend = slot.path == kATensor.name || slot.path == kBTensor.name;
-    slot.desc->sizes = is_addend ? sizes : Sizes(sizes.size(), 1);
-  }
-}
 
 uint32_t DivisorOf(const DescEntropy& from, uint32_t size) {
   Sizes divisors;
@@ -416,41 +359,26 @@ void DrawNonzero(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) 
 constexpr SizesRow kMovementRows[] = {
     {"JOIN", DrawJoin},
     {"SPLIT", DrawSplit},
-    {"UNFOLD", DrawUnfold},
-    {"FOLD", DrawFold},
-    {"RESAMPLE", DrawResample},
-    {"RESAMPLE1", DrawResample},
-    {"RESAMPLE2", DrawResample},
-    {"RESAMPLE3", DrawResample},
-    {"RESAMPLE_GRAD", DrawResampleGrad},
-    {"RESAMPLE_GRAD1", DrawResampleGrad},
+    {"RESAMPLE RESAMPLE1 RESAMPLE2 RESAMPLE3", DrawResample},
+    {"RESAMPLE_GRAD RESAMPLE_GRAD1", DrawResampleGrad},
     {"SLICE", DrawSlice},
     {"SLICE1", DrawSlice1},
     {"SLICE_GRAD", DrawSliceGrad},
-    {"PADDING", DrawPadding},
-    {"PADDING1", DrawPadding},
+    {"PADDING PADDING1", DrawPadding},
     {"TILE", DrawTile},
-    {"DEPTH_TO_SPACE", DrawDepthToSpace},
-    {"DEPTH_TO_SPACE1", DrawDepthToSpace},
-    {"SPACE_TO_DEPTH", DrawSpaceToDepth},
-    {"SPACE_TO_DEPTH1", DrawSpaceToDepth},
-    {"ELEMENT_WISE_QUANTIZED_LINEAR_ADD", DrawQuantizedAdd},
-    {"QUANTIZE", DrawQuantization},
-    {"DEQUANTIZE", DrawQuantization},
+    {"DEPTH_TO_SPACE DEPTH_TO_SPACE1", DrawDepthToSpace},
+    {"SPACE_TO_DEPTH SPACE_TO_DEPTH1", DrawSpaceToDepth},
+    {"QUANTIZE DEQUANTIZE", DrawQuantization},
     {"VALUE_SCALE_2D", DrawValueScale},
     {"GATHER", DrawGather},
-    {"GATHER_ELEMENTS", DrawElements},
-    {"GATHER_ND", DrawTuples},
-    {"GATHER_ND1", DrawTuples},
+    {"GATHER_ELEMENTS SCATTER", DrawElements},
+    {"GATHER_ND GATHER_ND1 SCATTER_ND", DrawTuples},
     {"MAX_UNPOOLING", DrawUnpooling},
     {"NONZERO_COORDINATES", DrawNonzero},
     {"ONE_HOT", DrawOneHot},
     {"RANDOM_GENERATOR", DrawGenerator},
     {"REVERSE_SUBSEQUENCES", DrawReversed},
-    {"SCATTER", DrawElements},
-    {"SCATTER_ND", DrawTuples},
-    {"TOP_K", DrawSelection},
-    {"TOP_K1", DrawSelection},
+    {"TOP_K TOP_K1", DrawSelection},
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/arithmetic/computation.h"
-#include "core/base/text.h"
 #include "core/fuzz/field_value.h"
 #include "core/tensor/layout.h"
 #include "core/tensor/nibbles.h"
@@ -17,8 +16,8 @@ namespace dmlop {
 namespace {
 
 struct DomainRow {
-  std::string_view operators;  // separated by blanks; a part of a name if it begins with *
-  std::string_view tensor;     // likewise
+  std::string_view operators;  // patterns, separated by blanks
+  std::string_view tensor;
   ValueDomain domain;
 };
 
@@ -53,15 +52,6 @@ constexpr ChoiceRow kChoices[] = {
     {"*QUANT *SOFTMAX", Choice::kOfValues},
     {"*MULTIHEAD", Choice::kOfSums},
 };
-
-bool IsOf(std::string_view name, std::string_view pattern) {
-  return pattern.starts_with('*') ? name.find(pattern.substr(1)) != name.npos : name == pattern;
-}
-
-bool IsOneOf(std::string_view name, std::string_view patterns) {
-  return std::ranges::any_of(WordsOf(patterns),
-                             [&](std::string_view pattern) { return IsOf(name, pattern); });
-}
 
 ElementWiseFunction FunctionOf(const OperatorDesc& op) {
   const auto* family = std::get_if<ElementWise>(&op.info().family);

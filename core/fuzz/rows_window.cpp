@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of poolings, with their windows, of operators on regions, and of normalizations.
+// Sizes and windows of poolings and the like, sizes of operators on regions and of attention, and
+// fields of convolutions, normalizations and recurrent networks.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/fuzz/field_value.h"
@@ -10,18 +15,21 @@
 namespace dmlop {
 namespace {
 
-// --- poolings ------------------------------------------------------------------------------------
+// --- windows -------------------------------------------------------------------------------------
 
 // Draws few taps usually; paddings may be longer than windows.
-void DrawPoolingWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
-  const bool is_wide = from.OneIn(6);
-  Set(op, "WindowSize", from.Numbers(count, 1, is_wide ? 9 : 3));
+void DrawWindows(const DescEntropy& from, size_t count, OperatorDesc& op) {
+  for (const char* taps : {"WindowSize", "WindowSizes"}) {
+    if (HasField(op, taps)) Set(op, taps, from.Few(count, count > 3 ? 2 : 3, 9));
+  }
   Set(op, "Strides", from.Few(count, from.OneIn(3) ? 1 : 3, 9));
+  if (HasField(op, "Dilations")) Set(op, "Dilations", from.Few(count, 3, 7));
   const uint64_t padding = from.OneIn(3) ? 0 : from.OneIn(5) ? 9 : 2;
   Set(op, "StartPadding", from.Numbers(count, 0, padding));
   Set(op, "EndPadding", from.Numbers(count, 0, padding));
-  if (HasField(op, "Dilations")) Set(op, "Dilations", from.Few(count, 3, 7));
 }
+
+// --- poolings ------------------------------------------------------------------------------------
 
 // The sizes that windows make of a tensor's sizes, perhaps one more if there is a remainder.
 Sizes Pooled(const DescEntropy& from, const OperatorDesc& op, const Sizes& sizes) {
@@ -42,7 +50,7 @@ Sizes Pooled(const DescEntropy& from, const OperatorDesc& op, const Sizes& sizes
 }
 
 void DrawPooling(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  DrawPoolingWindows(from, sizes.size() - 2, op);
+  DrawWindows(from, sizes.size() - 2, op);
   SetSizes(op, "InputTensor", sizes);
   if (from.OneIn(2)) SetSizes(op, "OutputTensor", Pooled(from, op, sizes));
 }
@@ -54,29 +62,10 @@ void DrawNorm(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
 
 // For one operator, the output's sizes follow from its InputTensor.
 void DrawGradient(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  DrawPoolingWindows(from, sizes.size() - 2, op);
+  DrawWindows(from, sizes.size() - 2, op);
   SetSizes(op, "InputGradientTensor", Pooled(from, op, sizes));
   if (HasField(op, "InputTensor")) SetSizes(op, "InputTensor", sizes);
   SetSizes(op, "OutputGradientTensor", sizes);
-}
-
-// One element, or one for each channel.
-Sizes ChannelSizes(const DescEntropy& from, uint32_t channels) {
-  const size_t rank = static_cast<size_t>(from.Between(1, 5));
-  Sizes sizes(rank, 1);
-  if (from.OneIn(2)) return sizes;
-  sizes[rank < 4 && from.OneIn(2) ? 0 : rank == 1 ? 0 : 1] = channels;
-  return sizes;
-}
-
-void DrawQuantized(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const Field* field : TensorFieldsOf(op.info())) {
-    if (field->optional && from.OneIn(2)) op.AddTensor(*field);
-  }
-  for (const MutableTensorSlot& slot : TensorSlots(op)) {
-    if (slot.role() == TensorRole::kInput) slot.desc->sizes = ChannelSizes(from, sizes[1]);
-  }
-  DrawPooling(from, sizes, op);
 }
 
 // --- regions -------------------------------------------------------------------------------------
@@ -153,122 +142,229 @@ void DrawLocalResponse(const DescEntropy& from, const Sizes&, OperatorDesc& op) 
   Set(op, "Bias", is_plain ? from.OneOf(factors) : from.Factor());
 }
 
-// Reduces the sizes, because the reference visits a whole slice for each element.
-Sizes Fewer(const DescEntropy& from, Sizes sizes) {
-  while (true) {
-    uint64_t count = 1;
-    for (const uint32_t size : sizes) count *= size;
-    if (count <= static_cast<uint64_t>(from.limits().max_slice_elements)) return sizes;
-    uint32_t& largest = *std::max_element(sizes.begin(), sizes.end());
-    largest = (largest + 1) / 2;
-  }
-}
-
-void DrawFewer(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  SetSizes(op, "InputTensor", Fewer(from, sizes));
-}
-
-// Leading sizes are 1.
-void DrawMatrix(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  Sizes matrix = Fewer(from, sizes);
-  for (size_t d = 0; d + 2 < matrix.size(); ++d) matrix[d] = 1;
-  SetSizes(op, "InputTensor", matrix);
-}
-
-// Each size of a parameter is 1 or the input's.
-Sizes DrawParameter(const DescEntropy& from, const Sizes& sizes) {
-  Sizes parameter = sizes;
-  for (uint32_t& size : parameter) {
-    if (from.OneIn(2)) size = 1;
-  }
-  return parameter;
-}
-
 // Draws an activation whose result is within the same bounds as its argument.
-void DrawFusedActivation(const DescEntropy& from, OperatorDesc& op) {
-  if (!HasField(op, kFusedActivation.name)) return;
+void DrawFusedActivation(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   const auto* const name = from.OneIn(2) ? "ACTIVATION_IDENTITY" : "ACTIVATION_RELU";
   op.set(kFusedActivation, std::vector{ActivationNamed(name)});
 }
 
-// Draws which optional inputs are there, all with the sizes that sizes_of(name) returns.
-template <typename SizesOf>
-void DrawInputsOf(const DescEntropy& from, SizesOf&& sizes_of, OperatorDesc& op) {
-  DrawFusedActivation(from, op);
-  for (const Field* field : TensorFieldsOf(op.info())) {
-    if (field->role == TensorRole::kOutput || (field->optional && from.OneIn(2))) continue;
-    SetSizes(op, field->name, sizes_of(field->name));
-  }
-}
-
-// Draws the sizes of each parameter independently.
-void DrawParameters(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const Sizes input = Fewer(from, sizes);
-  const auto sizes_of = [&](std::string_view name) {
-    return name == "InputTensor" ? input : DrawParameter(from, input);
-  };
-  DrawInputsOf(from, sizes_of, op);
-}
-
-// All parameters have the same sizes.
-void DrawSlices(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  const Sizes input = Fewer(from, sizes);
-  const Sizes parameter = DrawParameter(from, input);
-  const auto sizes_of = [&](std::string_view name) {
-    const bool is_whole =
-        name == "InputTensor" || name == "FusedAddTensor" || name == "InputGradientTensor";
-    return is_whole ? input : parameter;
-  };
-  DrawInputsOf(from, sizes_of, op);
-}
-
-// The step has one element.
-void DrawStep(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
-  for (const Field* field : TensorFieldsOf(op.info())) {
-    if (field->role == TensorRole::kInput) SetSizes(op, field->name, sizes);
-  }
-  SetSizes(op, "TrainingStepTensor", Sizes(from.OneIn(2) ? 1 : sizes.size(), 1));
+// Draws decays of moments, mostly usual ones.
+void DrawDecays(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
   for (const char* beta : {"Beta1", "Beta2"}) {
     const float plain[] = {0.0f, 0.5f, 0.9f, 0.999f, 1.0f, 0x1.fffffep-1f, 1e-30f};
     Set(op, beta, from.OneOf(plain));
   }
 }
 
+// --- convolutions --------------------------------------------------------------------------------
+
+// Makes windows fit into the input and, backward, leave an output, which is sometimes larger than
+// necessary.
+void DrawConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
+  const size_t count = sizes.size() - 2;
+  const bool is_backward = HasField(op, "Direction") && Get<uint32_t>(op, "Direction") == 1;
+  DrawWindows(from, count, op);
+  Sizes input = sizes;
+  Sizes more(count, 0);
+  for (size_t d = 0; d < count; ++d) {
+    const auto number = [&](const char* field) -> uint32_t& {
+      return std::get<Sizes>(ValueOf(op, field))[d];
+    };
+    const auto taps = NumberAt(op, fmt::format("FilterTensor/Sizes/{}", d + 2)).value_or(1);
+    const auto steps = static_cast<uint32_t>(taps - 1);
+    uint32_t& dilation = number("Dilations");
+    if (dilation * steps >= input[d + 2] && from.OneIn(2)) dilation = 1;
+    if (!is_backward) input[d + 2] = std::max(input[d + 2], dilation * steps + 1);
+    const uint32_t padding = number("StartPadding") + number("EndPadding");
+    if (is_backward && padding > dilation * steps)
+      number("StartPadding") = number("EndPadding") = 0;
+    if (from.OneIn(4)) more[d] = from.Number(1, 3);
+  }
+  SetSizes(op, "InputTensor", input);
+  if (HasField(op, "OutputPadding")) Set(op, "OutputPadding", more);
+}
+
+// --- UNFOLD and FOLD -----------------------------------------------------------------------------
+
+// The sizes of UNFOLD's output for the windows of a descriptor; null if no window fits.
+std::optional<Sizes> Unfolded(const OperatorDesc& op, const Sizes& sizes) {
+  OperatorDesc unfold = OperatorNamed("UNFOLD");
+  for (const char* field : {"WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding"}) {
+    Set(unfold, field, Get<Sizes>(op, field));
+  }
+  SetSizes(unfold, "InputTensor", sizes);
+  unfold.at(kInputTensor).data_type = DataType::kFloat32;
+  Complete(unfold);
+  return unfold[kOutputTensor].sizes;
+}
+
+void DrawUnfold(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
+  DrawWindows(from, sizes.size() - 2, op);
+  if (from.OneIn(2)) return;
+  // An output may also have the input's rank, with leading 1s.
+  const auto unfolded = Unfolded(op, sizes);
+  if (!unfolded) return;
+  Sizes output(sizes.size() - 3, 1);
+  output.insert(output.end(), unfolded->begin(), unfolded->end());
+  SetSizes(op, "OutputTensor", output);
+}
+
+// The columns that UNFOLD would make of the output, perhaps with leading 1s.
+void DrawFold(const DescEntropy& from, const Sizes& sizes, OperatorDesc& op) {
+  DrawWindows(from, sizes.size() - 2, op);
+  auto columns = Unfolded(op, sizes);
+  if (!columns) return;
+  if (from.OneIn(2)) columns->insert(columns->begin(), sizes.size() - 3, 1);
+  SetSizes(op, "InputTensor", *columns);
+  SetSizes(op, "OutputTensor", sizes);
+}
+
+// --- recurrent networks --------------------------------------------------------------------------
+
+// Draws an activation whose results are exact to the last bit.
+OperatorDesc DrawGateActivation(const DescEntropy& from) {
+  const std::array names = {"ACTIVATION_SIGMOID",  "ACTIVATION_TANH",     "ACTIVATION_RELU",
+                            "ACTIVATION_IDENTITY", "ACTIVATION_SOFTSIGN", "ACTIVATION_LEAKY_RELU"};
+  OperatorDesc activation = ActivationNamed(from.OneOf(names));
+  if (activation.name() == "ACTIVATION_LEAKY_RELU") Set(activation, "Alpha", from.Factor());
+  return activation;
+}
+
+// RNN has one function, GRU two and LSTM three, in each direction.
+void DrawNetwork(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
+  constexpr uint32_t kBidirectional = 2;
+  const size_t functions = op.name() == "RNN" ? 1 : op.name() == "GRU" ? 2 : 3;
+  std::vector<OperatorDesc> activations;
+  while (activations.size() <
+         (Get<uint32_t>(op, "Direction") == kBidirectional ? 2 : 1) * functions) {
+    activations.push_back(DrawGateActivation(from));
+  }
+  Set(op, "ActivationDescs", activations);
+}
+
+// --- attention -----------------------------------------------------------------------------------
+
+// Draws sizes of queries, keys, values and the tensors that belong to them.
+class AttentionDrawer {
+ public:
+  AttentionDrawer(const DescEntropy& from, OperatorDesc& op) : from_(from), op_(op) {}
+
+  void Draw() {
+    const bool is_grouped = op_.name() == "MULTIHEAD_ATTENTION1";
+    const uint32_t form = from_.Number(0, 4);
+    const bool are_stacked = form == 1 || form == 3;
+    batches_ = from_.Few(3, 7);
+    queries_ = from_.SmallSize(4, 33);
+    fresh_ = are_stacked ? queries_ : form == 4 ? 0 : from_.SmallSize(5, 33);
+    key_heads_ = from_.Few(2, 12);
+    query_heads_ = is_grouped && !are_stacked ? key_heads_ * from_.Number(1, 2) : key_heads_;
+    size_ = from_.SmallSize(5, 33);
+    value_size_ = form == 0 || form == 1 || form == 4 ? from_.SmallSize(5, 33) : size_;
+    DrawQueries(form);
+    const bool has_past = form == 4 || from_.OneIn(2);
+    past_ = has_past ? from_.SmallSize(3, 17) : 0;
+    if (has_past) DrawPast();
+    const bool has_lengths = is_grouped && from_.OneIn(2);
+    if (has_lengths) {
+      const DataType common = *Get<TensorDesc>(op_, "OutputTensor").data_type;
+      TensorDesc lengths;
+      lengths.sizes = Sizes{batches_};
+      lengths.data_type = from_.OneIn(2) ? DataType::kInt32 : common;
+      Set(op_, "PastSequenceLengthsTensor", lengths);
+    }
+    if (from_.OneIn(3)) SetSizes("OutputPresentKeyTensor", Cache(size_));
+    if (from_.OneIn(3)) SetSizes("OutputPresentValueTensor", Cache(value_size_));
+    DrawScores();
+    if (is_grouped) {
+      Set(op_, "QueryHeadCount", query_heads_);
+      Set(op_, "KeyValueHeadCount", key_heads_);
+    } else {
+      Set(op_, "HeadCount", key_heads_);
+    }
+  }
+
+ private:
+  uint32_t keys() const { return past_ + fresh_; }
+  Sizes Cache(uint32_t size) const { return {batches_, key_heads_, keys(), size}; }
+
+  void SetSizes(std::string_view tensor, const Sizes& sizes) {
+    dmlop::SetSizes(op_, tensor, sizes);
+  }
+
+  void DrawQueries(uint32_t form) {
+    const Sizes queries = {batches_, queries_, query_heads_ * size_};
+    switch (form) {
+      case 0:
+        SetSizes("QueryTensor", queries);
+        SetSizes("KeyTensor", {batches_, fresh_, key_heads_ * size_});
+        return SetSizes("ValueTensor", {batches_, fresh_, key_heads_ * value_size_});
+      case 1:
+        SetSizes("StackedQueryKeyTensor", {batches_, queries_, query_heads_, 2, size_});
+        return SetSizes("ValueTensor", {batches_, fresh_, key_heads_ * value_size_});
+      case 2:
+        SetSizes("QueryTensor", {1, batches_, queries_, query_heads_ * size_});
+        return SetSizes("StackedKeyValueTensor", {batches_, fresh_, key_heads_, 2, size_});
+      case 3:
+        return SetSizes("StackedQueryKeyValueTensor", {batches_, queries_, query_heads_, 3, size_});
+      default:
+        return SetSizes("QueryTensor", queries);
+    }
+  }
+
+  void DrawPast() {
+    SetSizes("PastKeyTensor", {batches_, key_heads_, past_, size_});
+    SetSizes("PastValueTensor", {1, batches_, key_heads_, past_, value_size_});
+  }
+
+  void DrawScores() {
+    const float scales[] = {0.5f, 1.0f, 0.125f, -1.0f};
+    Set(op_, "Scale", from_.OneIn(10) ? RandomFactor(from_) : from_.OneOf(scales));
+    const float filters[] = {-10000.0f, -1.0f, 3.0f};
+    Set(op_, "MaskFilterValue", from_.OneIn(6) ? RandomFactor(from_) : from_.OneOf(filters));
+    const Sizes all = {batches_, query_heads_, queries_, keys()};
+    if (from_.OneIn(3)) SetSizes("RelativePositionBiasTensor", all);
+    if (from_.OneIn(2)) {
+      SetSizes("BiasTensor", {1, query_heads_ * size_ + key_heads_ * (size_ + value_size_)});
+    }
+    const Sizes masks[] = {{}, {1, batches_}, {2, batches_}, {3 * batches_ + 2}, all};
+    const uint32_t type = from_.Number(0, 4);
+    Set(op_, "MaskType", type);
+    if (type > 0) SetSizes("MaskTensor", masks[type]);
+  }
+
+  const DescEntropy& from_;
+  OperatorDesc& op_;
+  uint32_t batches_ = 0;
+  uint32_t queries_ = 0;
+  uint32_t fresh_ = 0;
+  uint32_t past_ = 0;
+  uint32_t query_heads_ = 0;
+  uint32_t key_heads_ = 0;
+  uint32_t size_ = 0;
+  uint32_t value_size_ = 0;
+};
+
+void DrawAttention(const DescEntropy& from, const Sizes&, OperatorDesc& op) {
+  AttentionDrawer(from, op).Draw();
+}
+
 // --- all of them ---------------------------------------------------------------------------------
 
 constexpr SizesRow kWindowRows[] = {
-    {"AVERAGE_POOLING", DrawPooling},
-    {"AVERAGE_POOLING1", DrawPooling},
-    {"AVERAGE_POOLING_GRAD", DrawGradient},
-    {"LP_POOLING", DrawNorm},
-    {"LP_POOLING1", DrawNorm},
-    {"MAX_POOLING", DrawPooling},
-    {"MAX_POOLING1", DrawPooling},
-    {"MAX_POOLING2", DrawPooling},
-    {"MAX_POOLING_GRAD", DrawGradient},
-    {"QUANTIZED_LINEAR_AVERAGE_POOLING", DrawQuantized},
-    {"LOCAL_RESPONSE_NORMALIZATION", DrawLocalResponse},
-    {"LOCAL_RESPONSE_NORMALIZATION_GRAD", DrawLocalResponse},
-    {"ROI_ALIGN", DrawAlignment},
-    {"ROI_ALIGN1", DrawAlignment},
+    {"AVERAGE_POOLING_GRAD MAX_POOLING_GRAD", DrawGradient},
+    {"*LP_POOLING", DrawNorm},
+    {"*AVERAGE_POOLING *MAX_POOLING", DrawPooling},
+    {"*LOCAL_RESPONSE", DrawLocalResponse},
+    {"ROI_ALIGN ROI_ALIGN1", DrawAlignment},
     {"ROI_ALIGN_GRAD", DrawAlignment, true},
     {"ROI_POOLING", DrawRegionPooling},
-    {"ACTIVATION_HARDMAX", DrawMatrix},
-    {"ACTIVATION_HARDMAX1", DrawFewer},
-    {"ACTIVATION_LOG_SOFTMAX", DrawMatrix},
-    {"ACTIVATION_LOG_SOFTMAX1", DrawFewer},
-    {"ACTIVATION_SOFTMAX", DrawMatrix},
-    {"ACTIVATION_SOFTMAX1", DrawFewer},
-    {"ADAM_OPTIMIZER", DrawStep},
-    {"BATCH_NORMALIZATION", DrawParameters},
-    {"BATCH_NORMALIZATION_GRAD", DrawSlices},
-    {"BATCH_NORMALIZATION_TRAINING", DrawSlices},
-    {"BATCH_NORMALIZATION_TRAINING_GRAD", DrawSlices},
-    {"DYNAMIC_QUANTIZE_LINEAR", DrawFewer},
-    {"LP_NORMALIZATION", DrawFewer},
-    {"MEAN_VARIANCE_NORMALIZATION", DrawParameters},
-    {"MEAN_VARIANCE_NORMALIZATION1", DrawParameters},
-    {"MEAN_VARIANCE_NORMALIZATION2", DrawParameters},
+    {"ADAM_OPTIMIZER", DrawDecays},
+    {"BATCH_NORMALIZATION BATCH_NORMALIZATION_TRAINING *MEAN_VARIANCE", DrawFusedActivation},
+    {"UNFOLD", DrawUnfold},
+    {"FOLD", DrawFold},
+    {"*CONVOLUTION", DrawConvolution},
+    {"GRU LSTM RNN", DrawNetwork},
+    {"*MULTIHEAD", DrawAttention, true},
 };
 
 }  // namespace

@@ -109,15 +109,17 @@ constexpr auto kAddFields =
 constexpr const FieldOf<TensorDesc>* kOneElement[] = {&kAScale,     &kAZeroPoint, &kBScale,
                                                       &kBZeroPoint, &kSumScale,   &kSumZeroPoint};
 
+constexpr std::string_view kOne = "{1..}";
+constexpr TensorShape kAddTensors[] = {
+    {&kA, "{S..}"},       {&kB, "{S..}"},         {&kAScale, kOne},
+    {&kAZeroPoint, kOne}, {&kBScale, kOne},       {&kBZeroPoint, kOne},
+    {&kSumScale, kOne},   {&kSumZeroPoint, kOne}, {&kSum, "{S..}"},
+};
+constexpr Signature kAddShapes = {"QLA-1", "QLA-1", kAddTensors};
+
 void InferAdd(const OperatorDesc& op, Inference& infer) {
-  const Sizes& sizes = op.sizes(kA);
-  infer.RequireSizes("QLA-1", infer.tensor(kB), sizes);
-  const Sizes one(sizes.size(), 1);
-  for (const FieldOf<TensorDesc>* field : kOneElement) {
-    if (op.Has(*field)) infer.RequireSizes("QLA-1", infer.tensor(*field), one);
-  }
   infer.OutputType(kSum, *op[kA].data_type);
-  infer.Output("QLA-1", kSum, sizes);
+  InferShapes(kAddShapes, op, infer);
 }
 
 std::vector<ConstTensorView> AddOperands(const OperatorDesc& op, InputViews inputs,
@@ -239,7 +241,7 @@ constexpr OperatorInfo kOperators[] = {
                 ElementWise{.function = F::kDequantize, .operands = DequantizeLinearOperands},
                 {.hardware_tolerance = Ulp<1>}),
     OperatorRow(
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {kAddFields, "QLA-2", InferAdd},
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {kAddFields, "QLA-2", InferAdd, &kAddShapes},
         ElementWise{
             .function = F::kQuantizedLinearAdd, .operands = AddOperands, .formula = AddMeaning}),
     OperatorRow("QUANTIZE", {kQuantizeFields, "QZ-3", InferQuantize},
