@@ -35,7 +35,7 @@ class ShapeDrawer {
     AddKnown(signature, op);
     const size_t known = words_.size();
     for (const TensorShape& shape : signature.tensors) AddShape(shape, op);
-    has_taps_ = signature.windows != nullptr;
+    has_taps_ = signature.windows.fields != nullptr;
     const bool is_even = from_.OneIn(3);
     for (size_t i = known; i < words_.size(); ++i) {
       std::swap(words_[i], words_[i + from_.Index(words_.size() - i)]);
@@ -63,11 +63,10 @@ class ShapeDrawer {
     if (signature.known != nullptr) {
       for (const KnownSize& one : signature.known(op)) words_.push_back({one.word, 0, one.size});
     }
-    if (signature.groups == nullptr) return;
-    if (op.find(*signature.groups) == nullptr) {
-      op.set(*signature.groups, from_.OneIn(3) ? from_.Few(4, 16) : 1);
+    for (const auto& [word, field] : signature.fields) {
+      if (op.find(*field) == nullptr) op.set(*field, from_.OneIn(3) ? from_.Few(4, 16) : 1);
+      words_.push_back({word, 0, std::max(1U, op[*field])});
     }
-    words_.push_back({"G", 0, std::max(1U, op[*signature.groups])});
   }
 
   // Draws one of the forms that have the rank.

@@ -237,13 +237,13 @@ FormulaNode QuantizedMeaning(const OperatorDesc& op, const Region& element, Form
 }
 
 constexpr OperatorInfo kOperators[] = {
-    OperatorRow("CONVOLUTION_INTEGER", {kIntegerFields, "QSH-2", InferInteger, &kProducts},
+    OperatorRow("CONVOLUTION_INTEGER", {kIntegerFields, "QSH-2", InferInteger, &kIntegerShapes},
                 Computed{.run = RunInteger,
                          .sources = SourcesBy<kIntegerShapes>,
                          .operations = OperationsBy<kIntegerShapes>,
                          .formula = IntegerMeaning}),
     OperatorRow("QUANTIZED_LINEAR_CONVOLUTION",
-                {kQuantizedFields, "QSH-2", InferQuantized, &kProducts},
+                {kQuantizedFields, "QSH-2", InferQuantized, &kIntegerShapes},
                 Computed{.run = RunQuantized,
                          .sources = SourcesBy<kIntegerShapes>,
                          .operations = OperationsBy<kIntegerShapes>,
