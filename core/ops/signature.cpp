@@ -226,12 +226,12 @@ class Shapes {
   bool CheckRank(Inference& infer) const {
     if (!HasWindows(signature_)) return true;
     const TensorAt first = First(infer);
-    if (!first.desc.sizes) return true;
+    const size_t actual = first.desc.rank();
     const auto& strides = signature_.windows.fields->strides;
     const size_t rank = op_[strides].size() + kFirstSpatial;
-    return infer.Require(first.desc.rank() == rank, "CTR-4", SizesOf(first),
-                         "{}; expected {}, two more than {} has",
-                         Counted(first.desc.rank(), "dimension"), rank, strides.name);
+    return !first.desc.sizes || infer.Require(actual == rank, "CTR-4", SizesOf(first),
+                                              "{}; expected {}, two more than {} has",
+                                              Counted(actual, "dimension"), rank, strides.name);
   }
 
   // Returns whether others can be checked.
@@ -410,45 +410,11 @@ class Shapes {
       const Dim taps{kTaps, form[d].number};
       if (IsNew(other) || IsNew(taps)) continue;
       const bool is_known = SizeOf(other) != 0 && SizeOf(taps) != 0;
-      words_.emplace_back(form[d], is_known ? SizeOfWindows(form, d, tensor, infer) : 0);
+      const WindowAxis axis = AxisAt(taps.number, other.text);
+      words_.emplace_back(
+          form[d],
+          is_known ? SizeOfWindows(signature_.windows, axis, spans, op_, tensor, d, infer) : 0);
     }
-  }
-
-  // Returns 0, after a report, if there is no such size.
-  uint64_t SizeOfWindows(const Form& form, size_t d, const TensorAt& tensor, Inference& infer) {
-    const TapWindows& windows = signature_.windows;
-    const size_t i = form[d].number;
-    const bool spans = form[d].text == kSpanned;
-    const WindowAxis axis = AxisAt(i, spans ? kPlaces : kSpanned);
-    if (!spans && !RequireFit(windows.fit_rule, PlaceOfTaps(i, infer), axis, infer)) return 0;
-    const int64_t more = windows.more == nullptr ? 0 : op_[*windows.more][i];
-    const int64_t least = (spans ? axis.Spanned() : axis.Outputs()) + more;
-    const std::optional<Sizes>& sizes = tensor.desc.sizes;
-    const int64_t stated = sizes && sizes->size() == form.size() ? (*sizes)[d] : 0;
-    const int64_t most = least + (stated == 0 ? 0 : Leeway(axis, spans, more));
-    if (!infer.Require(most > 0, windows.rule, At(windows.fields->start_padding, i),
-                       "the paddings leave {} positions", most)) {
-      return 0;
-    }
-    if (least == most) return static_cast<uint64_t>(least);
-    const int64_t first = std::max<int64_t>(least, 1);
-    const bool is_right =
-        infer.Require(first <= stated && stated <= most, windows.rule, SizeAt(tensor, d),
-                      "{}; expected {} to {}", stated, first, most);
-    return is_right ? static_cast<uint64_t>(stated) : 0;
-  }
-
-  // Returns how much larger a size may be that has the same windows.
-  int64_t Leeway(const WindowAxis& axis, bool spans, int64_t more) const {
-    if (spans) return more == 0 ? std::max(axis.stride, axis.dilation) - 1 : 0;
-    const bool has_rest = (axis.PaddedSize() - axis.Extent()) % axis.stride != 0;
-    return signature_.windows.may_overhang && has_rest ? 1 : 0;
-  }
-
-  Place PlaceOfTaps(size_t i, Inference& infer) const {
-    const TapWindows& windows = signature_.windows;
-    if (windows.taps != nullptr) return At(*windows.taps, i);
-    return SizeAt(infer.tensor(*windows.filter), i + kFirstSpatial);
   }
 
   // --- sizes -------------------------------------------------------------------------------------

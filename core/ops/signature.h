@@ -44,19 +44,6 @@ struct FieldWord {
 };
 inline constexpr FieldWord kGroupWords[] = {{"G", &kGroupCount}};
 
-// The windows along the dimensions P@K, from the third dimension of a tensor on. The sizes of P
-// follow from those of P@K and K, and the sizes of P@K from those of P and K.
-struct TapWindows {
-  const WindowFields* fields = nullptr;                  // null: there are no windows
-  std::string_view rule = {};                            // of the sizes of P or P@K
-  std::string_view fit_rule = {};                        // of windows that do not fit
-  const FieldOf<std::vector<uint32_t>>* taps = nullptr;  // K, or the tensor that has it
-  const FieldOf<TensorDesc>* filter = nullptr;
-  const FieldOf<std::vector<uint32_t>>* more = nullptr;  // added to the size of an output
-  bool may_overhang = false;  // P may count a last window that does not fit
-  bool (*are_turned)(const OperatorDesc& op) = nullptr;  // the last tap has index 0 along K
-};
-
 // The size of a word that does not follow from tensors.
 struct KnownSize {
   std::string_view word;

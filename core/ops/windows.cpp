@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/windows.h"
 
+#include <algorithm>
+
 #include "core/base/integers.h"
 
 namespace dmlop {
@@ -16,11 +18,57 @@ WindowAxis AxisOf(const WindowFields& fields, const OperatorDesc& op, size_t d, 
           op[fields.end_padding][d]};
 }
 
+namespace {
+
+bool IsKnown(const WindowAxis& axis) {
+  return axis.size != 0 && axis.window != 0;
+}
+
+// Requires the padded tensor to hold a window.
 bool RequireFit(std::string_view code, const Place& place, const WindowAxis& axis,
                 Inference& infer) {
   return infer.Require(!IsKnown(axis) || axis.Fits(), code, place,
                        "a window of {} with a dilation of {} does not fit into the padded size {}",
                        axis.window, axis.dilation, axis.PaddedSize());
+}
+
+Place PlaceOfTaps(const TapWindows& windows, size_t dimension, Inference& infer) {
+  if (windows.taps != nullptr) return At(*windows.taps, dimension - kFirstSpatial);
+  return SizeAt(infer.tensor(*windows.filter), dimension);
+}
+
+// Returns how much larger a size may be that has the same windows.
+int64_t Leeway(const TapWindows& windows, const WindowAxis& axis, bool spans, int64_t more) {
+  if (spans) return more == 0 ? std::max(axis.stride, axis.dilation) - 1 : 0;
+  const bool has_rest = (axis.PaddedSize() - axis.Extent()) % axis.stride != 0;
+  return windows.may_overhang && has_rest ? 1 : 0;
+}
+
+}  // namespace
+
+uint64_t SizeOfWindows(const TapWindows& windows, const WindowAxis& axis, bool spans,
+                       const OperatorDesc& op, const TensorAt& tensor, size_t dimension,
+                       Inference& infer) {
+  if (!spans &&
+      !RequireFit(windows.fit_rule, PlaceOfTaps(windows, dimension, infer), axis, infer)) {
+    return 0;
+  }
+  const size_t i = dimension - kFirstSpatial;
+  const int64_t more = windows.more == nullptr ? 0 : op[*windows.more][i];
+  const int64_t least = (spans ? axis.Spanned() : axis.Outputs()) + more;
+  const bool has_size = tensor.desc.rank() == op[windows.fields->strides].size() + kFirstSpatial;
+  const int64_t stated = has_size ? tensor.sizes()[dimension] : 0;
+  const int64_t most = least + (stated == 0 ? 0 : Leeway(windows, axis, spans, more));
+  if (!infer.Require(most > 0, windows.rule, At(windows.fields->start_padding, i),
+                     "the paddings leave {} positions", most)) {
+    return 0;
+  }
+  if (least == most) return static_cast<uint64_t>(least);
+  const int64_t first = std::max<int64_t>(least, 1);
+  const bool is_right =
+      infer.Require(first <= stated && stated <= most, windows.rule, SizeAt(tensor, dimension),
+                    "{}; expected {} to {}", stated, first, most);
+  return is_right ? static_cast<uint64_t>(stated) : 0;
 }
 
 }  // namespace dmlop
@@ -47,7 +95,7 @@ std::optional<WindowCounts> CountWindows(const OperatorDesc& op, std::span<const
       continue;
     }
     rows = CheckedMul(rows, static_cast<uint64_t>(axes[d].window));
-    blocks = CheckedMul(blocks, CountOf(axes[d]));
+    blocks = CheckedMul(blocks, IsKnown(axes[d]) ? static_cast<uint64_t>(axes[d].Outputs()) : 0);
   }
   if (!all_fit) return std::nullopt;
   const bool is_possible = rows && blocks && *rows <= UINT32_MAX && *blocks <= UINT32_MAX;

@@ -33,18 +33,25 @@ constexpr WindowFields WindowFieldsWith(FieldLimits limits) {
 WindowAxis AxisOf(const WindowFields& fields, const OperatorDesc& op, size_t d, int64_t size,
                   int64_t taps);
 
-inline bool IsKnown(const WindowAxis& axis) {
-  return axis.size != 0 && axis.window != 0;
-}
+// The windows along the dimensions P@K, from the third dimension of a tensor on. The sizes of P
+// follow from those of P@K and K, and the sizes of P@K from those of P and K.
+struct TapWindows {
+  const WindowFields* fields = nullptr;                  // null: there are no windows
+  std::string_view rule = {};                            // of the sizes of P or P@K
+  std::string_view fit_rule = {};                        // of windows that do not fit
+  const FieldOf<std::vector<uint32_t>>* taps = nullptr;  // K, or the tensor that has it
+  const FieldOf<TensorDesc>* filter = nullptr;
+  const FieldOf<std::vector<uint32_t>>* more = nullptr;  // added to the size of an output
+  bool may_overhang = false;  // P may count a last window that does not fit
+  bool (*are_turned)(const OperatorDesc& op) = nullptr;  // the last tap has index 0 along K
+};
 
-// Returns how many windows there are, if that is known; at least one fits.
-inline uint64_t CountOf(const WindowAxis& axis) {
-  return IsKnown(axis) ? static_cast<uint64_t>(axis.Outputs()) : 0;
-}
-
-// Requires the padded tensor to hold a window.
-bool RequireFit(std::string_view code, const Place& place, const WindowAxis& axis,
-                Inference& infer);
+// Returns the size that a tensor has in a dimension: the number of windows along `axis`, or, if
+// they span it and axis.size is their number, what they span. Where several sizes have the same
+// windows, the tensor decides. Returns 0, after a report, if there is no such size.
+uint64_t SizeOfWindows(const TapWindows& windows, const WindowAxis& axis, bool spans,
+                       const OperatorDesc& op, const TensorAt& tensor, size_t dimension,
+                       Inference& infer);
 
 }  // namespace dmlop
 

@@ -27,16 +27,14 @@ uint32_t HeadsOf(const OperatorDesc& op, const FieldOf<uint32_t>& field) {
 
 bool CheckSources(const OperatorDesc& op, Inference& infer) {
   std::vector<std::string_view> names;
-  int queries = 0;
-  int keys = 0;
-  int values = 0;
   for (const FieldOf<TensorDesc>* source : kSources) {
-    if (!op.Has(*source)) continue;
-    names.push_back(source->name);
-    queries += source == &kQuery || source == &kStackedQueryKey || source == &kStackedQueryKeyValue;
-    keys += source != &kQuery && source != &kValue;
-    values += source == &kValue || source == &kStackedKeyValue || source == &kStackedQueryKeyValue;
+    if (op.Has(*source)) names.push_back(source->name);
   }
+  const auto count = [&](std::span<const Source> sources) {
+    return std::ranges::count_if(sources, [&](const Source& one) { return op.Has(*one.tensor); });
+  };
+  const auto queries = count(kQuerySources), keys = count(kKeySources);
+  const auto values = count(kValueSources);
   const bool has_past = op.Has(kPastKey) && op.Has(kPastValue);
   const bool reads_past_only = queries == 1 && keys == 0 && values == 0 && has_past;
   const bool is_sound = reads_past_only || (queries == 1 && keys == 1 && values == 1);
@@ -167,26 +165,20 @@ Shapes ShapesOf(const OperatorDesc& op) {
     shapes.past = FromEnd(op.sizes(kPastKey), 2);
     shapes.value_size = op.sizes(kPastValue).back();
   }
-  if (op.Has(kQuery)) {
-    const Sizes& sizes = op.sizes(kQuery);
-    shapes.batches = FromEnd(sizes, 3);
-    shapes.queries = FromEnd(sizes, 2);
-    shapes.size = sizes.back() / shapes.query_heads;
-  }
-  if (op.Has(kKey)) shapes.fresh = FromEnd(op.sizes(kKey), 2);
-  for (const FieldOf<TensorDesc>* stack :
-       {&kStackedQueryKey, &kStackedKeyValue, &kStackedQueryKeyValue}) {
-    if (!op.Has(*stack)) continue;
-    const Sizes& sizes = op.sizes(*stack);
-    shapes.fresh = sizes[1];
-    if (stack != &kStackedKeyValue) {
-      shapes.batches = sizes[0];
-      shapes.queries = sizes[1];
-      shapes.size = sizes[4];
+  // Queries are the last, since keys and values must agree with them.
+  const auto take = [&](std::span<const Source> sources, uint32_t heads, uint32_t& tokens,
+                        uint32_t& size) {
+    for (const auto& [tensor, place] : sources) {
+      if (!op.Has(*tensor)) continue;
+      const Sizes& sizes = op.sizes(*tensor);
+      shapes.batches = FromEnd(sizes, place ? 5 : 3);
+      tokens = FromEnd(sizes, place ? 4 : 2);
+      size = sizes.back() / (place ? 1 : heads);
     }
-    shapes.value_size = sizes[4];
-  }
-  if (op.Has(kValue)) shapes.value_size = op.sizes(kValue).back() / shapes.key_heads;
+  };
+  take(kValueSources, shapes.key_heads, shapes.fresh, shapes.value_size);
+  take(kKeySources, shapes.key_heads, shapes.fresh, shapes.size);
+  take(kQuerySources, shapes.query_heads, shapes.queries, shapes.size);
   shapes.keys = shapes.past + shapes.fresh;
   if (Has(op, kPastLengths)) shapes.keys = PresentKeys(op).value_or(shapes.keys);
   return shapes;
