@@ -128,21 +128,25 @@ void WindowLines::PackTap(const Run& run, std::optional<int64_t> outer, int64_t 
              channels.count, row, to + run.lane);
 }
 
-// Goes through the taps that have some of the elements, each in some channels.
+// Goes through the taps of the elements, each in all channels that come before the next tap or, if
+// channels come first, in all of them.
 template <typename Number>
 void WindowLines::PackRun(const Run& run, IndexRange elements, int64_t width, Number* to) const {
+  const bool has_taps_first = channel_step_ == 1;
   const int64_t channels = input_.layout.sizes[1];
-  const int64_t end = elements.begin + elements.count;
-  const int64_t most = elements.begin - (channels - 1) * channel_step_;
-  int64_t first = most > 0 ? CeilDiv(most, tap_step_) * tap_step_ : 0;
-  const int64_t last = std::min(end, taps() * tap_step_);
-  Dims tap = IndexOf(taps_, first / tap_step_);
+  const int64_t end = has_taps_first ? elements.count : std::min(elements.count, channel_step_);
+  Dims tap =
+      IndexOf(taps_, has_taps_first ? elements.begin / channels : elements.begin % channel_step_);
   std::optional<int64_t> outer = OuterOffset(run.window, tap);
-  for (; first < last; first += tap_step_) {
-    const int64_t begin = std::max<int64_t>(CeilDiv(elements.begin - first, channel_step_), 0);
-    const int64_t count = std::min(CeilDiv(end - first, channel_step_), channels) - begin;
-    PackTap(run, outer, tap.back(), {begin, count}, channel_step_ * width,
-            to + (first + begin * channel_step_ - elements.begin) * width);
+  for (int64_t k = 0; k < end;) {
+    const int64_t rest = elements.count - k;
+    IndexRange part{(elements.begin + k) / channel_step_, CeilDiv(rest, channel_step_)};
+    if (has_taps_first) {
+      part.begin %= channels;
+      part.count = std::min(channels - part.begin, rest);
+    }
+    PackTap(run, outer, tap.back(), part, channel_step_ * width, to + k * width);
+    k += has_taps_first ? part.count : 1;
     Advance(taps_, tap);
     if (tap.back() == 0) outer = OuterOffset(run.window, tap);
   }
