@@ -268,6 +268,11 @@ Expectation DxOfMoments(const OperatorDesc& desc, Views inputs, const Dims& inde
   const Exact v = Exact(variance) + Exact(epsilon);
   if (!AreFinite({variance, scale}) || v < 0) {
     const double sum = variance + epsilon;
+    // What cancels may leave a rest, of which an infinite scale makes infinity in place of NaN.
+    if (std::isinf(scale) && !IsZero(magnitudes) &&
+        std::fabs(ToDouble(c)) <= 0x1p-46 * ToDouble(magnitudes)) {
+      return Within(type, Real(0.0), 0.5001, INFINITY);
+    }
     return Special(
         type, scale * (1 / std::sqrt(sum)) *
                   (ToDouble(Exact(dy) - dy_mean.exact) - ToDouble(xc) * (ToDouble(c) / n) / sum));
