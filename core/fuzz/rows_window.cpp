@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/engine/window/window_axis.h"
 #include "core/fuzz/field_value.h"
 #include "core/fuzz/random_desc.h"
 
@@ -38,13 +39,15 @@ Sizes Pooled(const DescEntropy& from, const OperatorDesc& op, const Sizes& sizes
   };
   Sizes pooled = sizes;
   for (size_t d = 0; d + 2 < sizes.size(); ++d) {
-    const int64_t dilation = HasField(op, "Dilations") ? number("Dilations", d) : 1;
-    const int64_t steps = sizes[d + 2] + number("StartPadding", d) + number("EndPadding", d) -
-                          dilation * (number("WindowSize", d) - 1) - 1;
-    const int64_t stride = number("Strides", d);
-    const bool has_more = steps % stride != 0 && from.OneIn(2);
-    pooled[d + 2] = static_cast<uint32_t>(std::max<int64_t>(0, steps) / stride + 1);
-    if (has_more) ++pooled[d + 2];
+    const WindowAxis axis{sizes[d + 2],
+                          number("WindowSize", d),
+                          number("Strides", d),
+                          HasField(op, "Dilations") ? number("Dilations", d) : 1,
+                          number("StartPadding", d),
+                          number("EndPadding", d)};
+    const bool has_rest = (axis.PaddedSize() - axis.Extent()) % axis.stride != 0;
+    pooled[d + 2] = axis.Fits() ? static_cast<uint32_t>(axis.Outputs()) : 1;
+    if (has_rest && from.OneIn(2)) ++pooled[d + 2];
   }
   return pooled;
 }
@@ -176,8 +179,8 @@ void DrawConvolution(const DescEntropy& from, const Sizes& sizes, OperatorDesc& 
     if (dilation * steps >= input[d + 2] && from.OneIn(2)) dilation = 1;
     if (!is_backward) input[d + 2] = std::max(input[d + 2], dilation * steps + 1);
     const uint32_t padding = number("StartPadding") + number("EndPadding");
-    if (is_backward && padding > dilation * steps)
-      number("StartPadding") = number("EndPadding") = 0;
+    const bool leaves_none = is_backward && padding > dilation * steps;
+    if (leaves_none) number("StartPadding") = number("EndPadding") = 0;
     if (from.OneIn(4)) more[d] = from.Number(1, 3);
   }
   SetSizes(op, "InputTensor", input);
