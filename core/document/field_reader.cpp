@@ -129,16 +129,13 @@ class FieldReader {
     return std::vector<OperatorDesc>{*std::move(activation)};
   }
 
+  // Another operator takes the place of one that cannot be read, and has been reported.
   FieldValue ActivationList(JsonCursor value) const {
     if (!values_.Expect(value, JsonKind::kArray)) return {};
     std::vector<OperatorDesc> activations;
-    bool all_readable = true;
     for (auto child = value.first_child(); child; child = child->next()) {
-      std::optional<OperatorDesc> activation = ReadActivation(*child);
-      all_readable &= activation.has_value();
-      if (activation) activations.push_back(*std::move(activation));
+      activations.push_back(ReadActivation(*child).value_or(OperatorDesc(CopyOperator())));
     }
-    if (!all_readable) return {};
     return activations;
   }
 

@@ -90,6 +90,9 @@ bool Inference::RequireSameRank(std::string_view code, const TensorAt& tensor,
 }
 
 bool Inference::RequireSizes(std::string_view code, const TensorAt& tensor, Sizes expected) {
+  for (size_t d = 0; d < std::min(expected.size(), tensor.sizes().size()); ++d) {
+    if (IsUnknown(expected[d])) expected[d] = tensor.sizes()[d];
+  }
   return std::ranges::equal(tensor.sizes(), expected, Agree) ||
          Require(false, code, SizesOf(tensor), "Sizes are {}; expected {}{}", Told(tensor.sizes()),
                  Told(expected), Repetitions(op_, tensor, expected));

@@ -222,16 +222,23 @@ class Shapes {
     }
   }
 
-  // Returns whether the first tensor has as many spatial dimensions as the fields of windows.
+  // Returns whether the first tensor has as many spatial dimensions as the fields of windows. If
+  // there is a filter, too, the fields are wrong rather than both tensors.
   bool CheckRank(Inference& infer) const {
     if (!HasWindows(signature_)) return true;
     const TensorAt first = First(infer);
-    const size_t actual = first.desc.rank();
+    const size_t rank = first.desc.rank();
     const auto& strides = signature_.windows.fields->strides;
-    const size_t rank = op_[strides].size() + kFirstSpatial;
-    return !first.desc.sizes || infer.Require(actual == rank, "CTR-4", SizesOf(first),
-                                              "{}; expected {}, two more than {} has",
-                                              Counted(actual, "dimension"), rank, strides.name);
+    const size_t count = op_[strides].size();
+    const bool is_right = !first.desc.sizes || rank == count + kFirstSpatial;
+    if (signature_.windows.filter == nullptr) {
+      return infer.Require(is_right, "CTR-4", SizesOf(first),
+                           "{}; expected {}, two more than {} has", Counted(rank, "dimension"),
+                           count + kFirstSpatial, strides.name);
+    }
+    return infer.Require(is_right, "CTR-4", At(strides),
+                         "{}; expected {}, two less than {} has dimensions",
+                         Counted(count, "entry"), static_cast<int64_t>(rank) - 2, first.name());
   }
 
   // Returns whether others can be checked.
@@ -351,7 +358,8 @@ class Shapes {
     }
   }
 
-  // Requires products with a new factor to be multiples of the field that is the other one.
+  // Requires products with a new factor to be multiples of the field that is the other one. That of
+  // the first tensor is right rather than the field.
   void RequireMultiples(const Form& form, const TensorAt& tensor, Inference& infer) const {
     for (size_t d = 0; d < form.size(); ++d) {
       const uint64_t divisor = DivisorOf(form[d]);
@@ -359,9 +367,12 @@ class Shapes {
         return one.word == form[d].OtherFactors().text && op_.find_if_known(*one.field) != nullptr;
       });
       if (divisor == 0 || other == signature_.fields.end()) continue;
-      infer.Require(tensor.sizes()[d] % divisor == 0, signature_.size_rule, SizeAt(tensor, d),
-                    "{} is no multiple of {}, which is {}", tensor.sizes()[d], other->field->name,
-                    divisor);
+      const uint32_t size = tensor.sizes()[d];
+      const bool is_first = tensor.name() == First(infer).name();
+      infer.Require(size % divisor == 0, signature_.size_rule,
+                    is_first ? At(*other->field) : SizeAt(tensor, d),
+                    "the size {} of {} is no multiple of {}, which is {}", size, tensor.name(),
+                    other->field->name, divisor);
     }
   }
 

@@ -249,7 +249,7 @@ class VariationTest(FuzzTest):
         "inputs-tf32": "GEMM -n 6 --type FLOAT32",
         "inputs-bfloat16": "GEMM -n 6 --type FLOAT32",
         "inputs-float16": "GEMM -n 6 --type FLOAT32",
-        "sums-float32": "GEMM -n 24 --type FLOAT32 --bits",
+        "sums-float32": "GEMM -n 48 --type FLOAT32 --bits",
         "sums-float16": "GEMM -n 6 --type FLOAT32",
         "sums-bfloat16": "GEMM -n 6 --type FLOAT32",
         "product-rounded": "GEMM -n 12 --type FLOAT16 --bits",
