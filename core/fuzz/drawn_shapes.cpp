@@ -124,8 +124,10 @@ class ShapeDrawer {
     for (const Word& word : words_) all.push_back(std::max<uint64_t>(1, word.size));
     return SaturatedProduct(all) <= kMostProducts &&
            std::ranges::all_of(shapes_, [&](const Shape& shape) {
+             const bool is_marked = shape.form.find('\'') != shape.form.npos;
              return SaturatedProduct(SizesOf(shape)) <= room_ &&
-                    SaturatedProduct(SizesOf(shape, true)) <= from_.limits().max_slice_elements;
+                    (!is_marked || SaturatedProduct(SizesOf(shape, /*only_marked=*/true)) <=
+                                       from_.limits().max_slice_elements);
            });
   }
 
@@ -145,7 +147,7 @@ class ShapeDrawer {
   Word* Find(std::string_view text, size_t number) {
     if (IsMarked(text)) text.remove_suffix(1);
     const auto found = std::ranges::find_if(
-        words_, [&](const Word& word) { return word.text == text && word.number == number; });
+        words_, [&](const Word& word) { return word.number == number && word.text == text; });
     return found == words_.end() ? nullptr : &*found;
   }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,11 +17,12 @@
 namespace dmlop {
 namespace {
 
-constexpr std::string_view kRepeated = "..";
+constexpr std::string_view kRepeated = "..", kOr = " | ";
 constexpr std::string_view kGroups = "G", kGrouped = "G*";
 constexpr std::string_view kPlaces = "P", kTaps = "K", kSpanned = "P@K";
 
-bool Has(std::string_view text, std::string_view part) {
+template <typename Part>
+bool Has(std::string_view text, Part part) {
   return text.find(part) != text.npos;
 }
 
@@ -44,11 +46,13 @@ struct Dim {
   std::string_view text;
   size_t number = 0;
 
-  bool operator==(const Dim&) const = default;
+  bool operator==(const Dim& other) const {
+    return number == other.number && text == other.text;  // most differ in their numbers
+  }
   bool is_number() const { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
-  bool is_word() const { return !is_number() && !Has(text, "*"); }
+  bool is_word() const { return !is_number() && !Has(text, '*'); }
   bool is_marked() const { return text.ends_with('\''); }
-  bool is_repeated() const { return Has(text, ":"); }
+  bool is_repeated() const { return Has(text, ':'); }
   bool is_grouped() const { return text.starts_with(kGrouped); }
   bool is_of_windows() const { return text == kPlaces || text == kTaps || text == kSpanned; }
   Dim OfGroup() const { return {text.substr(kGrouped.size()), number}; }
@@ -60,8 +64,11 @@ struct Dim {
 };
 using Form = std::vector<Dim>;
 
-// Returns the dimensions of "{.., M, K}" for a rank; none if it has another one.
-std::optional<Form> FormOfRank(std::string_view dims, size_t rank) {
+size_t CountOfDims(std::string_view dims) {
+  return static_cast<size_t>(std::ranges::count(dims, ',')) + 1;
+}
+
+std::optional<Form> ParseForm(std::string_view dims, size_t rank) {
   const std::vector<std::string_view> parts = Split(dims.substr(1, dims.size() - 2), ", ");
   const bool is_fixed = !Has(dims, kRepeated);
   if (is_fixed ? rank != parts.size() : rank + 1 < parts.size()) return std::nullopt;
@@ -73,6 +80,15 @@ std::optional<Form> FormOfRank(std::string_view dims, size_t rank) {
     for (size_t i = 0; i < count; ++i) form.push_back({part, part == "1" ? 0 : i});
   }
   return form;
+}
+
+// Returns the dimensions of "{.., M, K}" for a rank; none if it has another one. Texts are those of
+// rows, so each thread needs to parse them only once.
+const std::optional<Form>& FormOfRank(std::string_view dims, size_t rank) {
+  thread_local std::map<std::pair<const char*, size_t>, std::optional<Form>> forms;
+  const auto [form, is_new] = forms.try_emplace({dims.data(), rank});
+  if (is_new) form->second = ParseForm(dims, rank);
+  return form->second;
 }
 
 bool HasWindows(const Signature& signature) {
@@ -244,7 +260,7 @@ class Shapes {
   // Returns whether others can be checked.
   bool Check(const TensorShape& shape, Inference& infer) {
     const TensorAt tensor = infer.tensor(*shape.tensor);
-    if (FormsOf(shape, op_).size() > 1) return RequireAny(shape, tensor, infer);
+    if (shape.form == nullptr && Has(shape.dims, kOr)) return RequireAny(shape, tensor, infer);
     const std::optional<Form> form = TheForm(shape);
     if (!form) return false;  // no level allows that
     const bool has_rank = form->size() == tensor.sizes().size();
@@ -264,7 +280,9 @@ class Shapes {
       RequireMultiples(*form, tensor, infer);
       Take(*form, tensor.sizes());
     }
-    if (infer.RequireSizes(RuleOf(shape, *form), tensor, Expected(*form))) return true;
+    const Sizes expected = Expected(*form);
+    if (AllAgree(tensor.sizes(), expected)) return true;
+    infer.RequireSizes(RuleOf(shape, *form), tensor, expected);
     for (size_t i = known; i < words_.size(); ++i) words_[i].second = 0;
     return true;
   }
@@ -316,7 +334,7 @@ class Shapes {
   // Returns the only form, with the first tensor's rank if that may be any; none if it may not.
   std::optional<Form> TheForm(const TensorShape& shape) const {
     const std::string_view dims = FormsOf(shape, op_)[0];
-    const size_t count = Split(dims, ", ").size();
+    const size_t count = CountOfDims(dims);
     if (!Has(dims, kRepeated)) return FormOfRank(dims, count);
     if (HasOwnRank(shape)) return FormOfRank(dims, std::max(RankOf(shape), count - 1));
     const TensorDesc& first = op_[*signature_.tensors[0].tensor];
@@ -332,7 +350,7 @@ class Shapes {
 
   Form FormOf(const TensorShape& shape, const Sizes& sizes) const {
     for (const std::string_view dims : FormsOf(shape, op_)) {
-      const std::optional<Form> form = FormOfRank(dims, sizes.size());
+      const std::optional<Form>& form = FormOfRank(dims, sizes.size());
       if (form && AllAgree(sizes, Expected(*form))) return *form;
     }
     return {};
@@ -381,7 +399,7 @@ class Shapes {
     std::vector<std::string> expected;
     Sizes last;
     for (const std::string_view dims : FormsOf(shape, op_)) {
-      const std::optional<Form> form = FormOfRank(dims, tensor.sizes().size());
+      const std::optional<Form>& form = FormOfRank(dims, tensor.sizes().size());
       if (!form) continue;
       last = Expected(*form);
       if (AllAgree(tensor.sizes(), last)) return true;
@@ -395,7 +413,7 @@ class Shapes {
 
   // Returns the rule that says which sizes a tensor has in the dimensions that are wrong.
   std::string_view RuleOf(const TensorShape& shape, const Form& form) const {
-    const std::vector<std::string_view> own = Split(shape.own_rule, " | ");
+    const std::vector<std::string_view> own = Split(shape.own_rule, kOr);
     if (own.size() > 1) return own[op_[*shape.form]];
     if (!own[0].empty()) return own[0];
     const std::optional<Sizes>& sizes = op_[*shape.tensor].sizes;
@@ -452,7 +470,7 @@ class Shapes {
 
   // Returns the product of the other factors if the last one is new, otherwise 0.
   uint64_t DivisorOf(const Dim& dim) const {
-    const bool may_have_new = !IsWord(dim) && Has(dim.text, "*") && !Has(dim.text, "+");
+    const bool may_have_new = !IsWord(dim) && Has(dim.text, '*') && !Has(dim.text, '+');
     return may_have_new && Find(dim.LastFactor()) == nullptr ? SizeOf(dim.OtherFactors()) : 0;
   }
 
@@ -520,13 +538,14 @@ PartMaps PartMapsOf(const Signature& signature, const OperatorDesc& op) {
 }  // namespace
 
 std::vector<std::string_view> FormsOf(const TensorShape& shape, const OperatorDesc& op) {
-  const std::vector<std::string_view> forms = Split(shape.dims, " | ");
+  const std::vector<std::string_view> forms = Split(shape.dims, kOr);
   return shape.form == nullptr ? forms : std::vector{forms[op[*shape.form]]};
 }
 
 Sizes SizesOf(std::string_view form, size_t rank, const SizeOfWord& size_of) {
-  if (!Has(form, kRepeated)) rank = Split(form, ", ").size();
-  return SizesOfForm(FormOfRank(form, rank).value_or(Form()), [&](const Dim& dim) {
+  const auto& dims = FormOfRank(form, Has(form, kRepeated) ? rank : CountOfDims(form));
+  if (!dims) return {};
+  return SizesOfForm(*dims, [&](const Dim& dim) {
     return SizeOfDim(dim, [&](const Dim& word) { return size_of(word.text, word.number); });
   });
 }
