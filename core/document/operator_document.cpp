@@ -79,12 +79,13 @@ void FillUnreadableTypes(OperatorDesc& op) {
 }
 
 bool IsOfType(const Diagnostic& fault) {
-  return fault.pointer.ends_with("DataType");
+  return fault.severity == Severity::kError && fault.pointer.ends_with("DataType");
 }
 
-// Returns true for the pointers to one size, which is 0 if it cannot be read.
-bool IsSameSize(std::string_view a, std::string_view b) {
-  return a == b && a.find("/Sizes/") != a.npos;
+// Returns true for the pointers to one size or axis, in whose place is a wrong one if it cannot be
+// read.
+bool IsSameNumber(std::string_view a, std::string_view b) {
+  return a == b && (a.find("/Sizes/") != a.npos || a.find("/Axes/") != a.npos);
 }
 
 // Returns true for a sweep, whose values replace fields of the operator.
@@ -163,7 +164,7 @@ void OperatorObject::Check(FeatureLevel level, Diagnostics& diagnostics) {
         std::any_of(unreadable.begin(), unreadable.end(), [&](const Diagnostic& earlier) {
           const bool is_unreadable = earlier.code.starts_with("DOC-");
           if (diagnostic.code != "JSON-2") {
-            return is_unreadable && IsSameSize(earlier.pointer, diagnostic.pointer);
+            return is_unreadable && IsSameNumber(earlier.pointer, diagnostic.pointer);
           }
           if (is_unreadable && is_left_out(of_operator)) return true;
           return LeadsTo(earlier.pointer, diagnostic.pointer) ||

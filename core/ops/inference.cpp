@@ -142,7 +142,7 @@ bool CheckAxes(std::string_view range_code, std::string_view twice_code,
   const std::vector<uint32_t>& axes = op[field];
   bool all_exist = true;
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] == kUnreadAxis || !infer.RequireAxis(range_code, At(field, i), axes[i], tensor)) {
+    if (!infer.RequireAxis(range_code, At(field, i), axes[i], tensor)) {
       all_exist = false;
       continue;
     }
